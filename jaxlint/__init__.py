@@ -1,0 +1,29 @@
+"""jaxlint: the linter that knows what a pytree is.
+
+`check_paths` and `check_source` give the findings of files and of a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from jaxlint.engine import Result, check_paths, check_source
+    from jaxlint.finding import Finding
+
+__all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names on first use: `jaxlint --version` needs none of them."""
+    if name in ("Result", "check_paths", "check_source"):
+        from jaxlint import engine
+
+        return getattr(engine, name)
+    if name == "Finding":
+        from jaxlint.finding import Finding
+
+        return Finding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

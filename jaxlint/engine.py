@@ -1,0 +1,296 @@
+"""From paths to findings: discover, outline, model, read, report."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+import libcst as cst
+import msgspec
+
+from jaxlint import __version__
+from jaxlint.config import Settings, rule_enabled
+from jaxlint.cst import positions
+from jaxlint.environment import activated, site_packages
+from jaxlint.expr import Span
+from jaxlint.files import discover
+from jaxlint.finding import Confidence, Finding
+from jaxlint.infer.events import Event
+from jaxlint.infer.reader import ModuleReader
+from jaxlint.outline import Unit
+from jaxlint.project import Module, Project
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import FRAMEWORKS
+from jaxlint.rules import all_rules
+from jaxlint.rules.base import ClassRule, EventRule, Problem, Rule
+from jaxlint.rules.unreadable_file import UnreadableFile
+from jaxlint.source import Source, Unreadable
+from jaxlint.suppress import apply
+
+#: Importing one of these packages, directly or through other modules, makes a module worth a look.
+_FRAMEWORK_PACKAGES = frozenset(
+    {"jax"} | {name.partition(".")[0] for f in FRAMEWORKS for name in (*f.decorators, *f.bases) if f.is_pytree}
+) - {"typing", "dataclasses"}
+
+
+class Result(msgspec.Struct):
+    """What a run found. `errors` are internal errors, one line each."""
+
+    findings: list[Finding]
+    files: int
+    errors: list[str]
+
+
+class Checker:
+    """Checks the modules of one project with the rules that the settings enable."""
+
+    def __init__(self, project: Project, settings: Settings) -> None:
+        self.project = project
+        self.settings = settings
+        self.model = PytreeModel(project, settings)
+        self.reader = ModuleReader(self.model)
+        enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
+        self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
+        self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
+        self.reports_unreadable = rule_enabled(UnreadableFile, settings)
+        self.packages = _FRAMEWORK_PACKAGES | {
+            name.partition(".")[0] for name in (*settings.extra_decorators, *settings.extra_bases, *settings.extra_fields)
+        }
+        self.errors: list[str] = []
+        self._relevant: set[str] = set()
+
+    # -- the whole project ------------------------------------------------------------------
+
+    def learn(self, modules: Sequence[Module], progress: Callable[[], None] = lambda: None) -> None:
+        """Read the outlines of `modules`, and learn who inherits from whom."""
+        for module in modules:
+            _ = module.outline
+            module.forget_source()
+            progress()
+        self._relevant = self._reaching_frameworks(modules)
+        self.model.index_subclasses([m for m in modules if m.path in self._relevant])
+
+    def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
+        """The paths of the modules that import a framework, directly or through other modules."""
+        importers: dict[str, list[str]] = {}
+        reached: list[str] = []
+        for module in modules:
+            for level, name in module.outline.imported_modules:
+                if level == 0 and name.partition(".")[0] in self.packages:
+                    reached.append(module.path)
+                    break
+            else:
+                if module.name.partition(".")[0] in self.packages:
+                    reached.append(module.path)
+                    continue
+                for level, name in module.outline.imported_modules:
+                    imported = (
+                        self.project.find(name, module)
+                        if level == 0
+                        else self.project.find_relative(level, name, module)
+                    )
+                    if imported is not None:
+                        importers.setdefault(imported.path, []).append(module.path)
+                        if self._is_installed(imported):
+                            reached.append(module.path)
+        relevant: set[str] = set()
+        while reached:
+            path = reached.pop()
+            if path not in relevant:
+                relevant.add(path)
+                reached += importers.get(path, [])
+        return relevant
+
+    def _is_installed(self, module: Module) -> bool:
+        return any(module.path.startswith(root + os.sep) for root in self.project.site_packages)
+
+    # -- one module -------------------------------------------------------------------------
+
+    def check(self, module: Module) -> list[Finding]:
+        """The findings of one module, sorted, without the suppressed ones."""
+        outline = module.outline
+        if module.problem is not None:
+            return self._unreadable(module, module.problem)
+        if module.path not in self._relevant:
+            return []
+        found: dict[Finding, None] = {}
+        for problem, rule in self._class_problems(module):
+            assert isinstance(problem.at, tuple)
+            found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
+        if self.event_rules and outline.units:
+            for unit, tree, events in self._guarded_events(module):
+                for finding in self._event_findings(module, unit, tree, events):
+                    found[finding] = None
+        if not found:
+            module.forget_source()
+            return []
+        try:
+            kept = apply(module.source, sorted(found, key=lambda f: f.sort_key))
+        except Unreadable as problem:
+            return self._unreadable(module, problem)
+        module.forget_source()
+        return kept
+
+    def _unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
+        if not self.reports_unreadable:
+            return []
+        row, column = problem.row or 1, problem.column or 1
+        return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
+
+    def _class_problems(self, module: Module) -> Iterable[tuple[Problem, Rule]]:
+        if not self.class_rules:
+            return
+        for cls in self.model.classes_in(module):
+            if not cls.is_pytree:
+                continue
+            for rule in self.class_rules:
+                try:
+                    problems = list(rule.check_class(cls, self.reader.evaluator))
+                except Exception as error:
+                    self._failed(rule.code, module, error)
+                    continue
+                for problem in problems:
+                    yield problem, rule
+
+    def _guarded_events(self, module: Module) -> list[tuple[Unit, cst.Module, list[Event]]]:
+        try:
+            return self.reader.events(module)
+        except Exception as error:
+            self._failed("the reader", module, error)
+            return []
+
+    def _event_findings(self, module: Module, unit: Unit, tree: cst.Module, events: list[Event]) -> list[Finding]:
+        problems: list[tuple[Problem, Rule]] = []
+        for event in events:
+            for rule in self.event_rules:
+                if not isinstance(event, rule.events):
+                    continue
+                try:
+                    problems += [(p, rule) for p in rule.check_event(event, self.reader.evaluator)]
+                except Exception as error:
+                    self._failed(rule.code, module, error)
+        if not problems:
+            return []
+        nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
+        places = positions(tree, nodes)
+        findings = []
+        for problem, rule in problems:
+            if isinstance(problem.at, cst.CSTNode):
+                row, column, end_row, end_column = places[id(problem.at)]
+                shift = unit.first - 1
+                place = (row + shift, column + 1, end_row + shift, end_column + 1)
+            else:
+                assert isinstance(problem.at, tuple)
+                place = self._from_ast(module, Span(*problem.at))
+            findings.append(self._finding(problem, rule, module, place))
+        return findings
+
+    def _from_ast(self, module: Module, span: Span) -> tuple[int, int, int, int]:
+        """A range of the outline with columns from 1 in code points."""
+        source = module.source
+        start = source.codepoint_column(span.row, span.column)
+        end = source.codepoint_column(span.end_row, span.end_column)
+        return (span.row, start + 1, span.end_row, end + 1)
+
+    def _finding(
+        self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]
+    ) -> Finding:
+        return Finding(
+            path=module.path,
+            row=place[0],
+            column=place[1],
+            end_row=place[2],
+            end_column=place[3],
+            code=rule.code,
+            name=rule.name,
+            message=problem.message,
+            severity=problem.severity or rule.severity,
+            confidence=problem.confidence or rule.confidence,
+            reason=problem.reason,
+            help=problem.help,
+            subject=problem.subject,
+        )
+
+    def _failed(self, what: str, module: Module, error: Exception) -> None:
+        """Keep one line about a failure of ours; the rest goes on."""
+        text = " ".join(str(error).split())
+        self.errors.append(
+            f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
+        )
+
+
+def make_project(files: Sequence[str], settings: Settings) -> Project:
+    """The project that the files belong to: their package roots, the configured roots, the environment."""
+    python = settings.python or activated(os.environ)
+    project = Project(settings.src, site_packages(python) if python else ())
+    roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
+    project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
+    return project
+
+
+def check_paths(
+    paths: Sequence[str],
+    settings: Settings | None = None,
+    *,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Check files and folders.
+
+    `progress(done, total)` is told about the advance. Raises `UserError` for a path that does not exist
+    or settings that cannot be used; what cannot be read or parsed is a finding.
+    """
+    settings = settings or Settings()
+    files = discover(paths, settings.exclude, settings.base)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        checker = Checker(make_project(files, settings), settings)
+        modules = [checker.project.add_file(path) for path in files]
+        total = 2 * len(modules)
+        done = 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+        checker.learn(modules, advance)
+        findings: list[Finding] = []
+        if jobs > 1 and len(modules) > 1:
+            from jaxlint.parallel import check_in_processes
+
+            findings = check_in_processes(checker, modules, jobs, advance)
+        else:
+            for module in modules:
+                findings += checker.check(module)
+                advance()
+    finally:
+        if collecting:
+            gc.enable()
+    return Result(_ordered(findings), len(files), sorted(set(checker.errors)))
+
+
+def _ordered(findings: list[Finding]) -> list[Finding]:
+    """Findings in the order of their report, guesses left out where the same thing is known for certain."""
+    certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
+    kept = [f for f in findings if f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain]
+    return sorted(kept, key=lambda f: f.sort_key)
+
+
+def check_source(text: str, path: str = "<string>.py", settings: Settings | None = None) -> list[Finding]:
+    """Check one text as if it stood in the file `path`; imports are followed from there.
+
+    Raises `Unreadable` if the text holds null bytes.
+    """
+    settings = settings or Settings()
+    source = Source.from_text(path, text)
+    checker = Checker(make_project([source.path], settings), settings)
+    module = checker.project.add_source(source)
+    _ = module.outline
+    checker._relevant = checker._reaching_frameworks([module]) | {module.path}
+    checker.model.index_subclasses([module])
+    return _ordered(checker.check(module))
+

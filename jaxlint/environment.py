@@ -1,0 +1,59 @@
+"""The installed packages of a Python environment, found by its files alone: nothing is run or imported."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping
+
+from jaxlint.errors import UserError
+
+
+def site_packages(python: str) -> list[str]:
+    """The folders from which the environment `python` imports installed packages.
+
+    `python` is an interpreter or the folder of an environment. Editable installs that add a folder
+    through a `.pth` file are followed. Raises `UserError` if there is no such environment.
+    """
+    prefix = python
+    if not os.path.isdir(python):
+        if not os.path.exists(python):
+            raise UserError(f"python = {python}: there is no such interpreter or environment")
+        prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    found = _folders(prefix)
+    if not found:
+        real = os.path.realpath(python)
+        found = _folders(os.path.dirname(os.path.dirname(real)))
+    if not found:
+        raise UserError(f"python = {python}: no site-packages found for it; give the environment's folder instead")
+    return [*found, *(folder for root in found for folder in _added_by_pth(root))]
+
+
+def activated(environ: Mapping[str, str]) -> str | None:
+    """The activated environment, if there is one."""
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        prefix = environ.get(name)
+        if prefix and _folders(prefix):
+            return prefix
+    return None
+
+
+def _folders(prefix: str) -> list[str]:
+    patterns = ("lib/python3.*/site-packages", "Lib/site-packages")
+    return [folder for pattern in patterns for folder in sorted(glob.glob(os.path.join(prefix, pattern)))]
+
+
+def _added_by_pth(folder: str) -> list[str]:
+    """The folders that plain lines of `.pth` files add (lines of code are not run)."""
+    added: list[str] = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pth"))):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            target = os.path.join(folder, line.strip())
+            if line.strip() and not line.startswith(("#", "import ", "import\t")) and os.path.isdir(target):
+                added.append(os.path.normpath(target))
+    return added

@@ -1,0 +1,217 @@
+"""From the paths a user names to the files to check: excludes, .gitignore, links, project roots."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from jaxlint.errors import UserError
+
+SUFFIXES = (".py", ".pyi")
+
+#: Directories that are not walked into unless they are named: not sources, or not one's own.
+DEFAULT_EXCLUDES = frozenset(
+    """
+    .bzr .conda .direnv .eggs .git .git-rewrite .hg .hypothesis .ipynb_checkpoints .jaxlint_cache .jj .mypy_cache
+    .nox .pants.d .pixi .pyenv .pyre .pytest_cache .pytype .ruff_cache .svn .tox .venv .vscode __pycache__
+    __pypackages__ _build buck-out build dist node_modules site-packages venv
+    """.split()
+)
+
+_ROOT_MARKERS = ("pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg", ".git")
+
+
+class PathError(UserError):
+    """A path that does not exist, or names nothing that can be checked."""
+
+
+def discover(paths: Sequence[str], exclude: Sequence[str] = (), base: str = "") -> list[str]:
+    """The absolute paths of all files to check, sorted, each real file once.
+
+    A file in `paths` is always taken. A directory is walked for `*.py` and `*.pyi`, without
+    `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what `exclude` names:
+    patterns as in a .gitignore, relative to the directory `base` (default: the current one);
+    `!build` takes `build` in. Links to directories are followed once. The result may hold what
+    cannot be read (a directory that cannot be listed, a link to nowhere): `Source.read` says why.
+    Raises `PathError` for a path that does not exist.
+    """
+    excluded = _Layer(os.path.abspath(base), exclude)
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            os.lstat(path)
+        except (OSError, ValueError) as error:
+            raise PathError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        absolute = os.path.abspath(path)
+        files = _walk(absolute, excluded) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
+        for real, file in files:
+            known = found.get(real, file)
+            found[real] = min(known, file, key=lambda name: (name != real, name))
+    return sorted(found.values())
+
+
+def project_root(path: str) -> str:
+    """The nearest directory at or above `path` that holds a project file or `.git`; else the directory of `path`."""
+    path = os.path.abspath(path)
+    start = path if os.path.isdir(path) else os.path.dirname(path)
+    for directory in ancestors(start):
+        if any(os.path.exists(os.path.join(directory, marker)) for marker in _ROOT_MARKERS):
+            return directory
+    return start
+
+
+def shown_path(path: str) -> str:
+    """`path` as a user wants to read it: relative to the current directory if it lies below it."""
+    here = os.getcwd().rstrip(os.sep) + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def ancestors(directory: str) -> Iterator[str]:
+    """`directory` (absolute) and all directories above it, nearest first."""
+    while True:
+        yield directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return
+        directory = parent
+
+
+def is_pattern(line: str) -> bool:
+    """Whether git accepts `line` in a .gitignore."""
+    try:
+        _Layer("", [line])
+    except ValueError:
+        return False
+    return True
+
+
+class _Layer:
+    """Gitignore patterns that are relative to one directory. Raises ValueError for a pattern git would refuse."""
+
+    def __init__(self, base: str, patterns: Sequence[str]) -> None:
+        self._prefix = base.rstrip(os.sep) + os.sep
+        self._patterns: list[tuple[re.Pattern[str], bool]] = []
+        if not patterns:
+            return
+        from pathspec import GitIgnoreSpec, RegexPattern  # costs five starts of Python, and is not always needed
+
+        for pattern in reversed(list(GitIgnoreSpec.from_lines(patterns).patterns)):
+            if isinstance(pattern, RegexPattern) and pattern.regex is not None and pattern.include is not None:
+                self._patterns.append((pattern.regex, pattern.include))
+        sources = [re.sub(r"\(\?P<\w+>", "(?:", regex.pattern) for regex, _ in self._patterns]
+        self._any = re.compile("|".join(sources))
+
+    def verdict(self, path: str) -> bool | None:
+        """Whether to leave `path` out; a directory ends in a separator. None if no pattern speaks of it itself."""
+        if not self._patterns or not path.startswith(self._prefix):
+            return None
+        relative = path[len(self._prefix) :].replace(os.sep, "/")
+        # One search for all patterns: nearly every path matches none.
+        if self._any.search(relative):
+            for regex, is_out in self._patterns:
+                if _means(regex, relative):
+                    return is_out
+        return None
+
+
+def _means(regex: re.Pattern[str], path: str) -> bool:
+    """Whether the regex that pathspec makes of a pattern means `path` itself, not only a directory above it.
+
+    Git never looks into a directory that is left out, and so asks for each path by itself; pathspec
+    asks once for the whole path and marks the end of a matched directory as the group `ps_d`.
+    """
+    for match in regex.finditer(path):
+        if match.groupdict().get("ps_d") is None:
+            return regex.search(path.rstrip("/")) is not None
+        if match.end() == len(path):
+            return True
+    return False
+
+
+def _gitignore(directory: str, file: str = ".gitignore") -> list[_Layer]:
+    """The layer of the .gitignore in `directory`, if there is one with patterns that git accepts."""
+    try:
+        with open(os.path.join(directory, file), "rb") as stream:
+            lines = os.fsdecode(stream.read()).splitlines()
+    except OSError:
+        return []
+    try:
+        return [_Layer(directory, lines)]
+    except ValueError:
+        return [_Layer(directory, [line for line in lines if is_pattern(line)])]
+
+
+def _layers_above(directory: str) -> list[_Layer]:
+    """The .gitignore files between the repository that holds `directory` and it; none if they ignore it."""
+    above: list[_Layer] = []
+    for parent in ancestors(directory):
+        if parent != directory:
+            above[:0] = _gitignore(parent)
+        if os.path.exists(os.path.join(parent, ".git")):
+            above[:0] = _gitignore(parent, os.path.join(".git", "info", "exclude"))
+            break
+    else:
+        return []
+    inner = directory[len(parent.rstrip(os.sep)) :].split(os.sep)[1:]
+    parts = [os.sep.join([parent.rstrip(os.sep), *inner[:count], ""]) for count in range(1, len(inner) + 1)]
+    return [] if any(_is_ignored(part, above) for part in parts) else above
+
+
+def _walk(root: str, excluded: _Layer) -> Iterator[tuple[str, str]]:
+    """The real path and the path of each file to check below the directory `root`, and of what cannot be listed."""
+    real_root = os.path.realpath(root)
+    walked: set[str] = set()
+    pending = [(root, real_root, _layers_above(root))]
+    links: list[tuple[str, str, list[_Layer]]] = []
+    while pending or links:
+        directory, real, layers = pending.pop() if pending else links.pop(0)
+        if real in walked or (directory != root and _contains(real, real_root)):
+            continue
+        walked.add(real)
+        try:
+            with os.scandir(directory) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            yield real, directory
+            continue
+        names = {entry.name for entry in entries}
+        if "pyvenv.cfg" in names and directory != root:
+            continue
+        if ".gitignore" in names:
+            layers = layers + _gitignore(directory)
+        for entry in entries:
+            is_link = entry.is_symlink()
+            if os.path.isdir(entry.path) if is_link else entry.is_dir():
+                if not _is_left_out(entry.name, entry.path + os.sep, layers, excluded):
+                    target = os.path.realpath(entry.path) if is_link else os.path.join(real, entry.name)
+                    (links if is_link else pending).append((entry.path, target, layers))
+            elif _is_python(entry.name) and not _is_left_out("", entry.path, layers, excluded):
+                yield (os.path.realpath(entry.path) if is_link else os.path.join(real, entry.name)), entry.path
+
+
+def _is_python(name: str) -> bool:
+    """Whether a file of this name is checked; `.#name.py` is the lock of an editor, a link to nowhere."""
+    return name.endswith(SUFFIXES) and not name.startswith(".#")
+
+
+def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], excluded: _Layer) -> bool:
+    """Whether the excludes of the user, the default ones or else the nearest .gitignore leave `path` out."""
+    verdict = excluded.verdict(path)
+    if verdict is not None:
+        return verdict
+    return directory_name in DEFAULT_EXCLUDES or _is_ignored(path, layers)
+
+
+def _is_ignored(path: str, layers: Sequence[_Layer]) -> bool:
+    """Whether the last layer that speaks of `path` leaves it out."""
+    for layer in reversed(layers):
+        verdict = layer.verdict(path)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _contains(directory: str, path: str) -> bool:
+    """Whether `path` is `directory` or lies below it."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)

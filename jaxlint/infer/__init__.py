@@ -1,0 +1,1 @@
+"""Inference: which expression is an instance of which pytree class, flow-sensitive and three-state."""

@@ -1,0 +1,165 @@
+"""What an annotation says of a value."""
+
+from __future__ import annotations
+
+from jaxlint.expr import Attribute, Binary, Call, Constant, Display, Expr, Name, Subscript, parse_annotation
+from jaxlint.infer.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.infer.values import (
+    NONE,
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    Instance,
+    Scalar,
+    Value,
+    choice,
+)
+from jaxlint.names import External, Symbol, ValueSymbol
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import Placed, PytreeClass
+
+_MAX_DEPTH = 12
+_SCALARS = frozenset({"int", "float", "bool", "str", "bytes", "complex"})
+_SEQUENCES = {
+    "list": "list",
+    "List": "list",
+    "set": "set",
+    "Set": "set",
+    "frozenset": "frozenset",
+    "FrozenSet": "frozenset",
+    "Sequence": "sequence",
+    "MutableSequence": "sequence",
+    "Iterable": "sequence",
+    "Iterator": "sequence",
+    "Collection": "sequence",
+    "deque": "list",
+    "Deque": "list",
+}
+_MAPPINGS = {
+    "dict": "dict",
+    "Dict": "dict",
+    "OrderedDict": "dict",
+    "defaultdict": "dict",
+    "DefaultDict": "dict",
+    "Mapping": "mapping",
+    "MutableMapping": "mapping",
+}
+_TRANSPARENT = frozenset({"typing.Annotated", "typing.Final", "jax_dataclasses.Static", "typing.Required"})
+_TYPING = ("typing.", "builtins.", "collections.abc.", "collections.")
+
+
+class AnnotationReader:
+    """Reads annotations as values, three-state."""
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+
+    def read(self, placed: Placed, self_class: PytreeClass | None = None) -> Value:
+        """The value that the annotation promises; `self_class` is what `Self` stands for."""
+        return self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+
+    def _read(self, expr: Expr, module: Module, scope: str, owner: PytreeClass | None, depth: int) -> Value:
+        if depth > _MAX_DEPTH:
+            return UNKNOWN
+        match expr:
+            case Constant(kind="NoneType"):
+                return NONE
+            case Constant(kind="str", value=str(text)):
+                parsed = parse_annotation(text, expr.at)
+                return UNKNOWN if parsed is None else self._read(parsed, module, scope, owner, depth + 1)
+            case Binary(op="|", left=left, right=right):
+                return choice(
+                    [
+                        self._read(left, module, scope, owner, depth + 1),
+                        self._read(right, module, scope, owner, depth + 1),
+                    ]
+                )
+            case Subscript(value=head, index=index):
+                items = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+                symbol = self.model.resolver.resolve(head, module, scope)
+                return self._generic(symbol, items, module, scope, owner, depth)
+            case Name() | Attribute():
+                return self._named(self.model.resolver.resolve(expr, module, scope), owner, depth)
+        return UNKNOWN
+
+    def _named(self, symbol: Symbol, owner: PytreeClass | None, depth: int) -> Value:
+        cls = self.model.class_of_symbol(symbol)
+        if cls is not None:
+            return Instance(cls)
+        match symbol:
+            case External(name=name):
+                if name in ARRAY_TYPES:
+                    return Array(ARRAY_TYPES[name])
+                if name == "typing.Self":
+                    return Instance(owner) if owner is not None else UNKNOWN
+                prefix, _, last = name.rpartition(".")
+                if prefix == "builtins" and last in _SCALARS:
+                    return Scalar(last)
+                if f"{prefix}." in _TYPING and last in _SEQUENCES:
+                    return Container(_SEQUENCES[last])
+                if f"{prefix}." in _TYPING and last in _MAPPINGS:
+                    return Container(_MAPPINGS[last])
+                if f"{prefix}." in _TYPING and last in ("tuple", "Tuple"):
+                    return Container("tuple")
+            case ValueSymbol(module=module, scope=scope, assignment=assignment):
+                value = assignment.value
+                if isinstance(value, Call):
+                    return self._made(value, module, scope, owner, depth)
+                if value is not None:
+                    return self._read(value, module, scope, owner, depth + 1)
+        return UNKNOWN
+
+    def _made(self, call: Call, module: Module, scope: str, owner: PytreeClass | None, depth: int) -> Value:
+        """`TypeVar("T", bound=X)` and `NewType("N", X)` used as an annotation."""
+        symbol = self.model.resolver.resolve(call.func, module, scope)
+        if not isinstance(symbol, External):
+            return UNKNOWN
+        target = None
+        if symbol.name == "typing.TypeVar":
+            target = call.keyword("bound")
+        elif symbol.name == "typing.NewType" and len(call.positional) == 2:
+            target = call.positional[1]
+        return UNKNOWN if target is None else self._read(target, module, scope, owner, depth + 1)
+
+    def _generic(
+        self, symbol: Symbol, items: tuple[Expr, ...], module: Module, scope: str, owner: PytreeClass | None, depth: int
+    ) -> Value:
+        def read(item: Expr) -> Value:
+            return self._read(item, module, scope, owner, depth + 1)
+
+        if isinstance(symbol, External):
+            name = symbol.name
+            prefix, _, last = name.rpartition(".")
+            if name == "typing.Optional":
+                return choice([read(items[0]), NONE])
+            if name == "typing.Union":
+                return choice([read(i) for i in items])
+            if name in _TRANSPARENT:
+                return read(items[0])
+            if prefix == "jaxtyping" and last in JAXTYPING_DTYPES and items:
+                return _jaxtyping(read(items[0]), items[1] if len(items) > 1 else None)
+            if f"{prefix}." in _TYPING:
+                if last in ("tuple", "Tuple"):
+                    if len(items) == 2 and isinstance(items[1], Constant) and items[1].kind == "ellipsis":
+                        return Container("tuple", None, read(items[0]))
+                    return Container("tuple", tuple(read(i) for i in items))
+                if last in _SEQUENCES:
+                    return Container(_SEQUENCES[last], None, read(items[0]))
+                if last in _MAPPINGS:
+                    return Container(_MAPPINGS[last], None, read(items[-1]))
+                if last in ("type", "Type"):
+                    inner = read(items[0])
+                    return ClassObject(inner.cls, False) if isinstance(inner, Instance) else UNKNOWN
+            if name == "flax.core.FrozenDict":
+                return Container("mapping", None, read(items[-1]))
+        return self._named(symbol, owner, depth + 1)
+
+
+def _jaxtyping(array: Value, shape: Expr | None) -> Value:
+    """`Float[Array, ""]` holds one element."""
+    if not isinstance(array, Array):
+        return array
+    single = True if isinstance(shape, Constant) and isinstance(shape.value, str) and not shape.value.strip() else None
+    return Array(array.library, single)

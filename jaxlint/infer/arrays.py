@@ -1,0 +1,121 @@
+"""Which names are array types, and which functions return arrays (jax 0.10.2, numpy 2.4, chex 0.1.92)."""
+
+from __future__ import annotations
+
+#: Annotations that mean an array.
+ARRAY_TYPES: dict[str, str] = {
+    "jax.Array": "jax",
+    "jax.numpy.ndarray": "jax",
+    "jax.random.KeyArray": "jax",
+    "jax.random.PRNGKeyArray": "jax",
+    "jax.typing.ArrayLike": "array",
+    "numpy.ndarray": "numpy",
+    "numpy.array": "numpy",
+    "jax.numpy.array": "jax",
+    "numpy.typing.NDArray": "numpy",
+    "numpy.typing.ArrayLike": "array",
+    "chex.Array": "array",
+    "chex.ArrayDevice": "jax",
+    "chex.ArrayNumpy": "numpy",
+    "chex.ArraySharded": "jax",
+    "chex.ArrayBatched": "jax",
+    "chex.PRNGKey": "jax",
+    "chex.ArrayDType": "",
+    "jaxtyping.Array": "jax",
+    "jaxtyping.ArrayLike": "array",
+    "jaxtyping.PRNGKeyArray": "jax",
+    "flax.typing.Array": "array",
+    "flax.typing.PRNGKey": "jax",
+    "distrax.Array": "array",
+    "optax.Array": "array",
+}
+ARRAY_TYPES = {name: library for name, library in ARRAY_TYPES.items() if library}
+
+#: jaxtyping's dtype classes: `Float[Array, "n 3"]`.
+JAXTYPING_DTYPES = frozenset(
+    """Shaped Bool Key Num Inexact Float BFloat16 Float16 Float32 Float64 Complex Complex64 Complex128 Integer Int
+    UInt Int2 Int4 Int8 Int16 Int32 Int64 UInt2 UInt4 UInt8 UInt16 UInt32 UInt64 Real""".split()
+)
+
+#: Creation functions of jax.numpy and numpy whose first argument is the shape.
+_SHAPED = frozenset("zeros ones empty full".split())
+#: Creation functions that take a value or a range.
+_CREATION = frozenset(
+    """array asarray arange linspace logspace geomspace eye identity tri tril triu diag diagflat zeros_like ones_like
+    empty_like full_like fromfunction tile repeat stack concatenate vstack hstack dstack column_stack copy ravel
+    reshape frombuffer broadcast_to atleast_1d atleast_2d atleast_3d block kron vander hamming hanning bartlett
+    blackman kaiser indices pad roll flip fliplr flipud transpose moveaxis swapaxes expand_dims squeeze""".split()
+)
+#: Functions of jax.numpy that return an array whatever they are given.
+_ELEMENTWISE = frozenset(
+    """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh cross
+    cumprod cumsum deg2rad degrees diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater
+    greater_equal hypot inner interp invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp
+    logical_and logical_not logical_or logical_xor matmul maximum minimum mod multiply nan_to_num negative not_equal
+    outer power rad2deg radians reciprocal remainder rint round sign sin sinc sinh sort sqrt square subtract take
+    take_along_axis tan tanh tensordot trace true_divide trunc vdot""".split()
+)
+#: Reductions of jax.numpy: one element unless an axis is given.
+_REDUCTIONS = frozenset(
+    """all any argmax argmin max amax mean median min amin nanmax nanmean nanmin nansum prod ptp std sum var
+    count_nonzero""".split()
+)
+#: Scalar types of jax.numpy, which return 0-d arrays when called.
+_JAX_SCALARS = frozenset(
+    "float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_".split()
+)
+_RANDOM = frozenset(
+    """PRNGKey key split fold_in normal uniform bernoulli randint categorical choice permutation truncated_normal gamma
+    beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t
+    wrap_key_data""".split()
+)
+_NUMPY_RANDOM = frozenset("rand randn random standard_normal normal uniform randint permutation".split())
+
+#: Methods of arrays that return arrays.
+ARRAY_METHODS = frozenset(
+    """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod sort take
+    view block_until_ready""".split()
+)
+#: Methods of jax arrays that reduce to one element unless an axis is given.
+ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
+#: Attributes of arrays that are arrays.
+ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
+#: `x.at[...]` methods.
+AT_METHODS = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "div", "power", "min", "max", "apply", "get"})
+
+
+def returned_library(name: str) -> str | None:
+    """The library of the array that the function `name` certainly returns, or None.
+
+    numpy's element-wise functions and reductions are left out: they return scalars for scalars.
+    """
+    head, _, last = name.rpartition(".")
+    if head == "jax.numpy":
+        if last in _SHAPED or last in _CREATION or last in _ELEMENTWISE or last in _REDUCTIONS or last in _JAX_SCALARS:
+            return "jax"
+    elif head == "numpy":
+        if last in _SHAPED or last in _CREATION:
+            return "numpy"
+    elif (head == "jax.random" and last in _RANDOM) or (head == "jax.nn" and last in ("one_hot", "relu", "softmax")):
+        return "jax"
+    elif name in ("jax.device_put", "jax.lax.stop_gradient", "jax.lax.iota", "jax.numpy.linalg.norm"):
+        return "jax" if last in ("iota", "norm") else None
+    elif head == "numpy.random" and last in _NUMPY_RANDOM:
+        return "numpy"
+    return None
+
+
+def is_shaped(name: str) -> bool:
+    """Whether the first argument of the creation function is a shape."""
+    return name.rpartition(".")[2] in _SHAPED
+
+
+def is_conversion(name: str) -> bool:
+    """Whether the function makes an array of its first argument (`array`, `asarray`, `jnp.float32`)."""
+    last = name.rpartition(".")[2]
+    return last in ("array", "asarray") or last in _JAX_SCALARS
+
+
+def is_reduction(name: str) -> bool:
+    """Whether the jax.numpy function reduces to one element unless an axis is given."""
+    return name.startswith("jax.numpy.") and name.rpartition(".")[2] in _REDUCTIONS

@@ -1,0 +1,518 @@
+"""Evaluating calls: constructors, updates, transformations, array functions, functions of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Argument, Attribute, Call, Constant, Expr, Lambda, Name, Starred, dotted
+from jaxlint.infer import arrays
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Place, Replace
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Indexed,
+    Instance,
+    LocalFunctionValue,
+    Method,
+    Scalar,
+    Symbolic,
+    Value,
+    as_instance,
+    element_of,
+    join,
+    plain,
+)
+from jaxlint.names import External, FunctionSymbol
+from jaxlint.pytrees.frameworks import BY_DECORATOR
+from jaxlint.pytrees.model import Placed, PytreeClass
+
+if TYPE_CHECKING:
+    from jaxlint.infer.flow import LocalFunction
+
+#: Functions that return their argument, or a copy of it, of the same class.
+_SAME = frozenset(
+    {
+        "copy.copy",
+        "copy.deepcopy",
+        "jax.device_put",
+        "jax.device_get",
+        "jax.block_until_ready",
+        "jax.lax.stop_gradient",
+        "jax.lax.pmean",
+        "jax.lax.psum",
+        "jax.lax.with_sharding_constraint",
+        "typing.cast",
+    }
+)
+#: `(function, *trees)`: the result has the structure of the first tree.
+_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+#: Transformations that return a function with the same return value.
+_TRANSPARENT = frozenset(
+    {
+        "jax.jit",
+        "jax.pmap",
+        "jax.vmap",
+        "jax.checkpoint",
+        "jax.remat",
+        "jax.named_call",
+        "equinox.filter_jit",
+        "equinox.filter_vmap",
+        "equinox.filter_pmap",
+        "equinox.filter_checkpoint",
+        "jax_dataclasses.jit",
+        "functools.partial",
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.wraps",
+        "functools.cached_property",
+        "builtins.staticmethod",
+        "builtins.classmethod",
+        "builtins.property",
+        "abc.abstractmethod",
+        "typing.override",
+        "typing.final",
+        "typing.no_type_check",
+        "jaxtyping.jaxtyped",
+        "beartype.beartype",
+        "typeguard.typechecked",
+        "chex.assert_max_traces",
+        "flax.linen.nowrap",
+        "flax.linen.compact",
+    }
+)
+_REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
+#: Functions that pass a carry to a function: where the carry stands, and which parameter of which argument it is.
+_SCAN = frozenset({"jax.lax.scan"})
+_WHILE = frozenset({"jax.lax.while_loop"})
+_FORI = frozenset({"jax.lax.fori_loop"})
+_COND = frozenset({"jax.lax.cond"})
+_SWITCH = frozenset({"jax.lax.switch"})
+_SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
+_SCALAR_CALLS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "len": "int", "repr": "str", "hash": "int"}
+_UNHASHABLE_CALLS = {"bytearray": "bytearray"}
+_COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
+
+
+class CallEvaluator:
+    """Evaluates calls for an `Evaluator`, and notes events in `events` unless that is None."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.model = evaluator.model
+        evaluator.calls = self
+        self.events: list[Event] | None = None
+        self.place: Place | None = None
+        self.loop_depth = 0
+        #: The targets of the assignment whose value is being evaluated.
+        self.targets: frozenset[str | None] = frozenset()
+        #: Reads functions; set by the flow, which knows statements.
+        self.return_of: Callable[[FunctionSymbol, Value | None], Value]
+        self.run_local: Callable[[LocalFunction, list[Value] | None], Value]
+        self.make_lambda: Callable[[Lambda, Environment], LocalFunction]
+
+    # -- events -----------------------------------------------------------------------------
+
+    def note(self, event: Event) -> None:
+        """Keep an event, unless the code is being read a second time or only for its value."""
+        if self.events is not None:
+            self.events.append(event)
+
+    def assign_attribute(
+        self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Value, env: Environment
+    ) -> None:
+        """Note the assignment of an attribute, if the receiver is an instance of a known pytree class."""
+        instance = as_instance(receiver)
+        if self.events is None or self.place is None or instance is None or not instance.cls.is_pytree:
+            return
+        text = dotted(receiver_expr)
+        method = self.place.method
+        self.note(
+            AssignAttribute(
+                at=at,
+                place=self.place,
+                receiver=instance,
+                attr=attr,
+                how=how,
+                value=value,
+                on_self=method is not None and text is not None and text == method.self_name,
+                mutable_copy=text is not None and text.partition(".")[0] in env.mutable_copies,
+                in_loop=self.loop_depth > 0,
+                receiver_text=text,
+            )
+        )
+
+    def _replace(
+        self, call: Call, receiver: Instance, function: str, args: tuple[Argument, ...], values: list[Value]
+    ) -> None:
+        if self.events is not None and self.place is not None:
+            keywords = tuple(_keywords(args, values))
+            rebinds = self._receiver_text(call, function) in self.targets
+            self.note(Replace(call.at, self.place, receiver, function, keywords, self.loop_depth > 0, rebinds))
+
+    def _receiver_text(self, call: Call, function: str) -> str | None:
+        """The name of what is copied."""
+        if "." in function:
+            return dotted(call.positional[0]) if call.positional else None
+        return dotted(call.func.value) if isinstance(call.func, Attribute) else None
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def call(self, call: Call, env: Environment) -> Value:
+        """What is known of the value of a call."""
+        func = self.evaluator.evaluate(call.func, env)
+        func = plain(func)
+        if isinstance(func, Symbolic) and isinstance(func.symbol, External):
+            result = self._higher_order(func.symbol.name, call, env)
+            if result is not None:
+                return result
+        values = [self.evaluator.evaluate(a.value, env) for a in call.args]
+        result = self._apply(func, call, values, env)
+        self._forget_passed(call, env)
+        return result
+
+    def _forget_passed(self, call: Call, env: Environment) -> None:
+        """A call may change the attributes of what it is given."""
+        if not any("." in key for key in env.values):
+            return
+        for expr in (call.func, *(a.value for a in call.args)):
+            path = dotted(expr)
+            if path is not None:
+                env.forget(path.partition(".")[0])
+
+    def _apply(self, func: Value, call: Call, values: list[Value], env: Environment) -> Value:
+        match func:
+            case ClassObject():
+                return self._construct(func, call, values)
+            case FunctionValue():
+                self._apply_gradients(func, call, values)
+                return self.returned(func)
+            case LocalFunctionValue(function=function):
+                return self.run_local(function, None)
+            case Method(receiver=receiver, name=name):
+                return self._method(receiver, name, call, values)
+            case Symbolic(symbol=External(name=name)):
+                return self._external(name, call, values, env)
+        return UNKNOWN
+
+    def _apply_gradients(self, func: FunctionValue, call: Call, values: list[Value]) -> None:
+        """`TrainState.apply_gradients` replaces the fields that it is given beside `grads`."""
+        declaration = func.symbol.declaration
+        receiver = as_instance(func.receiver) if func.receiver is not None else None
+        if receiver is None or declaration.name != "apply_gradients" or not self.model.is_stub(func.symbol.module):
+            return
+        pairs = [(a, v) for a, v in zip(call.args, values, strict=True) if a.keyword != "grads"]
+        self._replace(call, receiver, "apply_gradients", tuple(a for a, _ in pairs), [v for _, v in pairs])
+
+    def _construct(self, cls: ClassObject, call: Call, values: list[Value]) -> Value:
+        model = cls.cls
+        if self.place is not None and model.is_pytree:
+            arguments = tuple(self._bind(model, call, values))
+            self.note(Construct(call.at, self.place, cls, arguments, self.loop_depth > 0))
+        if "__new__" in model.symbol.declaration.methods:
+            return UNKNOWN
+        return Instance(model, cls.exact)
+
+    def _bind(self, cls: PytreeClass, call: Call, values: list[Value]) -> list[KeywordValue]:
+        """The arguments of a constructor call, by parameter name."""
+        parameters = cls.constructor()
+        if parameters is None or any(a.star == "*" for a in call.args):
+            positional: list[str] = []
+        else:
+            positional = [p.name for p in parameters if p.kind == "positional"]
+        out: list[KeywordValue] = []
+        index = 0
+        for arg, value in zip(call.args, values, strict=True):
+            if arg.keyword is not None:
+                out.append(KeywordValue(arg.keyword, arg.at, value))
+            elif not arg.star:
+                if index < len(positional):
+                    out.append(KeywordValue(positional[index], arg.at, value))
+                index += 1
+        return out
+
+    def returned(self, function: FunctionValue) -> Value:
+        """What calling a function of the project returns, by its annotation or its body."""
+        declaration = function.symbol.declaration
+        module = function.symbol.module
+        if declaration.is_async or declaration.is_generator:
+            return UNKNOWN
+        for decorator in declaration.decorators:
+            callee = self.model.callees.of_decorator(decorator, module, declaration.scope)
+            if callee is None or callee.name not in _TRANSPARENT:
+                name = callee.name if callee is not None else ""
+                if not name.startswith(("typing.", "functools.")):
+                    return UNKNOWN
+        owner = self._owner(function)
+        if declaration.returns is not None:
+            value = self.evaluator.annotations.read(Placed(declaration.returns, module, declaration.scope), owner)
+            if isinstance(value, Instance) and owner is not None and value.cls is owner:
+                receiver = plain(function.receiver) if function.receiver is not None else UNKNOWN
+                if isinstance(receiver, Instance) and not isinstance(declaration.returns, (Name, Attribute)):
+                    return value
+            return value
+        return self.return_of(function.symbol, function.receiver)
+
+    def _owner(self, function: FunctionValue) -> PytreeClass | None:
+        receiver = plain(function.receiver) if function.receiver is not None else None
+        return receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
+
+    # -- methods ----------------------------------------------------------------------------
+
+    def _method(self, receiver: Value, name: str, call: Call, values: list[Value]) -> Value:
+        if isinstance(receiver, Instance):
+            self._replace(call, receiver, name, call.args, values)
+            return Instance(receiver.cls, receiver.exact)
+        if isinstance(receiver, Indexed):
+            return receiver.array if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
+        if isinstance(receiver, Array):
+            return self._array_method(receiver, name, call)
+        if isinstance(receiver, Container):
+            if receiver.kind in ("dict", "mapping"):
+                if name == "values":
+                    return Container("list", receiver.items, receiver.element)
+                if name == "items":
+                    pair = Container("tuple", (UNKNOWN, receiver.element))
+                    return Container("list", None, pair)
+                if name == "copy":
+                    return receiver
+            elif name == "copy":
+                return receiver
+        return UNKNOWN
+
+    def _array_method(self, array: Array, name: str, call: Call) -> Value:
+        if name in arrays.ARRAY_REDUCTIONS:
+            if array.library != "jax" and not array.single:
+                return UNKNOWN if array.library == "numpy" else Array(array.library, _full_reduction(call))
+            return Array(array.library, _full_reduction(call))
+        if name in arrays.ARRAY_METHODS:
+            return Array(array.library, array.single)
+        if name == "tolist":
+            return Container("list") if array.single is not True else UNKNOWN
+        return UNKNOWN
+
+    # -- known functions --------------------------------------------------------------------
+
+    def _external(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+        if name in _REPLACE_FUNCTIONS:
+            receiver = as_instance(values[0]) if values else None
+            if receiver is None:
+                return values[0] if values else UNKNOWN
+            self._replace(call, receiver, name, call.args[1:], values[1:])
+            return receiver
+        if name in _SAME and values:
+            if name == "typing.cast" and len(values) == 2:
+                return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
+            return plain(values[0])
+        if name in _TREE_MAPS and len(values) > 1:
+            value = plain(values[1])
+            return value if isinstance(value, Instance) else UNKNOWN
+        if name == "equinox.tree_at" and len(values) > 1:
+            return plain(values[1])
+        if name in _TRANSPARENT and values:
+            return plain(values[0])
+        if name in BY_DECORATOR and values and isinstance(plain(values[0]), ClassObject):
+            return plain(values[0])
+        if name.startswith("builtins."):
+            return self._builtin(name.removeprefix("builtins."), call, values, env)
+        if name in _COLLECTIONS:
+            return Container(_COLLECTIONS[name])
+        if name == "collections.deque":
+            return Container("list")
+        if name == "itertools.count":
+            return Container("list", None, Scalar("int", varying=True))
+        return self._array_function(name, call, values)
+
+    def _array_function(self, name: str, call: Call, values: list[Value]) -> Value:
+        library = arrays.returned_library(name)
+        if library is None:
+            return UNKNOWN
+        single: bool | None = None
+        first = plain(values[0]) if values else UNKNOWN
+        if arrays.is_shaped(name):
+            shape = call.keyword("shape") if call.keyword("shape") is not None else _first(call)
+            single = _shape_is_single(shape)
+        elif arrays.is_conversion(name):
+            if isinstance(first, Container):
+                single = False if first.items is not None and len(first.items) > 1 else None
+            else:
+                single = True if isinstance(first, Scalar) else first.single if isinstance(first, Array) else None
+        elif arrays.is_reduction(name):
+            single = _full_reduction(call, positional=1)
+        elif all(isinstance(plain(v), Scalar) or (isinstance(v, Array) and v.single) for v in values) and values:
+            single = True if library == "jax" and name.startswith("jax.numpy.") else None
+        if name.rpartition(".")[2] in ("arange", "linspace", "eye", "identity", "stack", "concatenate"):
+            single = False if name.rpartition(".")[2] in ("arange", "linspace") else None
+        return Array(library, single)
+
+    def _builtin(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+        first = plain(values[0]) if values else UNKNOWN
+        if name in _SCALAR_CALLS:
+            varying = isinstance(first, Scalar) and first.varying
+            return Scalar(_SCALAR_CALLS[name], varying)
+        if name in _UNHASHABLE_CALLS:
+            return Scalar(_UNHASHABLE_CALLS[name])
+        if name in _SEQUENCES:
+            kind = "list" if name in ("sorted", "reversed") else name
+            if isinstance(first, Container) and first.kind not in ("dict", "mapping") and name in ("list", "tuple"):
+                return Container(kind, first.items, first.element)
+            return Container(kind, None, element_of(first) if values else UNKNOWN)
+        if name == "dict":
+            names = tuple(a.keyword for a in call.args if a.keyword is not None)
+            if len(names) == len(call.args):
+                return Container("dict", tuple(values), UNKNOWN, names)
+            return Container("dict")
+        if name == "range":
+            return Container("list", None, Scalar("int", varying=True))
+        if name == "enumerate" and values:
+            return Container("list", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
+        if name == "zip":
+            return Container("list", None, Container("tuple", tuple(element_of(v) for v in values)))
+        if name == "type" and len(values) == 1:
+            return ClassObject(first.cls, first.exact) if isinstance(first, Instance) else UNKNOWN
+        if name in ("isinstance", "hasattr", "callable", "issubclass", "any", "all"):
+            return Scalar("bool")
+        if name in ("setattr", "delattr") and len(call.args) >= 2:
+            attr = call.args[1].value
+            if isinstance(attr, Constant) and isinstance(attr.value, str):
+                how = "setattr" if name == "setattr" else "delete"
+                value = values[2] if len(values) > 2 else UNKNOWN
+                self.assign_attribute(call.at, call.args[0].value, values[0], attr.value, how, value, env)
+            return Scalar("NoneType")
+        if name == "getattr" and len(call.args) >= 2:
+            attr = call.args[1].value
+            if isinstance(attr, Constant) and isinstance(attr.value, str) and len(call.args) == 2:
+                return self.evaluator.attribute_of(values[0], attr.value)
+        return UNKNOWN
+
+    # -- functions that call functions ------------------------------------------------------
+
+    def lambda_value(self, expr: Lambda, env: Environment) -> Value:
+        """A lambda whose caller is not known: its body is read with unknown parameters."""
+        function = self.make_lambda(expr, env)
+        self.run_local(function, [])
+        return LocalFunctionValue(function)
+
+    def _function(self, expr: Expr, env: Environment) -> Value:
+        if isinstance(expr, Lambda):
+            return LocalFunctionValue(self.make_lambda(expr, env))
+        return plain(self.evaluator.evaluate(expr, env))
+
+    def _run(self, function: Value, arguments: list[Value]) -> Value:
+        if isinstance(function, LocalFunctionValue):
+            return self.run_local(function.function, arguments)
+        if isinstance(function, FunctionValue):
+            return self.returned(function)
+        return UNKNOWN
+
+    def _higher_order(self, name: str, call: Call, env: Environment) -> Value | None:
+        """`lax.scan` and kin: the carry goes into the function and comes back. None for any other function."""
+        if name not in _SCAN | _WHILE | _FORI | _COND | _SWITCH:
+            return None
+        arguments: dict[str | int, Expr] = {}
+        for index, arg in enumerate(call.args):
+            if arg.star:
+                return None
+            arguments[arg.keyword if arg.keyword is not None else index] = arg.value
+
+        def get(index: int, keyword: str) -> Expr | None:
+            return arguments.get(index, arguments.get(keyword))
+
+        def value(expr: Expr | None) -> Value:
+            return UNKNOWN if expr is None else self.evaluator.evaluate(expr, env)
+
+        handled: list[Expr | None]
+        if name in _SCAN:
+            body = get(0, "f")
+            init, xs = value(get(1, "init")), value(get(2, "xs"))
+            if body is not None:
+                self._run(self._function(body, env), [plain(init), element_of(xs)])
+            result: Value = Container("tuple", (plain(init), UNKNOWN))
+            handled = [body, get(1, "init"), get(2, "xs")]
+        elif name in _WHILE:
+            test, body, start = get(0, "cond_fun"), get(1, "body_fun"), get(2, "init_val")
+            result = plain(value(start))
+            for function in (test, body):
+                if function is not None:
+                    self._run(self._function(function, env), [result])
+            handled = [test, body, start]
+        elif name in _FORI:
+            lower, upper, body, start = get(0, "lower"), get(1, "upper"), get(2, "body_fun"), get(3, "init_val")
+            value(lower)
+            value(upper)
+            result = plain(value(start))
+            if body is not None:
+                self._run(self._function(body, env), [Array("jax", True), result])
+            handled = [lower, upper, body, start]
+        else:
+            return self._branches(name, call, env)
+        for expr in arguments.values():
+            if not any(expr is h for h in handled):
+                self.evaluator.evaluate(expr, env)
+        return result
+
+    def _branches(self, name: str, call: Call, env: Environment) -> Value:
+        """`lax.cond` and `lax.switch`: all branches get the operands, and return the same structure."""
+        args = [a.value for a in call.args if a.keyword is None]
+        for arg in call.args:
+            if arg.keyword is not None:
+                self.evaluator.evaluate(arg.value, env)
+        if args:
+            self.evaluator.evaluate(args[0], env)
+        if name in _COND:
+            branches, rest = args[1:3], args[3:]
+        else:
+            items = getattr(args[1], "items", ()) if len(args) > 1 else ()
+            branches, rest = [i for i in items if not isinstance(i, Starred)], args[2:]
+            if len(args) > 1 and not branches:
+                self.evaluator.evaluate(args[1], env)
+        operands = [plain(self.evaluator.evaluate(r, env)) for r in rest]
+        result: Value | None = None
+        for branch in branches:
+            returned = self._run(self._function(branch, env), operands)
+            result = returned if result is None else join(result, returned)
+        return UNKNOWN if result is None else result
+
+
+def _keywords(args: tuple[Argument, ...], values: list[Value]) -> list[KeywordValue]:
+    """The keywords of a call, those inside `**{...}` and `**dict(...)` too."""
+    out: list[KeywordValue] = []
+    for arg, value in zip(args, values, strict=True):
+        if arg.keyword is not None:
+            out.append(KeywordValue(arg.keyword, arg.at, value))
+        elif arg.star == "**":
+            mapping = plain(value)
+            if isinstance(mapping, Container) and mapping.keys is not None and mapping.items is not None:
+                out += [KeywordValue(k, arg.at, v) for k, v in zip(mapping.keys, mapping.items, strict=True)]
+    return out
+
+
+def _first(call: Call) -> Expr | None:
+    return call.positional[0] if call.positional else None
+
+
+def _shape_is_single(shape: Expr | None) -> bool | None:
+    """Whether a literal shape holds one element."""
+    if isinstance(shape, Constant):
+        return shape.value == 1 if isinstance(shape.value, int) else None
+    items = getattr(shape, "items", None)
+    if items is None:
+        return None
+    if all(isinstance(i, Constant) and i.value == 1 for i in items):
+        return True
+    if any(isinstance(i, Constant) and isinstance(i.value, int) and i.value > 1 for i in items):
+        return False
+    return None
+
+
+def _full_reduction(call: Call, positional: int = 0) -> bool | None:
+    """A reduction without an axis leaves one element."""
+    if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
+        return None
+    return True if len(call.positional) <= positional and not call.has_star else None
+

@@ -1,0 +1,484 @@
+"""Evaluating expressions to what is known of them, and noting the events on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Comprehension,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Starred,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+)
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.arrays import ARRAY_ATTRIBUTES
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    Choice,
+    ClassObject,
+    Container,
+    FieldRead,
+    FunctionValue,
+    Indexed,
+    Instance,
+    Method,
+    Scalar,
+    Symbolic,
+    UnknownValue,
+    Value,
+    element_of,
+    join,
+    plain,
+    without_none,
+)
+from jaxlint.names import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
+from jaxlint.outline import Assignment, Function
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
+
+if TYPE_CHECKING:
+    from jaxlint.infer.calls import CallEvaluator
+
+_ARITHMETIC = frozenset({"+", "-"})
+_MAX_STATIC_DEPTH = 8
+#: How functions are called that tell one class from another.
+_GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
+
+
+class Evaluator:
+    """Evaluates expressions in an environment. `calls` evaluates the calls among them."""
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+        self.annotations = AnnotationReader(model)
+        self.calls: CallEvaluator
+        self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
+        self._static_depth = 0
+
+    # -- outside of functions ---------------------------------------------------------------
+
+    def static(self, placed: Placed) -> Value:
+        """What an expression of a class body, a default or a module variable evaluates to."""
+        if self._static_depth > _MAX_STATIC_DEPTH:
+            return UNKNOWN
+        self._static_depth += 1
+        try:
+            return self.evaluate(placed.expr, Environment(placed.module, placed.scope))
+        finally:
+            self._static_depth -= 1
+
+    def of_symbol(self, symbol: Symbol) -> Value:
+        """The value that a resolved name stands for."""
+        cls = self.model.class_of_symbol(symbol)
+        if cls is not None:
+            return ClassObject(cls)
+        match symbol:
+            case External() | ModuleSymbol():
+                return Symbolic(symbol)
+            case FunctionSymbol():
+                return FunctionValue(symbol)
+            case ValueSymbol(module=module, scope=scope, assignment=assignment):
+                if assignment.value is not None:
+                    value = self.static(Placed(assignment.value, module, scope))
+                    if not isinstance(value, UnknownValue):
+                        return value
+                if assignment.annotation is not None:
+                    return self.annotations.read(Placed(assignment.annotation, module, scope))
+        return UNKNOWN
+
+    def parameter(self, function: Function, name: str, module: Module) -> Value:
+        """What the annotation of a parameter says."""
+        for parameter in function.parameters:
+            if parameter.name == name and parameter.annotation is not None:
+                value = self.annotations.read(Placed(parameter.annotation, module, function.scope))
+                if parameter.kind == "*":
+                    return Container("tuple", None, value)
+                return UNKNOWN if parameter.kind == "**" else value
+        return UNKNOWN
+
+    # -- expressions ------------------------------------------------------------------------
+
+    def evaluate(self, expr: Expr, env: Environment) -> Value:
+        """What is known of the value of `expr`; the events in it are noted."""
+        match expr:
+            case Name(id=name):
+                return self._name(name, env)
+            case Constant(kind=kind):
+                return Scalar(kind)
+            case Attribute():
+                return self._attribute(expr, env)
+            case Call():
+                return self.calls.call(expr, env)
+            case Subscript():
+                return self._subscript(expr, env)
+            case Display(kind=kind, items=items):
+                if any(isinstance(i, Starred) for i in items):
+                    for item in items:
+                        self.evaluate(item.value if isinstance(item, Starred) else item, env)
+                    return Container(kind)
+                return Container(kind, tuple(self.evaluate(i, env) for i in items))
+            case DictDisplay(keys=keys, values=values):
+                return self._dict(keys, values, env)
+            case Binary():
+                return self._binary(expr, env)
+            case Unary(op=op, operand=operand):
+                value = plain(self.evaluate(operand, env))
+                return Scalar("bool") if op == "not" else value if isinstance(value, (Array, Scalar)) else UNKNOWN
+            case BoolOp(op=op, left=left, right=right):
+                first = self.evaluate(left, env)
+                branch = env.copy()
+                self.narrow(left, branch, op == "and")
+                second = self.evaluate(right, branch)
+                return join(without_none(first) if op == "or" else first, second)
+            case Compare(left=left, comparators=comparators):
+                operands = [plain(self.evaluate(e, env)) for e in (left, *comparators)]
+                arrays = [o for o in operands if isinstance(o, Array)]
+                if arrays:
+                    return Array(arrays[0].library, True if all(_is_single(o) for o in operands) else None)
+                return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
+            case Conditional(test=test, body=body, orelse=orelse):
+                self.evaluate(test, env)
+                yes, no = env.copy(), env.copy()
+                self.narrow(test, yes, True)
+                self.narrow(test, no, False)
+                return join(self.evaluate(body, yes), self.evaluate(orelse, no))
+            case Lambda():
+                return self.calls.lambda_value(expr, env)
+            case Comprehension():
+                return self._comprehension(expr, env)
+            case NamedExpr(target=target, value=value):
+                result = self.evaluate(value, env)
+                if isinstance(target, Name):
+                    env.bind(target.id, result)
+                return result
+        for part in children(expr):
+            self.evaluate(part, env)
+        return Scalar("str") if getattr(expr, "kind", "") in ("JoinedStr", "FormattedString") else UNKNOWN
+
+    def _name(self, name: str, env: Environment) -> Value:
+        value = env.lookup(name)
+        if value is not None:
+            return value
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
+        result = self.of_symbol(symbol)
+        if isinstance(result, UnknownValue):
+            return self._enclosing_parameter(name, env)
+        return result
+
+    def _enclosing_parameter(self, name: str, env: Environment) -> Value:
+        """The annotated parameter that a name is, when an expression inside a function is read on its own."""
+        scopes = env.module.outline.scopes
+        scope = scopes.get(env.scope)
+        while scope is not None and scope.kind == "function":
+            bindings = scope.bindings.get(name)
+            if bindings:
+                only = bindings[0]
+                if len(bindings) == 1 and isinstance(only, Assignment) and only.guard == "parameter":
+                    function = env.module.outline.functions.get(scope.qualname.removesuffix(".<locals>"))
+                    return UNKNOWN if function is None else self.parameter(function, name, env.module)
+                return UNKNOWN
+            scope = scopes.get(scope.parent) if scope.parent is not None else None
+        return UNKNOWN
+
+    def _attribute(self, expr: Attribute, env: Environment) -> Value:
+        path = dotted(expr)
+        if path is not None and path in env.values:
+            return env.values[path]
+        return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
+
+    def attribute_of(self, receiver: Value, attr: str) -> Value:
+        """`receiver.attr`."""
+        receiver = plain(without_none(plain(receiver)))
+        match receiver:
+            case Instance(cls=cls):
+                return self._instance_attribute(receiver, cls, attr)
+            case ClassObject(cls=cls):
+                found = cls.method(attr)
+                if found is not None:
+                    symbol = FunctionSymbol(found[0].module, found[1])
+                    return FunctionValue(symbol, receiver)
+                nested = self.model.resolver.member(cls.symbol, attr)
+                return self.of_symbol(nested) if isinstance(nested, ClassSymbol) else UNKNOWN
+            case Symbolic(symbol=symbol):
+                return self.of_symbol(self.model.resolver.follow(self.model.resolver.member(symbol, attr)))
+            case Array(library=library, single=single):
+                if attr == "at":
+                    return Indexed(receiver)
+                if attr in ARRAY_ATTRIBUTES:
+                    return Array(library, single)
+                if attr == "shape":
+                    return Container("tuple", None, Scalar("int"))
+                if attr in ("ndim", "size"):
+                    return Scalar("int")
+                return Method(receiver, attr)
+            case Container() | Indexed():
+                return Method(receiver, attr)
+            case Choice(options=options):
+                values = [self.attribute_of(o, attr) for o in options]
+                result = values[0]
+                for value in values[1:]:
+                    result = join(result, value)
+                return result
+        return UNKNOWN
+
+    def _instance_attribute(self, receiver: Instance, cls: PytreeClass, attr: str) -> Value:
+        if attr == "__class__":
+            return ClassObject(cls, receiver.exact)
+        if attr == cls.framework.replace_method and cls.has_framework_replace:
+            return Method(receiver, attr)
+        field = cls.field(attr)
+        if field is not None:
+            place = field.annotation
+            value = self.annotations.read(place, cls) if place is not None else UNKNOWN
+            if isinstance(value, UnknownValue) and field.assigned is not None:
+                value = self.static(field.assigned)
+            return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+        found = cls.method(attr)
+        if found is not None:
+            symbol = FunctionSymbol(found[0].module, found[1])
+            if any(self._is_property(d, found[0].module, found[1].scope) for d in found[1].decorators):
+                return self.calls.returned(FunctionValue(symbol, receiver))
+            return FunctionValue(symbol, receiver)
+        return self.attribute_type(cls, attr)
+
+    def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
+        symbol = self.model.resolver.resolve(decorator, module, scope)
+        return isinstance(symbol, External) and symbol.name in (
+            "builtins.property",
+            "functools.cached_property",
+        )
+
+    def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
+        key = (cls.symbol.key, attr)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = UNKNOWN  # stops cycles
+        self._attributes[key] = result = self._attribute_type(cls, attr)
+        return result
+
+    def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        result: Value | None = None
+        for ancestor in cls.mro:
+            outline = ancestor.module.outline
+            for declaration in ancestor.symbol.declaration.fields:
+                if declaration.name == attr:
+                    return self.annotations.read(
+                        Placed(declaration.annotation, ancestor.module, ancestor.symbol.declaration.qualname), cls
+                    )
+            for qualnames in ancestor.symbol.declaration.methods.values():
+                for qualname in qualnames:
+                    function = outline.functions[qualname]
+                    scope = f"{qualname}.<locals>"
+                    for assignment in function.self_assignments:
+                        if assignment.attr != attr:
+                            continue
+                        if assignment.annotation is not None:
+                            return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
+                        value: Value = UNKNOWN
+                        if assignment.value is not None:
+                            value = plain(self.static(Placed(assignment.value, ancestor.module, scope)))
+                        result = value if result is None else join(result, value)
+        return UNKNOWN if result is None else result
+
+    def _subscript(self, expr: Subscript, env: Environment) -> Value:
+        value = plain(without_none(plain(self.evaluate(expr.value, env))))
+        index = self.evaluate(expr.index, env)
+        match value:
+            case Container(items=items, kind=kind, keys=keys):
+                if kind in ("dict", "mapping"):
+                    if keys is not None and items is not None and isinstance(expr.index, Constant):
+                        for key, item in zip(keys, items, strict=True):
+                            if key == expr.index.value:
+                                return item
+                        return UNKNOWN
+                    return value.element
+                if items is not None and isinstance(expr.index, Constant) and isinstance(expr.index.value, int):
+                    position = expr.index.value
+                    if -len(items) <= position < len(items):
+                        return items[position]
+                if isinstance(plain(index), Scalar):
+                    return element_of(value)
+                return UNKNOWN
+            case Array(library="jax"):
+                return Array("jax")
+            case Indexed(array=array):
+                return Indexed(array, True)
+            case ClassObject() | Symbolic() | FunctionValue():
+                return value  # Generic[int]
+        return UNKNOWN
+
+    def _dict(self, keys: tuple[Expr | None, ...], values: tuple[Expr, ...], env: Environment) -> Value:
+        for key in keys:
+            if key is not None:
+                self.evaluate(key, env)
+        evaluated = tuple(self.evaluate(v, env) for v in values)
+        names: list[str] = []
+        for key in keys:
+            if not (isinstance(key, Constant) and isinstance(key.value, str)):
+                element = evaluated[0] if evaluated else UNKNOWN
+                for value in evaluated[1:]:
+                    element = join(element, value)
+                return Container("dict", None, element if None not in keys else UNKNOWN)
+            names.append(key.value)
+        return Container("dict", evaluated, UNKNOWN, tuple(names))
+
+    def _binary(self, expr: Binary, env: Environment) -> Value:
+        left, right = self.evaluate(expr.left, env), self.evaluate(expr.right, env)
+        return self.binary(expr.op, left, right)
+
+    def binary(self, op: str, left: Value, right: Value) -> Value:
+        """`left op right`."""
+        a, b = plain(left), plain(right)
+        result: Value = UNKNOWN
+        if isinstance(a, Array) or isinstance(b, Array):
+            if all(isinstance(v, (Array, Scalar)) for v in (a, b)):
+                arrays = [v for v in (a, b) if isinstance(v, Array)]
+                library = arrays[0].library if len({v.library for v in arrays}) == 1 else "jax"
+                result = Array(library, True if all(_is_single(v) for v in (a, b)) else None)
+                if library == "numpy" and result.single:
+                    result = UNKNOWN  # a numpy scalar, not an array
+            elif any(isinstance(v, Array) and v.library == "jax" for v in (a, b)):
+                result = Array("jax")
+        elif isinstance(a, Scalar) and isinstance(b, Scalar):
+            kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
+            result = Scalar("float" if op == "/" else kind, a.varying or b.varying)
+        if op in _ARITHMETIC:
+            for read, other in ((left, b), (right, a)):
+                if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
+                    return FieldRead(result, read.cls, read.field, True)
+        return result
+
+    def _comprehension(self, expr: Comprehension, env: Environment) -> Value:
+        inner = env.copy()
+        for clause in expr.clauses:
+            self.bind_pattern(clause.target, element_of(self.evaluate(clause.iterable, inner)), inner)
+            for condition in clause.conditions:
+                self.evaluate(condition, inner)
+                self.narrow(condition, inner, True)
+        if expr.key is not None:
+            self.evaluate(expr.key, inner)
+        element = self.evaluate(expr.element, inner)
+        kind = "list" if expr.kind == "generator" else expr.kind
+        return Container(kind, None, plain(element))
+
+    def bind_pattern(self, target: Expr, value: Value, env: Environment) -> None:
+        """Bind the names of a comprehension target."""
+        if isinstance(target, Name):
+            env.bind(target.id, value)
+        elif isinstance(target, Display):
+            value = plain(value)
+            items = value.items if isinstance(value, Container) and value.items is not None else ()
+            for index, item in enumerate(target.items):
+                known = items[index] if len(items) == len(target.items) else element_of(value)
+                self.bind_pattern(item, known, env)
+
+    # -- narrowing --------------------------------------------------------------------------
+
+    def narrow(self, test: Expr, env: Environment, truthy: bool) -> None:
+        """Learn from the outcome of a test what it says of the variables in it."""
+        match test:
+            case Unary(op="not", operand=operand):
+                self.narrow(operand, env, not truthy)
+            case BoolOp(op=op, left=left, right=right):
+                if (op == "and") == truthy:
+                    self.narrow(left, env, truthy)
+                    self.narrow(right, env, truthy)
+                else:
+                    self._forget_tested(test, env)
+            case NamedExpr(target=target):
+                self.narrow(target, env, truthy)
+            case Name() | Attribute():
+                path = dotted(test)
+                if path is not None and truthy:
+                    self._update(path, without_none, env)
+            case Compare(left=left, ops=(op,), comparators=(right,)):
+                self._narrow_comparison(left, op, right, env, truthy)
+            case Call():
+                self._narrow_call(test, env, truthy)
+
+    def _update(self, path: str, change: Callable[[Value], Value], env: Environment) -> None:
+        root = path.partition(".")[0]
+        if path in env.values:
+            env.values[path] = change(env.values[path])
+        elif "." in path and env.lookup(root) is not None:
+            expr: Expr = Name(None, root)
+            for part in path.split(".")[1:]:
+                expr = Attribute(None, expr, part)
+            value = change(self.evaluate(expr, env))
+            if not isinstance(value, UnknownValue):
+                env.values[path] = value
+
+    def _narrow_comparison(self, left: Expr, op: str, right: Expr, env: Environment, truthy: bool) -> None:
+        path = dotted(left)
+        is_none = isinstance(right, Constant) and right.kind == "NoneType"
+        if path is not None and is_none and op in ("is", "is not", "==", "!="):
+            if (op in ("is", "==")) == truthy:
+                return
+            self._update(path, without_none, env)
+        elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
+            target = dotted(left.positional[0])
+            if target is not None and dotted(left.func) == "type":
+                cls = self.evaluate(right, env)
+                value = Instance(cls.cls, True) if isinstance(cls, ClassObject) else UNKNOWN
+                self._update(target, lambda _: value, env)
+
+    def _narrow_call(self, test: Call, env: Environment, truthy: bool) -> None:
+        if not test.positional:
+            return
+        path = dotted(test.positional[0])
+        if path is None:
+            return
+        name = dotted(test.func)
+        if name == "isinstance" and len(test.positional) == 2:
+            if truthy:
+                cls = self.evaluate(test.positional[1], env)
+                value = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
+                self._update(path, lambda before: _narrowed(before, value), env)
+            else:
+                self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
+        elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
+            # hasattr, TypeGuard functions and the like: the value may be of any subclass
+            self._update(path, lambda _: UNKNOWN, env)
+
+    def _forget_tested(self, test: Expr, env: Environment) -> None:
+        """After `a or b` held, what it said of either is not known."""
+        for part in children(test):
+            if isinstance(part, Call) and part.positional:
+                path = dotted(part.positional[0])
+                if path is not None and path in env.values and dotted(part.func) in ("isinstance", "hasattr"):
+                    env.values[path] = UNKNOWN
+            elif isinstance(part, BoolOp):
+                self._forget_tested(part, env)
+
+
+def _narrowed(before: Value, tested: Value) -> Value:
+    """The value after a successful `isinstance`: the more specific of both."""
+    known = plain(without_none(plain(before)))
+    if isinstance(known, Instance) and isinstance(tested, Instance) and tested.cls in known.cls.mro:
+        return known
+    return tested
+
+
+def _is_single(value: Value) -> bool:
+    """Whether an operand adds no elements: a Python number, or an array of one."""
+    return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)

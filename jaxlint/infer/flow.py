@@ -1,0 +1,680 @@
+"""Reading statements: what each variable is at each point, and what happens to instances on the way.
+
+One `UnitReader` reads one unit (some top-level statements of a file) as libcst nodes. Branches are
+read with their own copy of the environment and merged; loop bodies are read twice, the first time
+silently, so that what they rebind is known at their start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from jaxlint.cst import to_expr
+from jaxlint.expr import Attribute, Call, Display, Expr, Lambda, Name, Starred, dotted
+from jaxlint.infer.calls import CallEvaluator
+from jaxlint.infer.environment import Environment, merge
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Event, Place
+from jaxlint.infer.values import (
+    UNKNOWN,
+    ClassObject,
+    Container,
+    Instance,
+    LocalFunctionValue,
+    Scalar,
+    Symbolic,
+    UnknownValue,
+    Value,
+    as_instance,
+    element_of,
+    join,
+    plain,
+)
+from jaxlint.names import ClassSymbol, External
+from jaxlint.outline import Class, Function
+from jaxlint.project import Module
+from jaxlint.pytrees.model import Placed, PytreeClass
+
+#: Context managers inside which errors are expected.
+_EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+_EXPECTED_ERRORS = frozenset(
+    {"FrozenInstanceError", "AttributeError", "TypeError", "ValueError", "Exception", "BaseException"}
+)
+_MAX_LOOPS_READ_TWICE = 3
+_MAX_CALL_DEPTH = 6
+
+
+@dataclass(eq=False)
+class LocalFunction:
+    """A function or lambda inside the function being read, with the variables around it."""
+
+    node: cst.FunctionDef | Lambda
+    outer: Environment
+    place: Place
+    declaration: Function | None = None
+    #: What the callers that are known pass for its parameters.
+    hints: list[Value] = field(default_factory=list)
+    result: Value | None = None
+    running: bool = False
+    read: bool = False
+
+
+class Declarations:
+    """The outline's functions and classes for the `def` and `class` nodes of a unit."""
+
+    def __init__(self, module: Module, tree: cst.Module, first: int, last: int) -> None:
+        outline = module.outline
+        found = [d for d in (*outline.functions.values(), *outline.classes.values()) if first <= d.at.row <= last]
+        found.sort(key=lambda d: (d.at.row, d.at.column))
+        self._by_node: dict[int, Function | Class] = {}
+        self._nodes: dict[str, cst.FunctionDef] = {}
+        pending = iter(found)
+        for node in _definitions(tree.body):
+            declared = next(pending, None)
+            if declared is None or declared.name != node.name.value:
+                break
+            self._by_node[id(node)] = declared
+            if isinstance(node, cst.FunctionDef):
+                self._nodes[declared.qualname] = node
+
+    def function(self, node: cst.FunctionDef) -> Function | None:
+        """The outline's entry of a function."""
+        found = self._by_node.get(id(node))
+        return found if isinstance(found, Function) else None
+
+    def node_of(self, function: Function) -> cst.FunctionDef | None:
+        """The node of a function of the outline."""
+        return self._nodes.get(function.qualname)
+
+    def cls(self, node: cst.ClassDef) -> Class | None:
+        """The outline's entry of a class."""
+        found = self._by_node.get(id(node))
+        return found if isinstance(found, Class) else None
+
+
+def _definitions(body: Iterable[cst.CSTNode]) -> Iterable[cst.FunctionDef | cst.ClassDef]:
+    """All functions and classes below some statements, in source order."""
+    for node in body:
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            yield node
+            yield from _definitions(node.body.body)
+        else:
+            for block in _blocks(node):
+                yield from _definitions(block)
+
+
+def _blocks(node: cst.CSTNode) -> list[Sequence[cst.CSTNode]]:
+    """The statement lists directly below a compound statement."""
+    found: list[Sequence[cst.CSTNode]] = []
+    match node:
+        case cst.If(body=body, orelse=orelse) | cst.For(body=body, orelse=orelse) | cst.While(body=body, orelse=orelse):
+            found.append(body.body)
+            if isinstance(orelse, cst.If):
+                found.append([orelse])
+            elif orelse is not None:
+                found.append(orelse.body.body)
+        case cst.With(body=body):
+            found.append(body.body)
+        case cst.Try() | cst.TryStar():
+            found.append(node.body.body)
+            found += [h.body.body for h in node.handlers]
+            if node.orelse is not None:
+                found.append(node.orelse.body.body)
+            if node.finalbody is not None:
+                found.append(node.finalbody.body.body)
+        case cst.Match(cases=cases):
+            found += [c.body.body for c in cases]
+    return found
+
+
+class UnitReader:
+    """Reads the statements of one unit with one `Evaluator`."""
+
+    def __init__(self, evaluator: Evaluator, calls: CallEvaluator, module: Module, declarations: Declarations) -> None:
+        self.evaluator = evaluator
+        self.calls = calls
+        self.module = module
+        self.declarations = declarations
+        self.deferred: list[LocalFunction] = []
+        self.returned: list[Value] = []
+        self.silent_loops = 0
+        self.call_depth = 0
+
+    # -- entry points -----------------------------------------------------------------------
+
+    def read(self, tree: cst.Module, env: Environment, events: list[Event], place: Place) -> None:
+        """Read the unit at module level; what happens is appended to `events`."""
+        self._attach()
+        self.calls.events, self.calls.place = events, place
+        try:
+            self._block(tree.body, env)
+            self._read_deferred()
+        finally:
+            self.calls.events, self.calls.place = None, None
+
+    def value_returned(
+        self, node: cst.FunctionDef, declaration: Function, receiver: Value | None, place: Place
+    ) -> Value:
+        """What a function returns, read silently."""
+        self._attach()
+        saved = (self.calls.events, self.calls.place)
+        self.calls.events, self.calls.place = None, place
+        outer = Environment(self.module, declaration.scope)
+        try:
+            return self._function_body(node, declaration, outer, receiver, [])
+        finally:
+            self.calls.events, self.calls.place = saved
+
+    def _attach(self) -> None:
+        self.calls.run_local = self._run_local
+        self.calls.make_lambda = self._make_lambda
+
+    # -- functions --------------------------------------------------------------------------
+
+    def _function_body(
+        self,
+        node: cst.FunctionDef,
+        declaration: Function,
+        outer: Environment,
+        receiver: Value | None,
+        arguments: list[Value],
+    ) -> Value:
+        """Read a function's body with its own variables; the value is what it returns."""
+        scope = self.module.outline.scopes[f"{declaration.qualname}.<locals>"]
+        env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
+        env.values = {}
+        for index, parameter in enumerate(declaration.parameters):
+            value: Value = UNKNOWN
+            if index == 0 and receiver is not None and parameter.kind == "positional":
+                value = receiver
+            else:
+                value = self.evaluator.parameter(declaration, parameter.name, self.module)
+                if isinstance(value, UnknownValue) and index < len(arguments):
+                    value = arguments[index]
+            env.values[parameter.name] = value
+        saved, self.returned = self.returned, []
+        saved_deferred, self.deferred = self.deferred, []
+        saved_loop, self.calls.loop_depth = self.calls.loop_depth, 0
+        saved_silent, self.silent_loops = self.silent_loops, 0
+        try:
+            self._block(node.body.body, env)
+            self._read_deferred()
+            values = self.returned
+        finally:
+            self.returned = saved
+            self.deferred = saved_deferred
+            self.calls.loop_depth = saved_loop
+            self.silent_loops = saved_silent
+        if not values:
+            return Scalar("NoneType")
+        result = plain(values[0])
+        for value in values[1:]:
+            result = join(result, value)
+        if not env.dead:
+            result = join(result, Scalar("NoneType"))
+        return plain(result)
+
+    def _define(self, node: cst.FunctionDef, env: Environment, owner: PytreeClass | None) -> None:
+        """A `def` statement: bind the name, and read the body once the function around it is read."""
+        for decorator in node.decorators:
+            self.evaluator.evaluate(to_expr(decorator.decorator), env)
+        declaration = self.declarations.function(node)
+        for parameter in (*node.params.params, *node.params.kwonly_params, *node.params.posonly_params):
+            if parameter.default is not None:
+                self.evaluator.evaluate(to_expr(parameter.default), env)
+        if declaration is None or self.calls.place is None:
+            return
+        place = Place(
+            self.module,
+            (*self.calls.place.functions, declaration),
+            owner or self.calls.place.owner,
+            self.calls.place.subclasses,
+        )
+        outer = env if env.scope else Environment(self.module, "")
+        function = LocalFunction(node, outer, place, declaration)
+        if declaration.owner is None and env.scope:
+            env.bind(node.name.value, LocalFunctionValue(function))
+        if self.calls.events is not None:
+            self.deferred.append(function)
+
+    def _read_deferred(self) -> None:
+        """Read the functions that the code just read defines, with what their callers pass."""
+        while self.deferred:
+            function = self.deferred.pop(0)
+            if not function.read:
+                function.read = True
+                self._read_function(function, function.hints)
+
+    def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Value:
+        node, declaration = function.node, function.declaration
+        if not isinstance(node, cst.FunctionDef) or declaration is None:
+            return UNKNOWN
+        saved, self.calls.place = self.calls.place, function.place
+        try:
+            receiver = self._receiver(declaration, function.place.owner)
+            return self._function_body(node, declaration, function.outer, receiver, arguments)
+        finally:
+            self.calls.place = saved
+
+    def _receiver(self, declaration: Function, owner: PytreeClass | None) -> Value | None:
+        """The value of `self` or `cls`."""
+        if declaration.owner is None or owner is None:
+            return None
+        names = {dotted(d) for d in declaration.decorators}
+        if "staticmethod" in names:
+            return None
+        if "classmethod" in names or declaration.name in ("__init_subclass__", "__new__", "__class_getitem__"):
+            return ClassObject(owner, False)
+        return Instance(owner)
+
+    def _run_local(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+        """Call a local function: what it returns. Arguments become known to its parameters."""
+        if function.running or self.call_depth > _MAX_CALL_DEPTH:
+            return UNKNOWN
+        function.running = True
+        self.call_depth += 1
+        try:
+            if isinstance(function.node, Lambda):
+                return self._run_lambda(function, function.node, arguments or [])
+            if arguments:
+                function.hints = (
+                    [join(a, b) for a, b in zip(function.hints, arguments, strict=False)]
+                    if function.hints
+                    else list(arguments)
+                )
+            declaration = function.declaration
+            if declaration is not None and declaration.returns is not None:
+                return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
+            if declaration is not None and (declaration.is_async or declaration.is_generator or declaration.decorators):
+                return UNKNOWN
+            if function.result is None or arguments:
+                events, self.calls.events = self.calls.events, None
+                try:
+                    function.result = self._read_function(function, function.hints)
+                finally:
+                    self.calls.events = events
+            return function.result
+        finally:
+            function.running = False
+            self.call_depth -= 1
+
+    def _run_lambda(self, function: LocalFunction, node: Lambda, arguments: list[Value]) -> Value:
+        env = function.outer.copy()
+        for index, name in enumerate(node.params):
+            env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
+        return self.evaluator.evaluate(node.body, env)
+
+    def _make_lambda(self, node: Lambda, env: Environment) -> LocalFunction:
+        return LocalFunction(node, env, self.calls.place or Place(self.module))
+
+    # -- classes ----------------------------------------------------------------------------
+
+    def _class(self, node: cst.ClassDef, env: Environment) -> None:
+        for decorator in node.decorators:
+            self.evaluator.evaluate(to_expr(decorator.decorator), env)
+        declaration = self.declarations.cls(node)
+        if declaration is None:
+            return
+        owner = self.evaluator.model.build(ClassSymbol(self.module, declaration))
+        if env.scope:
+            env.bind(node.name.value, ClassObject(owner))
+        inner = Environment(self.module, declaration.qualname, frozenset(), env if env.scope else None)
+        for statement in node.body.body:
+            if isinstance(statement, cst.FunctionDef):
+                self._define(statement, env, owner)
+            elif isinstance(statement, cst.ClassDef):
+                self._class(statement, Environment(self.module, declaration.qualname, frozenset(), inner.outer))
+            else:
+                self._block([statement], inner)
+
+    # -- statements -------------------------------------------------------------------------
+
+    def _block(self, body: Sequence[cst.CSTNode], env: Environment) -> None:
+        for statement in body:
+            if env.dead:
+                return
+            if isinstance(statement, cst.SimpleStatementLine):
+                for small in statement.body:
+                    self._small(small, env)
+            elif isinstance(statement, cst.BaseSmallStatement):
+                self._small(statement, env)
+            else:
+                self._compound(statement, env)
+
+    def _small(self, node: cst.BaseSmallStatement, env: Environment) -> None:
+        match node:
+            case cst.Expr(value=value):
+                self.evaluator.evaluate(to_expr(value), env)
+            case cst.Assign(targets=targets, value=value):
+                expr = to_expr(value)
+                destinations = [to_expr(t.target) for t in targets]
+                self.calls.targets = frozenset(dotted(p) for d in destinations for p in getattr(d, "items", (d,)))
+                result = self.evaluator.evaluate(expr, env)
+                self.calls.targets = frozenset()
+                for destination in destinations:
+                    self._assign(destination, result, env, "assign", expr)
+            case cst.AnnAssign(target=target, annotation=annotation, value=value):
+                self._annotated(target, annotation, value, env)
+            case cst.AugAssign(target=target, operator=operator, value=value):
+                self._augmented(to_expr(target), operator, to_expr(value), env)
+            case cst.Return(value=value):
+                self.returned.append(
+                    Scalar("NoneType") if value is None else self.evaluator.evaluate(to_expr(value), env)
+                )
+                env.dead = True
+            case cst.Raise():
+                if node.exc is not None:
+                    self.evaluator.evaluate(to_expr(node.exc), env)
+                env.dead = True
+            case cst.Break() | cst.Continue():
+                env.dead = True
+            case cst.Del(target=target):
+                self._delete(to_expr(target), env)
+            case cst.Assert(test=test):
+                expr = to_expr(test)
+                self.evaluator.evaluate(expr, env)
+                self.evaluator.narrow(expr, env, True)
+            case cst.Import() | cst.ImportFrom():
+                self._import(node, env)
+
+    def _import(self, node: cst.Import | cst.ImportFrom, env: Environment) -> None:
+        """An import inside a function binds what the outline's scope says."""
+        if not env.scope or isinstance(node.names, cst.ImportStar):
+            return
+        for alias in node.names:
+            bound = alias.asname.name if alias.asname is not None else alias.name
+            name = dotted(to_expr(bound)) if isinstance(bound, cst.BaseExpression) else None
+            if name is not None:
+                root = name.partition(".")[0]
+                symbol = self.evaluator.model.resolver.resolve_name(root, self.module, env.scope)
+                env.values[root] = self.evaluator.of_symbol(self.evaluator.model.resolver.follow(symbol))
+
+    def _annotated(
+        self, target: cst.BaseExpression, annotation: cst.Annotation, value: cst.BaseExpression | None, env: Environment
+    ) -> None:
+        declared = self.evaluator.annotations.read(Placed(to_expr(annotation.annotation), self.module, env.scope))
+        result: Value = declared
+        if value is not None:
+            result = self.evaluator.evaluate(to_expr(value), env)
+            if isinstance(result, UnknownValue):
+                result = declared
+        expr = to_expr(target)
+        if value is not None or isinstance(expr, Name):
+            self._assign(expr, result, env, "assign", None)
+
+    def _augmented(self, target: Expr, operator: cst.BaseAugOp, value: Expr, env: Environment) -> None:
+        right = self.evaluator.evaluate(value, env)
+        left = self.evaluator.evaluate(target, env)
+        op = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.DivideAssign: "/"}.get(type(operator), "*")
+        result = self.evaluator.binary(op, left, right)
+        if isinstance(result, Scalar) and self.calls.loop_depth > 0:
+            result = Scalar(result.kind, varying=True)
+        if isinstance(plain(left), Container):
+            result = plain(left)
+        self._assign(target, result, env, "augment", None)
+
+    def _assign(self, target: Expr, value: Value, env: Environment, how: str, source: Expr | None) -> None:
+        match target:
+            case Name(id=name):
+                env.bind(name, value)
+            case Attribute(value=receiver_expr, attr=attr):
+                receiver = self.evaluator.evaluate(receiver_expr, env)
+                self.calls.assign_attribute(target.at, receiver_expr, receiver, attr, how, value, env)
+                path = dotted(target)
+                if path is not None:
+                    env.bind(path, value)
+            case Display(items=items):
+                parts = self._unpacked(value, items)
+                inner = "unpack" if how == "assign" else how
+                for item, part in zip(items, parts, strict=True):
+                    self._assign(item, part, env, inner, None)
+            case Starred(value=inner_target):
+                self._assign(inner_target, Container("list", None, element_of(value)), env, how, None)
+            case _:
+                self.evaluator.evaluate(target, env)
+
+    def _unpacked(self, value: Value, items: tuple[Expr, ...]) -> list[Value]:
+        value = plain(value)
+        if isinstance(value, Container) and value.items is not None and len(value.items) == len(items):
+            if not any(isinstance(i, Starred) for i in items):
+                return list(value.items)
+        return [element_of(value)] * len(items)
+
+    def _delete(self, target: Expr, env: Environment) -> None:
+        if isinstance(target, Attribute):
+            receiver = self.evaluator.evaluate(target.value, env)
+            self.calls.assign_attribute(target.at, target.value, receiver, target.attr, "delete", UNKNOWN, env)
+        elif isinstance(target, Name):
+            env.bind(target.id, UNKNOWN)
+        elif isinstance(target, Display):
+            for item in target.items:
+                self._delete(item, env)
+
+    # -- compound statements ----------------------------------------------------------------
+
+    def _compound(self, node: cst.CSTNode, env: Environment) -> None:
+        match node:
+            case cst.FunctionDef():
+                self._define(node, env, None)
+            case cst.ClassDef():
+                self._class(node, env)
+            case cst.If():
+                self._if(node, env)
+            case cst.For():
+                target = to_expr(node.target)
+                iterable = element_of(self.evaluator.evaluate(to_expr(node.iter), env))
+                self._loop(node.body.body, env, target, iterable, None)
+                if node.orelse is not None:
+                    self._block(node.orelse.body.body, env)
+            case cst.While():
+                self._loop(node.body.body, env, None, UNKNOWN, to_expr(node.test))
+                if node.orelse is not None:
+                    self._block(node.orelse.body.body, env)
+            case cst.With():
+                self._with(node, env)
+            case cst.Try() | cst.TryStar():
+                self._try(node, env)
+            case cst.Match():
+                self._match(node, env)
+
+    def _if(self, node: cst.If, env: Environment) -> None:
+        test = to_expr(node.test)
+        self.evaluator.evaluate(test, env)
+        yes, no = env.copy(), env.copy()
+        self.evaluator.narrow(test, yes, True)
+        self.evaluator.narrow(test, no, False)
+        self._block(node.body.body, yes)
+        if isinstance(node.orelse, cst.If):
+            self._if(node.orelse, no)
+        elif node.orelse is not None:
+            self._block(node.orelse.body.body, no)
+        merged = merge([yes, no])
+        merged.dead = yes.dead and no.dead
+        env.become(merged)
+
+    def _loop(
+        self, body: Sequence[cst.CSTNode], env: Environment, target: Expr | None, element: Value, test: Expr | None
+    ) -> None:
+        def turn(start: Environment) -> Environment:
+            inner = start.copy()
+            if target is not None:
+                self._assign(target, element, inner, "loop", None)
+            if test is not None:
+                self.evaluator.evaluate(test, inner)
+                self.evaluator.narrow(test, inner, True)
+            self._block(body, inner)
+            inner.dead = False
+            return inner
+
+        self.calls.loop_depth += 1
+        try:
+            if self.silent_loops < _MAX_LOOPS_READ_TWICE:
+                self.silent_loops += 1
+                events, self.calls.events = self.calls.events, None
+                returned = list(self.returned)
+                try:
+                    before = merge([env, turn(env)])
+                finally:
+                    self.calls.events = events
+                    self.returned = returned
+                    self.silent_loops -= 1
+            else:
+                before = env.copy()
+                for name in _assigned_names(body):
+                    before.bind(name, UNKNOWN)
+            after = turn(before)
+        finally:
+            self.calls.loop_depth -= 1
+        env.become(merge([before, after]))
+
+    def _with(self, node: cst.With, env: Environment) -> None:
+        expects_error = False
+        for item in node.items:
+            expr = to_expr(item.item)
+            self.evaluator.evaluate(expr, env)
+            entered: Value = UNKNOWN
+            copied = None
+            if isinstance(expr, Call):
+                name = (dotted(expr.func) or "").rpartition(".")[2]
+                expects_error = expects_error or name in _EXPECTS_ERROR
+                copied = self._copied(expr, env)
+                if copied is not None:
+                    entered = copied
+            if item.asname is not None:
+                target = to_expr(item.asname.name)
+                self._assign(target, entered, env, "with", None)
+                if copied is not None and isinstance(target, Name):
+                    env.mutable_copies |= {target.id}
+        self._block_expecting(node.body.body, env, expects_error)
+        for item in node.items:
+            if item.asname is not None and isinstance(item.asname.name, cst.Name):
+                env.mutable_copies -= {item.asname.name.value}
+
+    def _copied(self, call: Call, env: Environment) -> Instance | None:
+        """The instance that `with copy_and_mutate(x) as y` makes mutable."""
+        func = plain(self.evaluator.evaluate(call.func, env))
+        if isinstance(func, Symbolic) and isinstance(func.symbol, External):
+            if func.symbol.name == "jax_dataclasses.copy_and_mutate" and call.positional:
+                events, self.calls.events = self.calls.events, None
+                try:
+                    return as_instance(self.evaluator.evaluate(call.positional[0], env))
+                finally:
+                    self.calls.events = events
+        return None
+
+    def _block_expecting(self, body: Sequence[cst.CSTNode], env: Environment, expects_error: bool) -> None:
+        """Read a block; where errors are expected nothing in it is reported."""
+        if not expects_error:
+            self._block(body, env)
+            return
+        events, self.calls.events = self.calls.events, None
+        try:
+            self._block(body, env)
+        finally:
+            self.calls.events = events
+        env.dead = False
+
+    def _try(self, node: cst.Try | cst.TryStar, env: Environment) -> None:
+        expected = any(_handles_expected_error(h) for h in node.handlers)
+        start = env.copy()
+        body = env.copy()
+        self._block_expecting(node.body.body, body, expected)
+        middle = merge([start, body])
+        middle.dead = False
+        ends: list[Environment] = []
+        for handler in node.handlers:
+            branch = middle.copy()
+            if handler.name is not None and isinstance(handler.name.name, cst.Name):
+                branch.bind(handler.name.name.value, UNKNOWN)
+            self._block(handler.body.body, branch)
+            ends.append(branch)
+        if node.orelse is not None:
+            self._block(node.orelse.body.body, body)
+        ends.insert(0, body)
+        merged = merge(ends)
+        merged.dead = all(e.dead for e in ends)
+        env.become(merged)
+        if node.finalbody is not None:
+            dead, env.dead = env.dead, False
+            self._block(node.finalbody.body.body, env)
+            env.dead = env.dead or dead
+
+    def _match(self, node: cst.Match, env: Environment) -> None:
+        subject_expr = to_expr(node.subject)
+        subject = dotted(subject_expr)
+        self.evaluator.evaluate(subject_expr, env)
+        ends = [env.copy()]
+        for case in node.cases:
+            branch = env.copy()
+            for name in _captured(case.pattern):
+                branch.bind(name, UNKNOWN)
+            if subject is not None and subject in branch.values:
+                pattern = case.pattern
+                if isinstance(pattern, cst.MatchClass):
+                    cls = self.evaluator.evaluate(to_expr(pattern.cls), branch)
+                    branch.values[subject] = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
+                elif isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
+                    if pattern.name is not None:
+                        branch.bind(pattern.name.value, branch.values[subject])
+                else:
+                    branch.values[subject] = UNKNOWN
+            if case.guard is not None:
+                self.evaluator.evaluate(to_expr(case.guard), branch)
+            self._block(case.body.body, branch)
+            ends.append(branch)
+        merged = merge(ends)
+        env.become(merged)
+
+
+def _handles_expected_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether the handler swallows what wrong use of an instance raises."""
+    for statement in handler.body.body:
+        if isinstance(statement, cst.SimpleStatementLine) and any(isinstance(s, cst.Raise) for s in statement.body):
+            return False
+    if handler.type is None:
+        return True
+    kind = to_expr(handler.type)
+    names = kind.items if isinstance(kind, Display) else (kind,)
+    return any((dotted(n) or "").rpartition(".")[2] in _EXPECTED_ERRORS for n in names)
+
+
+def _assigned_names(body: Sequence[cst.CSTNode]) -> set[str]:
+    """The variables that some statements bind (not those of nested functions)."""
+    names: set[str] = set()
+    stack: list[cst.CSTNode] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            names.add(node.name.value)
+            continue
+        if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.NamedExpr)):
+            _add_names(node.target, names)
+        elif isinstance(node, cst.AsName):
+            _add_names(node.name, names)
+        stack.extend(node.children)
+    return names
+
+
+def _add_names(target: cst.BaseExpression, names: set[str]) -> None:
+    if isinstance(target, cst.Name):
+        names.add(target.value)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _add_names(element.value, names)
+
+
+def _captured(pattern: cst.CSTNode) -> set[str]:
+    """The names that a `match` pattern binds."""
+    names: set[str] = set()
+    stack: list[cst.CSTNode] = [pattern]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            names.add(node.name.value)
+        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
+            names.add(node.rest.value)
+        stack.extend(node.children)
+    return names

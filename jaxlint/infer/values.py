@@ -1,0 +1,231 @@
+"""What is known of the value of an expression. `UNKNOWN` is the usual answer, and never a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jaxlint.names import External, FunctionSymbol, ModuleSymbol
+from jaxlint.pytrees.model import PytreeClass
+
+if TYPE_CHECKING:
+    from jaxlint.infer.flow import LocalFunction
+
+
+@dataclass(frozen=True)
+class UnknownValue:
+    """Nothing is known."""
+
+
+UNKNOWN = UnknownValue()
+
+
+@dataclass(frozen=True)
+class Array:
+    """A jax or numpy array. `single`: holds exactly one element (None: cannot be told)."""
+
+    library: str
+    single: bool | None = None
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A Python value of a simple type; `kind` is the type's name. `varying`: changes from one loop turn to the next."""
+
+    kind: str
+    varying: bool = False
+
+
+NONE = Scalar("NoneType")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance of a class that jaxlint knows; `exact` if of no subclass of it."""
+
+    cls: PytreeClass
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class ClassObject:
+    """The class itself; `exact` if it is no subclass of it (as `cls` and `type(self)` may be)."""
+
+    cls: PytreeClass
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Container:
+    """A tuple, list, set or dict; `items` if their number is known, else `element` for all of them.
+
+    `kind` is the type's name, or "sequence" and "mapping" where only that much is known.
+    """
+
+    kind: str
+    items: tuple[Value, ...] | None = None
+    element: Value = UNKNOWN
+    #: For dicts whose keys are literal strings.
+    keys: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values."""
+
+    options: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class FieldRead:
+    """A value read from the field `field` of `cls`; `stepped` once something was added to it."""
+
+    value: Value
+    cls: PytreeClass
+    field: str
+    stepped: bool = False
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """A module, or a thing known by its dotted name only."""
+
+    symbol: External | ModuleSymbol
+
+
+@dataclass(frozen=True)
+class FunctionValue:
+    """A function of the project; `receiver` if it is a bound method."""
+
+    symbol: FunctionSymbol
+    receiver: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunctionValue:
+    """A function or lambda that is defined inside the function being read."""
+
+    function: LocalFunction
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a value that is known by name only: `array.sum`, `state.replace`."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """`array.at` (index not yet applied) or `array.at[...]`."""
+
+    array: Array
+    applied: bool = False
+
+
+Value: TypeAlias = (
+    UnknownValue
+    | Array
+    | Scalar
+    | Instance
+    | ClassObject
+    | Container
+    | Choice
+    | FieldRead
+    | Symbolic
+    | FunctionValue
+    | LocalFunctionValue
+    | Method
+    | Indexed
+)
+
+
+def plain(value: Value) -> Value:
+    """The value without the note of where it was read."""
+    return value.value if isinstance(value, FieldRead) else value
+
+
+def join(a: Value, b: Value) -> Value:
+    """What is known of a value that is either `a` or `b`."""
+    if a == b:
+        return a
+    a, b = plain(a), plain(b)
+    if a == b:
+        return a
+    if isinstance(a, UnknownValue) or isinstance(b, UnknownValue):
+        return UNKNOWN
+    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+        return Instance(a.cls, a.exact and b.exact)
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        if a.cls in b.cls.mro:
+            return Instance(a.cls)
+        if b.cls in a.cls.mro:
+            return Instance(b.cls)
+    if isinstance(a, Array) and isinstance(b, Array):
+        library = a.library if a.library == b.library else "array"
+        return Array(library, a.single if a.single == b.single else None)
+    if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
+        return Scalar(a.kind, a.varying or b.varying)
+    return choice([*options(a), *options(b)])
+
+
+def choice(values: list[Value]) -> Value:
+    """One of `values`; unknown if any of them is, or if there are many."""
+    distinct: list[Value] = []
+    for value in values:
+        if isinstance(value, UnknownValue):
+            return UNKNOWN
+        if value not in distinct:
+            distinct.append(value)
+    if len(distinct) == 1:
+        return distinct[0]
+    return Choice(tuple(distinct)) if 0 < len(distinct) <= 6 else UNKNOWN
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """The possible values, one by one."""
+    return value.options if isinstance(value, Choice) else (value,)
+
+
+def without_none(value: Value) -> Value:
+    """The value once it is known not to be None."""
+    if isinstance(value, Choice):
+        rest = [o for o in value.options if o != NONE]
+        return choice(rest) if rest else UNKNOWN
+    return value
+
+
+def as_instance(value: Value) -> Instance | None:
+    """The instance that a value certainly is (unless it is None), or None."""
+    value = plain(without_none(plain(value)))
+    return value if isinstance(value, Instance) else None
+
+
+def element_of(value: Value) -> Value:
+    """What iterating over the value yields."""
+    value = plain(without_none(plain(value)))
+    if isinstance(value, Container) and value.kind not in ("dict", "mapping"):
+        if value.items is not None:
+            return choice(list(value.items)) if value.items else UNKNOWN
+        return value.element
+    if isinstance(value, Array):
+        return Array(value.library)
+    return UNKNOWN
+
+
+def arrays_in(value: Value, depth: int = 0) -> list[Array]:
+    """The arrays that a value is, or certainly holds in tuples, lists and dicts."""
+    value = plain(value)
+    if depth > 6:
+        return []
+    match value:
+        case Array():
+            return [value]
+        case Container(items=items, element=element):
+            parts: Any = items if items is not None else (element,)
+            return [a for part in parts for a in arrays_in(part, depth + 1)]
+        case Choice():
+            found = [arrays_in(o, depth + 1) for o in value.options if o != NONE]
+            return [a for part in found for a in part] if found and all(found) else []
+    return []

@@ -1,0 +1,656 @@
+"""The table of contents of one file: what it imports, declares and does, from one `ast` pass.
+
+An `Outline` is small and picklable and knows nothing of other files. It holds the scopes with
+their bindings, the class and function declarations, and the *units*: the top-level statements with
+their line range and their triggers. Only units whose triggers a rule asks for are parsed with libcst.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import msgspec
+
+from jaxlint.expr import Argument, Call, Expr, Name, Span, from_ast, span_of
+
+
+class Import(msgspec.Struct, frozen=True):
+    """`import module`, or `from module import name`; `level` counts the dots of a relative import.
+
+    `import a.b` binds `a` (module "a"); `import a.b as c` binds `c` (module "a.b").
+    """
+
+    module: str
+    name: str | None
+    level: int
+    guard: str = ""
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """A `class` or `def` statement that binds a name; `kind` is "class" or "function"."""
+
+    kind: str
+    qualname: str
+    guard: str = ""
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """A name bound by `=` or an annotation; `value` is None where it cannot be read off the statement."""
+
+    value: Expr | None
+    annotation: Expr | None
+    at: Span
+    guard: str = ""
+
+
+Binding = Import | Definition | Assignment
+
+
+class Scope(msgspec.Struct):
+    """A module, class or function scope: its bindings in source order, name by name."""
+
+    kind: str
+    qualname: str
+    parent: str | None
+    bindings: dict[str, list[Binding]]
+    is_global: set[str]
+    #: Function scopes keep the assigned values only if a class declaration or `tree_flatten` needs them.
+    keeps_values: bool = True
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter; `kind` is "positional", "keyword", "*" or "**"."""
+
+    name: str
+    annotation: Expr | None
+    default: Expr | None
+    kind: str
+    at: Span
+
+
+class SelfAssignment(msgspec.Struct, frozen=True):
+    """`self.attr = value` in a method; `value` is None where it is not a plain assignment."""
+
+    attr: str
+    value: Expr | None
+    annotation: Expr | None
+    at: Span
+
+
+class Function(msgspec.Struct):
+    """A function declaration, with what it returns and what it does to `self`."""
+
+    name: str
+    qualname: str
+    scope: str
+    owner: str | None
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[Expr, ...]
+    returns: Expr | None
+    at: Span
+    is_async: bool
+    is_generator: bool = False
+    return_values: tuple[Expr, ...] = ()
+    self_assignments: tuple[SelfAssignment, ...] = ()
+    self_calls: frozenset[str] = frozenset()
+    statements: int = 0
+
+    @property
+    def self_name(self) -> str | None:
+        """The first positional parameter, if this is a method."""
+        if self.owner is None or not self.parameters or self.parameters[0].kind != "positional":
+            return None
+        return self.parameters[0].name
+
+
+class FieldDeclaration(msgspec.Struct, frozen=True):
+    """An annotated name in a class body."""
+
+    name: str
+    annotation: Expr
+    value: Expr | None
+    at: Span
+    name_at: Span
+
+
+class ClassAssignment(msgspec.Struct, frozen=True):
+    """An unannotated name in a class body."""
+
+    name: str
+    value: Expr | None
+    at: Span
+
+
+class Class(msgspec.Struct):
+    """A class declaration, exactly as written."""
+
+    name: str
+    qualname: str
+    scope: str
+    bases: tuple[Argument, ...]
+    decorators: tuple[Expr, ...]
+    fields: tuple[FieldDeclaration, ...]
+    assignments: tuple[ClassAssignment, ...]
+    methods: dict[str, list[str]]
+    at: Span
+    name_at: Span
+    #: Whether the body holds statements (if, for, try, with, exec …) that may declare more than is seen.
+    conditional_body: bool = False
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules."""
+
+    first: int
+    last: int
+    calls: frozenset[str]
+    stores: bool
+    self_stores: frozenset[str]
+    classes: frozenset[str]
+    #: "import", "definition" (def or class) or "code".
+    kind: str
+
+
+class Outline(msgspec.Struct):
+    """The facts of one file."""
+
+    scopes: dict[str, Scope]
+    classes: dict[str, Class]
+    functions: dict[str, Function]
+    units: tuple[Unit, ...]
+    module_calls: tuple[Call, ...]
+    star_imports: tuple[Import, ...]
+    all_names: tuple[str, ...] | None
+    future_annotations: bool
+    imported_modules: tuple[tuple[int, str], ...]
+
+    @property
+    def module_scope(self) -> Scope:
+        """The scope of the module itself, whose qualified name is empty."""
+        return self.scopes[""]
+
+
+def parse_tree(text: str) -> ast.Module:
+    """`ast.parse` without the warnings that Python prints for the user's code.
+
+    Raises SyntaxError, ValueError, RecursionError or MemoryError as `ast.parse` does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def build_outline(tree: ast.Module) -> Outline:
+    """The outline of a parsed module."""
+    return _Builder().build(tree)
+
+
+class _Function:
+    """What is collected while the body of one function is walked."""
+
+    def __init__(self, scope: Scope, self_name: str | None) -> None:
+        self.scope = scope
+        self.self_name = self_name
+        self.returns: list[ast.expr] = []
+        self.is_generator = False
+        self.assignments: list[SelfAssignment] = []
+        self.calls: set[str] = set()
+        self.statements = 0
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.scopes: dict[str, Scope] = {"": Scope("module", "", None, {}, set())}
+        self.classes: dict[str, Class] = {}
+        self.functions: dict[str, Function] = {}
+        self.module_calls: list[Call] = []
+        self.star_imports: list[Import] = []
+        self.all_names: list[str] | None = None
+        self.future_annotations = False
+        self.imported: dict[tuple[int, str], None] = {}
+        self.guards: list[str] = []
+        self.function: _Function | None = None
+        self.owner: str | None = None
+        self._start_unit()
+
+    def _start_unit(self) -> None:
+        self.calls: set[str] = set()
+        self.stores = False
+        self.self_stores: set[str] = set()
+        self.unit_classes: set[str] = set()
+
+    def build(self, tree: ast.Module) -> Outline:
+        module = self.scopes[""]
+        units: list[Unit] = []
+        for statement in tree.body:
+            first, last = _rows(statement)
+            kind = _unit_kind(statement)
+            if not (units and units[-1].last >= first):
+                self._start_unit()
+            else:
+                shared = units.pop()
+                first, kind = shared.first, kind if kind == shared.kind else "code"
+            self._statement(statement, module)
+            units.append(
+                Unit(
+                    first,
+                    last,
+                    frozenset(self.calls),
+                    self.stores,
+                    frozenset(self.self_stores),
+                    frozenset(self.unit_classes),
+                    kind,
+                )
+            )
+        return Outline(
+            scopes=self.scopes,
+            classes=self.classes,
+            functions=self.functions,
+            units=tuple(units),
+            module_calls=tuple(self.module_calls),
+            star_imports=tuple(self.star_imports),
+            all_names=None if self.all_names is None else tuple(self.all_names),
+            future_annotations=self.future_annotations,
+            imported_modules=tuple(self.imported),
+        )
+
+    # -- statements -------------------------------------------------------------------------
+
+    def _body(self, body: list[ast.stmt], scope: Scope) -> None:
+        for statement in body:
+            self._statement(statement, scope)
+
+    def _guarded(self, guard: str, body: list[ast.stmt], scope: Scope) -> None:
+        self.guards.append(guard)
+        self._body(body, scope)
+        self.guards.pop()
+
+    def _statement(self, node: ast.stmt, scope: Scope) -> None:
+        if self.function is not None:
+            self.function.statements += 1
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._function(node, scope)
+            case ast.ClassDef():
+                self._class(node, scope)
+            case ast.Import() | ast.ImportFrom():
+                self._import(node, scope)
+            case ast.Assign(targets=targets, value=value):
+                self._scan(value)
+                for target in targets:
+                    self._target(target, value, None, scope)
+            case ast.AnnAssign(target=target, annotation=annotation, value=value):
+                self._scan(value)
+                self._target(target, value, annotation, scope)
+            case ast.AugAssign(target=target, value=value):
+                self._scan(value)
+                if isinstance(target, ast.Name) and target.id == "__all__":
+                    self._extend_all(value)
+                self._target(target, None, None, scope)
+            case ast.Expr(value=value):
+                if scope.kind == "module" and isinstance(value, ast.Call):
+                    self.module_calls.append(from_ast(value))  # type: ignore[arg-type]
+                    self._extend_all_call(value)
+                self._scan(value)
+            case ast.Return(value=value):
+                self._scan(value)
+                if self.function is not None and value is not None:
+                    self.function.returns.append(value)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._scan(test)
+                checking = _is_type_checking(test)
+                self._guarded("type_checking" if checking else "conditional", body, scope)
+                self._guarded("runtime" if checking else "conditional", orelse, scope)
+            case ast.Try() | ast.TryStar():  # type: ignore[attr-defined,unused-ignore]
+                self._guarded("try", node.body, scope)
+                for handler in node.handlers:
+                    self._scan(handler.type)
+                    self._guarded("except", handler.body, scope)
+                self._guarded("try", node.orelse, scope)
+                self._guarded("try", node.finalbody, scope)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    self._scan(item.context_expr)
+                    if item.optional_vars is not None:
+                        self._target(item.optional_vars, None, None, scope)
+                self._body(body, scope)
+            case ast.For() | ast.AsyncFor():
+                self._scan(node.iter)
+                self._target(node.target, None, None, scope)
+                self._guarded("conditional", node.body, scope)
+                self._guarded("conditional", node.orelse, scope)
+            case ast.While(test=test, body=body, orelse=orelse):
+                self._scan(test)
+                self._guarded("conditional", body, scope)
+                self._guarded("conditional", orelse, scope)
+            case ast.Match(subject=subject, cases=cases):
+                self._scan(subject)
+                for case in cases:
+                    self._scan(case.guard)
+                    self._guarded("conditional", case.body, scope)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self._target(target, None, None, scope)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                scope.is_global.update(names)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self._scan(child)
+
+    def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
+        home = self.scopes[""] if name in scope.is_global else scope
+        home.bindings.setdefault(name, []).append(binding)
+
+    @property
+    def _guard(self) -> str:
+        return self.guards[-1] if self.guards else ""
+
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self.imported[(0, alias.name)] = None
+                if alias.asname:
+                    self._bind(scope, alias.asname, Import(alias.name, None, 0, self._guard))
+                else:
+                    root = alias.name.partition(".")[0]
+                    self._bind(scope, root, Import(root, None, 0, self._guard))
+            return
+        module = node.module or ""
+        if module == "__future__":
+            self.future_annotations |= any(a.name == "annotations" for a in node.names)
+            return
+        self.imported[(node.level, module)] = None
+        for alias in node.names:
+            if alias.name == "*":
+                self.star_imports.append(Import(module, "*", node.level, self._guard))
+                continue
+            if node.level or "." not in module:
+                self.imported[(node.level, f"{module}.{alias.name}" if module else alias.name)] = None
+            self._bind(scope, alias.asname or alias.name, Import(module, alias.name, node.level, self._guard))
+
+    # -- targets and expressions ------------------------------------------------------------
+
+    def _target(
+        self, target: ast.expr, value: ast.expr | None, annotation: ast.expr | None, scope: Scope
+    ) -> None:
+        match target:
+            case ast.Name(id=name):
+                if name == "__all__" and scope.kind == "module" and value is not None:
+                    self.all_names = []
+                    self._extend_all(value)
+                keep = scope.keeps_values
+                self._bind(
+                    scope,
+                    name,
+                    Assignment(
+                        from_ast(value) if keep and value is not None else None,
+                        from_ast(annotation) if keep and annotation is not None else None,
+                        span_of(target),
+                        self._guard if value is not None or annotation is not None else "opaque",
+                    ),
+                )
+            case ast.Attribute(value=receiver, attr=attr):
+                self._attribute_target(target, receiver, attr, value, annotation)
+                self._scan(receiver)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                values: list[ast.expr | None] = [None] * len(elts)
+                if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elts):
+                    values = list(value.elts)
+                for element, part in zip(elts, values, strict=True):
+                    self._target(element, part, None, scope)
+            case ast.Starred(value=inner):
+                self._target(inner, None, None, scope)
+            case ast.Subscript(value=inner, slice=index):
+                self._scan(inner)
+                self._scan(index)
+
+    def _attribute_target(
+        self,
+        target: ast.Attribute,
+        receiver: ast.expr,
+        attr: str,
+        value: ast.expr | None,
+        annotation: ast.expr | None,
+    ) -> None:
+        function = self.function
+        on_self = (
+            function is not None
+            and self.owner is not None
+            and isinstance(receiver, ast.Name)
+            and receiver.id == function.self_name
+        )
+        if not on_self:
+            self.stores = True
+            return
+        assert function is not None and self.owner is not None
+        self.self_stores.add(self.owner)
+        function.assignments.append(
+            SelfAssignment(
+                attr,
+                from_ast(value) if value is not None else None,
+                from_ast(annotation) if annotation is not None else None,
+                span_of(target),
+            )
+        )
+
+    def _scan(self, node: ast.expr | None) -> None:
+        """Note the calls, stores and walruses inside an expression."""
+        if node is None:
+            return
+        stack: list[ast.AST] = [node]
+        while stack:
+            current = stack.pop()
+            kind = type(current)
+            if kind is ast.Call:
+                func = current.func  # type: ignore[attr-defined]
+                if type(func) is ast.Attribute:
+                    if func.attr != "replace" or current.keywords:  # type: ignore[attr-defined]
+                        self.calls.add(func.attr)  # str.replace has no keywords
+                    function = self.function
+                    if (
+                        function is not None
+                        and type(func.value) is ast.Name
+                        and func.value.id == function.self_name
+                    ):
+                        function.calls.add(func.attr)
+                elif type(func) is ast.Name:
+                    self.calls.add(func.id)
+                else:
+                    self.calls.add("")
+            elif kind is ast.Yield or kind is ast.YieldFrom:
+                if self.function is not None:
+                    self.function.is_generator = True
+            elif kind is ast.Constant or kind is ast.Name:
+                continue
+            stack.extend(ast.iter_child_nodes(current))
+
+    def _extend_all(self, value: ast.expr) -> None:
+        if self.all_names is not None and isinstance(value, (ast.List, ast.Tuple)):
+            self.all_names += [e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+
+    def _extend_all_call(self, call: ast.Call) -> None:
+        func = call.func
+        if (
+            isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Name)
+            and func.value.id == "__all__"
+            and func.attr == "extend"
+            and call.args
+        ):
+            self._extend_all(call.args[0])
+
+    # -- functions and classes --------------------------------------------------------------
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        qualname = self._qualname(scope, node.name)
+        self._bind(scope, node.name, Definition("function", qualname, self._guard))
+        for decorator in node.decorator_list:
+            self._scan(decorator)
+        parameters = tuple(_parameters(node.args))
+        for parameter in (*node.args.defaults, *node.args.kw_defaults):
+            self._scan(parameter)
+        keeps_values = node.name.startswith("tree_flatten") or any(isinstance(s, ast.ClassDef) for s in node.body)
+        inner = Scope("function", f"{qualname}.<locals>", scope.qualname, {}, set(), keeps_values)
+        self.scopes[inner.qualname] = inner
+        for parameter in parameters:
+            inner.bindings[parameter.name] = [Assignment(None, parameter.annotation, parameter.at, "parameter")]
+        is_method = scope.kind == "class"
+        decorators = tuple(from_ast(d) for d in node.decorator_list)
+        self_name = None
+        if is_method and parameters and parameters[0].kind == "positional":
+            if not any(isinstance(d, Name) and d.id == "staticmethod" for d in decorators):
+                self_name = parameters[0].name
+        elif not is_method and self.function is not None and self.function.self_name not in inner.bindings:
+            self_name = self.function.self_name
+        outer, outer_owner, outer_guards = self.function, self.owner, self.guards
+        self.function = _Function(inner, self_name)
+        if is_method:
+            self.owner = scope.qualname
+        self.guards = []
+        self._body(node.body, inner)
+        collected = self.function
+        self.function, self.owner, self.guards = outer, outer_owner, outer_guards
+        if outer is not None and not is_method and collected.self_name is not None:
+            outer.assignments += collected.assignments
+            outer.calls |= collected.calls
+        self.functions[qualname] = Function(
+            name=node.name,
+            qualname=qualname,
+            scope=scope.qualname,
+            owner=scope.qualname if is_method else None,
+            parameters=parameters,
+            decorators=decorators,
+            returns=from_ast(node.returns) if node.returns is not None else None,
+            at=Span(node.lineno, node.col_offset, node.lineno, node.col_offset + len("def ") + len(node.name)),
+            is_async=isinstance(node, ast.AsyncFunctionDef),
+            is_generator=collected.is_generator,
+            return_values=tuple(from_ast(v) for v in collected.returns),
+            self_assignments=tuple(collected.assignments),
+            self_calls=frozenset(collected.calls),
+            statements=collected.statements,
+        )
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+        qualname = self._qualname(scope, node.name)
+        self._bind(scope, node.name, Definition("class", qualname, self._guard))
+        self.unit_classes.add(qualname)
+        for decorator in node.decorator_list:
+            self._scan(decorator)
+        inner = Scope("class", qualname, scope.qualname, {}, set())
+        self.scopes[qualname] = inner
+        outer, outer_owner, outer_guards = self.function, self.owner, self.guards
+        self.function, self.owner, self.guards = None, None, []
+        self._body(node.body, inner)
+        self.function, self.owner, self.guards = outer, outer_owner, outer_guards
+        fields, assignments, conditional = _class_body(node)
+        methods: dict[str, list[str]] = {}
+        for name, bindings in inner.bindings.items():
+            names = [b.qualname for b in bindings if isinstance(b, Definition) and b.kind == "function"]
+            if names:
+                methods[name] = names
+        arguments = [Argument(span_of(b), from_ast(b)) for b in node.bases]
+        arguments += [Argument(span_of(k), from_ast(k.value), k.arg) for k in node.keywords]
+        self.classes[qualname] = Class(
+            name=node.name,
+            qualname=qualname,
+            scope=scope.qualname,
+            bases=tuple(arguments),
+            decorators=tuple(from_ast(d) for d in node.decorator_list),
+            fields=tuple(fields),
+            assignments=tuple(assignments),
+            methods=methods,
+            at=span_of(node),
+            name_at=Span(
+                node.lineno,
+                node.col_offset + len("class "),
+                node.lineno,
+                node.col_offset + len("class ") + len(node.name.encode()),
+            ),
+            conditional_body=conditional,
+        )
+
+    def _qualname(self, scope: Scope, name: str) -> str:
+        qualname = f"{scope.qualname}.{name}" if scope.qualname else name
+        taken, count = qualname, 1
+        while taken in self.functions or taken in self.classes or taken in self.scopes:
+            count += 1
+            taken = f"{qualname}#{count}"
+        return taken
+
+
+def _class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassAssignment], bool]:
+    """The annotated and unannotated names of a class body, and whether some may be hidden in blocks."""
+    fields: list[FieldDeclaration] = []
+    assignments: list[ClassAssignment] = []
+    conditional = False
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name) as target, annotation=annotation, value=value):
+                fields.append(
+                    FieldDeclaration(
+                        name,
+                        from_ast(annotation),
+                        from_ast(value) if value is not None else None,
+                        span_of(statement),
+                        span_of(target),
+                    )
+                )
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                    whole = target if isinstance(target, ast.Name) else None
+                    assignments += [
+                        ClassAssignment(n.id, from_ast(value) if whole is not None else None, span_of(statement))
+                        for n in names
+                        if isinstance(n, ast.Name)
+                    ]
+            case ast.If(test=test) if _is_type_checking(test):
+                conditional = conditional or any(isinstance(s, ast.AnnAssign) for s in statement.body)
+            case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | ast.Match():
+                conditional = True
+    return fields, assignments, conditional
+
+
+def _parameters(args: ast.arguments) -> list[Parameter]:
+    positional = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
+    defaults += args.defaults
+    out = [_parameter(a, d, "positional") for a, d in zip(positional, defaults, strict=True)]
+    if args.vararg is not None:
+        out.append(_parameter(args.vararg, None, "*"))
+    out += [_parameter(a, d, "keyword") for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    if args.kwarg is not None:
+        out.append(_parameter(args.kwarg, None, "**"))
+    return out
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
+    return Parameter(
+        arg.arg,
+        from_ast(arg.annotation) if arg.annotation is not None else None,
+        from_ast(default) if default is not None else None,
+        kind,
+        span_of(arg),
+    )
+
+
+def _rows(node: ast.stmt) -> tuple[int, int]:
+    first = node.lineno
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        for decorator in node.decorator_list:
+            first = min(first, decorator.lineno)
+    return first, node.end_lineno or first
+
+
+def _unit_kind(node: ast.stmt) -> str:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return "import"
+    return "definition" if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else "code"
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )

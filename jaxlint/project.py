@@ -1,0 +1,234 @@
+"""Modules and paths: which file an import means, and what each file declares.
+
+A `Project` reads files on demand, once. A module is identified by its path; its dotted name is
+what the package it lies in calls it. Nothing is ever imported or executed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.source import Source, Unreadable
+
+#: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
+OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
+
+_EMPTY = build_outline(parse_tree(""))
+
+
+class Module:
+    """One module: its path, its dotted name, and, once asked for, its source and outline."""
+
+    def __init__(self, path: str, name: str, is_package: bool, roots: tuple[str, ...]) -> None:
+        self.path = path
+        self.name = name
+        self.is_package = is_package
+        self.roots = roots
+        self._source: Source | None = None
+        self._outline: Outline | None = None
+        self.problem: Unreadable | None = None
+        #: Set when only a rewritten form of the file could be outlined (newer grammar).
+        self.rewritten = False
+
+    def __repr__(self) -> str:
+        return f"Module({self.name!r})"
+
+    @property
+    def source(self) -> Source:
+        """The decoded file. Raises `Unreadable` if it cannot be read or decoded."""
+        if self._source is None:
+            self._source = Source.read(self.path)
+        return self._source
+
+    def forget_source(self) -> None:
+        """Drop the text, which can be read again; the outline stays."""
+        self._source = None
+
+    @property
+    def outline(self) -> Outline:
+        """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
+        if self._outline is None:
+            self._outline = self._read_outline()
+        return self._outline
+
+    def _read_outline(self) -> Outline:
+        if os.path.isdir(self.path):
+            return _EMPTY
+        try:
+            text = self.source.text
+        except Unreadable as problem:
+            self.problem = problem
+            return _EMPTY
+        try:
+            return build_outline(parse_tree(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return self._read_newer_grammar(text, error)
+
+    def _read_newer_grammar(self, text: str, error: Exception) -> Outline:
+        from jaxlint.newer_grammar import rewrite
+
+        rewritten = rewrite(text)
+        if rewritten is not None:
+            try:
+                outline = build_outline(parse_tree(rewritten))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                pass
+            else:
+                self.rewritten = True
+                return outline
+        self.problem = _syntax_problem(error, self.source)
+        return _EMPTY
+
+
+def _syntax_problem(error: Exception, source: Source) -> Unreadable:
+    """The finding for a file that no parser reads, with row and column from 1 where known."""
+    if isinstance(error, SyntaxError):
+        column = error.offset
+        row = error.lineno
+        if row is not None and row > len(source.lines):
+            row, column = len(source.lines) or 1, None
+        return Unreadable(f"invalid syntax: {error.msg}", row, column if column and column > 0 else None)
+    if isinstance(error, (RecursionError, MemoryError)):
+        return Unreadable("too deeply nested to parse", None, None)
+    return Unreadable(f"cannot be parsed: {error}", None, None)
+
+
+class Project:
+    """All modules that can be seen from the checked files.
+
+    `roots` are folders from which absolute imports start (source roots, package roots of the
+    checked files); `site_packages` are searched last.
+    """
+
+    def __init__(self, roots: Iterable[str] = (), site_packages: Sequence[str] = ()) -> None:
+        self.roots: tuple[str, ...] = tuple(dict.fromkeys(roots))
+        self.site_packages = tuple(site_packages)
+        self._modules: dict[str, Module] = {}
+        self._listings: dict[str, frozenset[str]] = {}
+        self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
+
+    # -- files ------------------------------------------------------------------------------
+
+    def add_file(self, path: str) -> Module:
+        """The module of the file `path` (absolute)."""
+        module = self._modules.get(path)
+        if module is None:
+            root, parts = self._package_of(path)
+            is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
+            module = Module(path, ".".join(parts), is_package, self._own_roots(root))
+            self._modules[path] = module
+        return module
+
+    def add_source(self, source: Source) -> Module:
+        """The module of a text that need not be on disk."""
+        module = self.add_file(source.path)
+        module._source = source
+        return module
+
+    def package_root(self, path: str) -> str:
+        """The folder above the outermost package that holds the file."""
+        return self._package_of(path)[0]
+
+    def _package_of(self, path: str) -> tuple[str, list[str]]:
+        folder, base = os.path.split(path)
+        stem = os.path.splitext(base)[0]
+        parts = [] if stem == "__init__" else [stem]
+        while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
+            parent, name = os.path.split(folder)
+            if parent == folder:
+                break
+            parts.insert(0, name)
+            folder = parent
+        return folder, parts
+
+    def _own_roots(self, root: str) -> tuple[str, ...]:
+        """Where the imports of a file start: its package root and, for namespace packages, the folders above."""
+        roots = [root]
+        folder = root
+        for _ in range(8):
+            if self._listing(folder) & {"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"}:
+                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
+                return tuple(dict.fromkeys(roots))
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+            roots.append(folder)
+        return (root,)
+
+    def _listing(self, folder: str) -> frozenset[str]:
+        names = self._listings.get(folder)
+        if names is None:
+            try:
+                names = frozenset(os.listdir(folder))
+            except OSError:
+                names = frozenset()
+            self._listings[folder] = names
+        return names
+
+    # -- imports ----------------------------------------------------------------------------
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The module that `import name` means in `importer`, or None if it cannot be seen."""
+        top = name.partition(".")[0]
+        if top in OPAQUE_PACKAGES or top in sys.stdlib_module_names:
+            return None
+        key = (importer.roots, name)
+        if key not in self._found:
+            searched = (*importer.roots, *self.roots, *self.site_packages)
+            self._found[key] = self._search(name.split("."), searched)
+        return self._found[key]
+
+    def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
+        """The module that `from ..name import` means in `importer` (`level` dots)."""
+        folder = os.path.dirname(importer.path)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        return self._descend(folder, name.split(".") if name else [], importer)
+
+    def submodule(self, package: Module, name: str) -> Module | None:
+        """The module `name` inside a package (or namespace folder)."""
+        if not package.is_package:
+            return None
+        folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
+        return self._descend(folder, [name], package)
+
+    def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
+        namespace: Module | None = None
+        for root in dict.fromkeys(roots):
+            if not (self._listing(root) & {parts[0], f"{parts[0]}.py", f"{parts[0]}.pyi"}):
+                continue
+            module = self._descend(root, parts, None)
+            if module is not None and os.path.isfile(module.path):
+                return module
+            namespace = namespace or module
+        return namespace
+
+    def _descend(self, folder: str, parts: list[str], importer: Module | None) -> Module | None:
+        for index, part in enumerate(parts):
+            names = self._listing(folder)
+            last = index == len(parts) - 1
+            if last:
+                for suffix in (".py", ".pyi"):
+                    if part + suffix in names and not self._is_package(os.path.join(folder, part)):
+                        return self.add_file(os.path.join(folder, part + suffix))
+            if part not in names:
+                return None
+            folder = os.path.join(folder, part)
+        for init in ("__init__.py", "__init__.pyi"):
+            if init in self._listing(folder):
+                return self.add_file(os.path.join(folder, init))
+        if not os.path.isdir(folder):
+            return None
+        module = self._modules.get(folder)
+        if module is None:
+            name = ".".join(parts) if importer is None else f"{importer.name}.{'.'.join(parts)}"
+            module = Module(folder, name, True, importer.roots if importer else (os.path.dirname(folder),))
+            self._modules[folder] = module
+        return module
+
+    def _is_package(self, folder: str) -> bool:
+        return bool(self._listing(folder) & {"__init__.py", "__init__.pyi"})

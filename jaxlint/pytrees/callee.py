@@ -1,0 +1,194 @@
+"""Seeing through `partial`s and small wrapper functions to the known function that is called in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxlint.expr import Argument, Attribute, Call, Constant, Expr, Name
+from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
+from jaxlint.outline import Function
+from jaxlint.project import Module
+from jaxlint.pytrees.model import Placed
+
+_PARTIAL = "functools.partial"
+#: A longer function does more than to pass its arguments on.
+_MAX_STATEMENTS = 8
+_MAX_DEPTH = 6
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A known function with the arguments that reach it; `complete` is False if some cannot be seen."""
+
+    name: str
+    positional: tuple[Placed, ...] = ()
+    keywords: tuple[tuple[str, Placed], ...] = ()
+    complete: bool = True
+
+    def keyword(self, name: str) -> Placed | None:
+        """The value given for the keyword `name`; the last one counts."""
+        for key, value in reversed(self.keywords):
+            if key == name:
+                return value
+        return None
+
+    def with_arguments(self, args: tuple[Argument, ...], module: Module, scope: str) -> Callee:
+        """The same callee with the arguments of one more call added."""
+        positional = list(self.positional)
+        keywords = list(self.keywords)
+        complete = self.complete
+        for arg in args:
+            if arg.star:
+                complete = False
+            elif arg.keyword is None:
+                positional.append(Placed(arg.value, module, scope))
+            else:
+                keywords.append((arg.keyword, Placed(arg.value, module, scope)))
+        return Callee(self.name, tuple(positional), tuple(keywords), complete)
+
+
+class CalleeFinder:
+    """Finds callees among the known names of `resolver`."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+
+    def of_decorator(self, expr: Expr, module: Module, scope: str) -> Callee | None:
+        """What a decorator expression applies: bare, called with options, or a `partial`. None if unknown."""
+        if isinstance(expr, Call):
+            return self.of_call(expr, module, scope)
+        return self.of_function(expr, module, scope)
+
+    def of_call(self, call: Call, module: Module, scope: str, depth: int = 0) -> Callee | None:
+        """What the call `f(...)` calls in the end, with all arguments."""
+        if depth > _MAX_DEPTH:
+            return None
+        if self._is_partial(call.func, module, scope):
+            if not call.positional:
+                return None
+            inner = self.of_function(call.positional[0], module, scope, depth + 1)
+            return None if inner is None else inner.with_arguments(call.args[1:], module, scope)
+        if isinstance(call.func, (Name, Attribute)):
+            symbol = self.resolver.resolve(call.func, module, scope)
+            if isinstance(symbol, FunctionSymbol):
+                return self._through(symbol, _Arguments(call.args, module, scope), depth + 1)
+        callee = self.of_function(call.func, module, scope, depth + 1)
+        return None if callee is None else callee.with_arguments(call.args, module, scope)
+
+    def of_function(self, expr: Expr, module: Module, scope: str, depth: int = 0) -> Callee | None:
+        """What a callable expression stands for, before it is called."""
+        if depth > _MAX_DEPTH:
+            return None
+        if isinstance(expr, Call):
+            return self.of_call(expr, module, scope, depth + 1)
+        if not isinstance(expr, (Name, Attribute)):
+            return None
+        match self.resolver.resolve(expr, module, scope):
+            case External(name=name):
+                return Callee(name)
+            case ValueSymbol(module=home, scope=home_scope, assignment=assignment):
+                value = assignment.value
+                if isinstance(value, Call) and self._is_partial(value.func, home, home_scope):
+                    return self.of_call(value, home, home_scope, depth + 1)
+            case FunctionSymbol() as function:
+                return self._through(function, _Arguments((), module, scope), depth + 1)
+        return None
+
+    def _is_partial(self, func: Expr, module: Module, scope: str) -> bool:
+        symbol = self.resolver.resolve(func, module, scope)
+        return isinstance(symbol, External) and symbol.name == _PARTIAL
+
+    def _through(self, symbol: FunctionSymbol, arguments: _Arguments, depth: int) -> Callee | None:
+        """The known function that a small wrapper returns a call of (or a partial of)."""
+        function = symbol.declaration
+        module = symbol.module
+        prefix = f"{function.qualname}.<locals>."
+        family = [f for q, f in module.outline.functions.items() if q == function.qualname or q.startswith(prefix)]
+        if sum(f.statements for f in family) > _MAX_STATEMENTS + 2 * len(family):
+            return None
+        given = arguments.bound_to(function, module)
+        parameters = {p.name for f in family for p in f.parameters}
+        found: list[Callee] = []
+        for inner in family:
+            scope = f"{inner.qualname}.<locals>"
+            for value in inner.return_values:
+                call = value
+                while isinstance(call, Call) and isinstance(call.func, Call):
+                    call = call.func
+                if isinstance(call, Call):
+                    callee = self._returned(call, module, scope, given, parameters, depth)
+                    if callee is not None and not callee.name.startswith("builtins."):
+                        found.append(callee)
+        if len({c.name for c in found}) != 1:
+            return None
+        return max(found, key=lambda c: len(c.keywords))
+
+    def _returned(
+        self, call: Call, module: Module, scope: str, given: _Bound, parameters: set[str], depth: int
+    ) -> Callee | None:
+        """The callee of a wrapper's returned call, its parameters replaced by what the wrapper was given."""
+        own = tuple(a for a in call.args if not a.star and not _is_parameter(a.value, parameters))
+        callee = self.of_call(Call(call.at, call.func, own), module, scope, depth + 1)
+        if callee is None:
+            return None
+        positional = list(callee.positional)
+        keywords = list(callee.keywords)
+        for arg in call.args:
+            if arg.star == "**":
+                keywords += given.rest
+            elif not arg.star and isinstance(arg.value, Name) and arg.value.id in given.named:
+                value = given.named[arg.value.id]
+                if arg.keyword is not None:
+                    keywords.append((arg.keyword, value))
+        return Callee(callee.name, tuple(positional), tuple(keywords), callee.complete and given.complete)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """The arguments of a wrapper's call, by parameter name; `rest` are the keywords that `**kwargs` takes."""
+
+    named: dict[str, Placed]
+    rest: list[tuple[str, Placed]]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    args: tuple[Argument, ...]
+    module: Module
+    scope: str
+
+    def bound_to(self, function: Function, home: Module) -> _Bound:
+        """Bind the arguments to the parameters of `function`; defaults fill the gaps."""
+        named = {p.name: Placed(p.default, home, function.scope) for p in function.parameters if p.default is not None}
+        rest: list[tuple[str, Placed]] = []
+        names = {p.name for p in function.parameters if p.kind in ("positional", "keyword")}
+        positional = [p.name for p in function.parameters if p.kind == "positional"]
+        complete = True
+        index = 0
+        for arg in self.args:
+            value = Placed(arg.value, self.module, self.scope)
+            if arg.star:
+                complete = False
+            elif arg.keyword is None:
+                if index < len(positional):
+                    named[positional[index]] = value
+                index += 1
+            elif arg.keyword in names:
+                named[arg.keyword] = value
+            else:
+                rest.append((arg.keyword, value))
+        return _Bound(named, rest, complete)
+
+
+def _is_parameter(expr: Expr, parameters: set[str]) -> bool:
+    return isinstance(expr, Name) and expr.id in parameters
+
+
+def truth(value: Placed | None, default: bool | None) -> bool | None:
+    """The truth value of a literal; `default` if there is no value, None if it is no literal."""
+    if value is None:
+        return default
+    if isinstance(value.expr, Constant):
+        return bool(value.expr.value) if value.expr.kind != "ellipsis" else True
+    return None

@@ -1,0 +1,136 @@
+"""The fields that one class body declares, before inheritance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxlint.expr import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
+from jaxlint.names import ClassSymbol, External, Resolver
+from jaxlint.outline import FieldDeclaration
+from jaxlint.project import Module
+from jaxlint.pytrees.callee import Callee, CalleeFinder, truth
+from jaxlint.pytrees.model import FieldFunction, Placed
+
+
+@dataclass(frozen=True)
+class DeclaredField:
+    """One field as a class body declares it; metadata values are three-state."""
+
+    declaration: FieldDeclaration
+    metadata: dict[str, bool | None]
+    default: Placed | None
+    factory: Placed | None
+    init: bool
+    kw_only: bool
+    declared_by_call: bool
+    #: Whether the field's value is a call that cannot be seen through.
+    opaque: bool
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a class body declares: fields, InitVars, and whether that is all."""
+
+    fields: tuple[DeclaredField, ...]
+    init_vars: tuple[str, ...]
+
+
+class BodyReader:
+    """Reads class bodies as the dataclass machinery does (CPython 3.10 to 3.13)."""
+
+    def __init__(self, resolver: Resolver, callees: CalleeFinder, functions: Mapping[str, FieldFunction]) -> None:
+        self.functions = functions
+        self.resolver = resolver
+        self.callees = callees
+
+    def read(self, symbol: ClassSymbol, kw_only: bool) -> Body:
+        """The fields of the class's own annotations, in order."""
+        module = symbol.module
+        scope = symbol.declaration.qualname
+        fields: dict[str, DeclaredField] = {}
+        init_vars: list[str] = []
+        for declaration in symbol.declaration.fields:
+            head = self._head(declaration.annotation, module, scope)
+            if head == "typing.ClassVar":
+                continue
+            if head == "dataclasses.KW_ONLY":
+                kw_only = True
+                continue
+            if head == "dataclasses.InitVar":
+                init_vars.append(declaration.name)
+                continue
+            fields[declaration.name] = self.read_field(declaration, module, scope, kw_only)
+        return Body(tuple(fields.values()), tuple(init_vars))
+
+    def _head(self, annotation: Expr, module: Module, scope: str) -> str | None:
+        """The canonical name of `X` in an annotation `X` or `X[...]`, quoted or not."""
+        if isinstance(annotation, Constant) and annotation.kind == "str":
+            parsed = parse_annotation(annotation.value, annotation.at)
+            if parsed is None:
+                return None
+            annotation = parsed
+        if isinstance(annotation, Subscript):
+            annotation = annotation.value
+        if not isinstance(annotation, (Name, Attribute)):
+            return None
+        symbol = self.resolver.resolve(annotation, module, scope)
+        return symbol.name if isinstance(symbol, External) else None
+
+    def read_field(self, declaration: FieldDeclaration, module: Module, scope: str, kw_only: bool) -> DeclaredField:
+        """One annotated name, with what its value says if that is a call of a field function."""
+        value = declaration.value
+        callee = self.callees.of_call(value, module, scope) if isinstance(value, Call) else None
+        if callee is None or callee.name not in self.functions:
+            placed = Placed(value, module, scope) if value is not None else None
+            opaque = isinstance(value, Call) and callee is None
+            return DeclaredField(declaration, {}, placed, None, True, kw_only, False, opaque)
+        return DeclaredField(
+            declaration,
+            self.metadata(callee),
+            callee.keyword("default"),
+            callee.keyword("default_factory") or callee.keyword("factory"),
+            truth(callee.keyword("init"), True) is not False,
+            truth(callee.keyword("kw_only"), kw_only) is True,
+            True,
+            not callee.complete,
+        )
+
+    def metadata(self, callee: Callee) -> dict[str, bool | None]:
+        """The truth values in the metadata that a field function leaves; None where it is no literal."""
+        spec = self.functions[callee.name]
+        user = self._user_metadata(callee.keyword("metadata"))
+        own: dict[str, bool | None] = dict(spec.fixed)
+        for index, parameter in enumerate(spec.positional):
+            if index < len(callee.positional):
+                own[spec.keywords[parameter]] = truth(callee.positional[index], None)
+        for parameter, key in spec.keywords.items():
+            given = callee.keyword(parameter)
+            if given is not None:
+                own[key] = truth(given, None)
+        if callee.name == "flax.struct.field" and "pytree_node" not in own:
+            own["pytree_node"] = True
+        return {**own, **user} if spec.user_wins else {**user, **own}
+
+    def _user_metadata(self, metadata: Placed | None) -> dict[str, bool | None]:
+        if metadata is None:
+            return {}
+        expr = metadata.expr
+        if isinstance(expr, DictDisplay):
+            return {
+                key.value: truth(Placed(value, metadata.module, metadata.scope), None)
+                for key, value in zip(expr.keys, expr.values, strict=True)
+                if isinstance(key, Constant) and isinstance(key.value, str)
+            }
+        if isinstance(expr, Call) and isinstance(expr.func, Name) and expr.func.id == "dict":
+            return {
+                arg.keyword: truth(Placed(arg.value, metadata.module, metadata.scope), None)
+                for arg in expr.args
+                if arg.keyword is not None
+            }
+        if isinstance(expr, (Name, Attribute)):
+            symbol = self.resolver.resolve(expr, metadata.module, metadata.scope)
+            assignment = getattr(symbol, "assignment", None)
+            if assignment is not None and assignment.value is not None:
+                return self._user_metadata(Placed(assignment.value, symbol.module, ""))  # type: ignore[union-attr]
+        return {"static": None, "pytree_node": None, "node": None}

@@ -1,0 +1,28 @@
+"""equinox (0.13.8): `equinox.Module`, a frozen dataclass that may be assigned to while it is constructed."""
+
+from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatten
+
+EQUINOX = Framework(
+    id="equinox",
+    title="equinox.Module",
+    bases=frozenset({"equinox.Module"}),
+    aliases={
+        "equinox._module.Module": "equinox.Module",
+        "equinox._module._module.Module": "equinox.Module",
+        "equinox._module.field": "equinox.field",
+        "equinox._module._field.field": "equinox.field",
+        "equinox._module.static_field": "equinox.static_field",
+        "equinox._module._field.static_field": "equinox.static_field",
+        "equinox._tree.tree_at": "equinox.tree_at",
+    },
+    subclasses=Subclasses.AUTO,
+    assignable_in=frozenset({"__init__", "__post_init__"}),
+    unflatten=Unflatten.BYPASS,
+    static_metadata=("static", True),
+    field_functions={
+        "equinox.field": FieldFunction(keywords={"static": "static"}),
+        "equinox.static_field": FieldFunction(fixed={"static": True}),
+    },
+    static_spelling="eqx.field(static=True)",
+    compares_fields=False,
+)

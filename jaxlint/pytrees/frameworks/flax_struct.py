@@ -1,0 +1,28 @@
+"""flax.struct (0.12.8): `@struct.dataclass` and `struct.PyTreeNode`, with TrainState (see `stubs/`)."""
+
+from dataclasses import replace
+
+from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses
+
+FLAX_DATACLASS = Framework(
+    id="flax.struct.dataclass",
+    title="flax.struct.dataclass",
+    decorators=frozenset({"flax.struct.dataclass"}),
+    frozen_option=True,
+    replace_method="replace",
+    replace_overwrites=True,
+    static_metadata=("pytree_node", False),
+    field_functions={
+        "flax.struct.field": FieldFunction(keywords={"pytree_node": "pytree_node"}, positional=("pytree_node",))
+    },
+    static_spelling="struct.field(pytree_node=False)",
+)
+
+FLAX_NODE = replace(
+    FLAX_DATACLASS,
+    id="flax.struct.PyTreeNode",
+    title="flax.struct.PyTreeNode",
+    decorators=frozenset(),
+    bases=frozenset({"flax.struct.PyTreeNode"}),
+    subclasses=Subclasses.AUTO,
+)

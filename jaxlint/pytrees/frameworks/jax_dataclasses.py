@@ -1,0 +1,60 @@
+"""jax_dataclasses (1.6.3): static by annotation, always frozen."""
+
+from jaxlint.expr import Attribute, Constant, Display, Name, Subscript
+from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.model import FieldFunction, Framework, Role
+
+STATIC = "jax_dataclasses.Static"
+STATIC_MARKER = "__jax_dataclasses_static_field__"
+
+
+def _role(field: FieldContext) -> Role:
+    """Static iff the top level of the annotation is `Annotated[..., marker]` (`Static[T]`, bare `Static`, aliases)."""
+    expr = field.annotation
+    scope = field.scope
+    module = field.module
+    for _ in range(8):
+        if isinstance(expr, Subscript):
+            head = field.resolve(expr.value, module, scope)
+            if head == STATIC:
+                return Role.STATIC
+            if head == "typing.Annotated":
+                items = expr.index.items if isinstance(expr.index, Display) else ()
+                if any(isinstance(i, Constant) and i.value == STATIC_MARKER for i in items[1:]):
+                    return Role.STATIC
+                if not items:
+                    return Role.UNKNOWN
+                expr = items[0]
+                continue
+            return Role.LEAF if head is not None else Role.UNKNOWN
+        if isinstance(expr, (Name, Attribute)):
+            if field.resolve(expr, module, scope) == STATIC:
+                return Role.STATIC
+            alias = field.alias(expr, module, scope)
+            if alias is None:
+                return Role.LEAF
+            expr, module, scope = alias
+            continue
+        return Role.LEAF
+    return Role.UNKNOWN
+
+
+JAX_DATACLASSES = Framework(
+    id="jax_dataclasses",
+    title="jax_dataclasses.pytree_dataclass",
+    decorators=frozenset({"jax_dataclasses.pytree_dataclass"}),
+    aliases={
+        "jax_dataclasses._dataclasses.pytree_dataclass": "jax_dataclasses.pytree_dataclass",
+        "jax_dataclasses._dataclasses.Static": STATIC,
+        "jax_dataclasses._dataclasses.static_field": "jax_dataclasses.static_field",
+        "jax_dataclasses._dataclasses.field": "jax_dataclasses.field",
+        "jax_dataclasses._copy_and_mutate.copy_and_mutate": "jax_dataclasses.copy_and_mutate",
+    },
+    static_metadata=("__jax_dataclasses_static__", True),
+    role=_role,
+    field_functions={
+        "jax_dataclasses.field": FieldFunction(),
+        "jax_dataclasses.static_field": FieldFunction(fixed={"__jax_dataclasses_static__": True}),
+    },
+    static_spelling="jdc.Static[...]",
+)

@@ -1,0 +1,43 @@
+"""flax.nnx (0.12.8): mutable, leaves told by value, alphabetical order."""
+
+from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+
+
+def _role(field: FieldContext) -> Role:
+    """`nnx.static(...)` and `nnx.data(...)` decide; otherwise the value does, told by its annotation if at all."""
+    if field.metadata.get("static") is False and "static" in field.metadata:
+        return Role.LEAF
+    text = field.annotated_with()
+    if text in {"builtins.int", "builtins.float", "builtins.str", "builtins.bool"}:
+        return Role.STATIC
+    if text in {"jax.Array", "numpy.ndarray"}:
+        return Role.LEAF
+    return Role.UNKNOWN
+
+
+NNX = Framework(
+    id="flax.nnx",
+    title="flax.nnx.Pytree",
+    bases=frozenset({"flax.nnx.Pytree", "flax.nnx.Module", "flax.nnx.Object"}),
+    aliases={
+        "flax.nnx.pytreelib.Pytree": "flax.nnx.Pytree",
+        "flax.nnx.pytreelib.data": "flax.nnx.data",
+        "flax.nnx.pytreelib.static": "flax.nnx.static",
+        "flax.nnx.pytreelib.dataclass": "flax.nnx.dataclass",
+        "flax.nnx.module.Module": "flax.nnx.Module",
+        "flax.nnx.object.Object": "flax.nnx.Object",
+    },
+    makes_dataclass=False,
+    subclasses=Subclasses.FIELDS_IGNORED,
+    frozen=False,
+    unflatten=Unflatten.BYPASS,
+    leaf_order=LeafOrder.ALPHABETICAL,
+    static_metadata=("static", True),
+    role=_role,
+    field_functions={
+        "flax.nnx.static": FieldFunction(fixed={"static": True}),
+        "flax.nnx.data": FieldFunction(fixed={"static": False}),
+    },
+    static_spelling="nnx.static()",
+)

@@ -1,0 +1,19 @@
+"""penzai (0.2.5): `@pz.pytree_dataclass class A(pz.Struct)`."""
+
+from jaxlint.pytrees.model import Framework, Unflatten
+
+PENZAI = Framework(
+    id="penzai",
+    title="penzai.pz.Struct",
+    decorators=frozenset({"penzai.pz.pytree_dataclass"}),
+    bases=frozenset({"penzai.pz.Struct"}),
+    aliases={
+        f"penzai.{place}.{name}": f"penzai.pz.{name}"
+        for place in ("core.struct", "deprecated.v1.pz", "deprecated.v1.core.struct", "experimental.v2.core.struct")
+        for name in ("pytree_dataclass", "Struct")
+    },
+    assignable_in=frozenset({"__init__"}),
+    unflatten=Unflatten.BYPASS,
+    static_metadata=("pytree_node", False),
+    static_spelling='dataclasses.field(metadata={"pytree_node": False})',
+)

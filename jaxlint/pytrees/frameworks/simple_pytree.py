@@ -1,0 +1,27 @@
+"""simple_pytree (0.2.2): `Pytree`, immutable after `__init__` unless `mutable=True` on the class itself."""
+
+from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Subclasses, Unflatten
+
+SIMPLE_PYTREE = Framework(
+    id="simple_pytree",
+    title="simple_pytree.Pytree",
+    bases=frozenset({"simple_pytree.Pytree"}),
+    aliases={
+        f"simple_pytree.{module}.{name}": f"simple_pytree.{name}"
+        for module in ("pytree", "dataclass")
+        for name in ("Pytree", "dataclass", "field", "static_field")
+    },
+    makes_dataclass=False,
+    subclasses=Subclasses.FIELDS_IGNORED,
+    frozen_error="AttributeError",
+    assignable_in=frozenset({"__init__", "__post_init__"}),
+    unflatten=Unflatten.BYPASS,
+    leaf_order=LeafOrder.ALPHABETICAL,
+    replace_method="replace",
+    static_metadata=("pytree_node", False),
+    field_functions={
+        "simple_pytree.field": FieldFunction(keywords={"pytree_node": "pytree_node"}),
+        "simple_pytree.static_field": FieldFunction(fixed={"pytree_node": False}),
+    },
+    static_spelling="static_field()",
+)

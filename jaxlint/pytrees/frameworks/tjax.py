@@ -1,0 +1,19 @@
+"""tjax (1.3 to 1.9): `tjax.dataclasses.dataclass`, frozen by default."""
+
+from jaxlint.pytrees.model import FieldFunction, Framework
+
+TJAX = Framework(
+    id="tjax",
+    title="tjax.dataclasses.dataclass",
+    decorators=frozenset({"tjax.dataclasses.dataclass"}),
+    aliases={
+        "tjax.dataclass": "tjax.dataclasses.dataclass",
+        "tjax._src.dataclasses.dataclass": "tjax.dataclasses.dataclass",
+        "tjax._src.dataclasses.dataclass.dataclass": "tjax.dataclasses.dataclass",
+        "tjax._src.dataclasses.helpers.field": "tjax.dataclasses.field",
+    },
+    frozen_option=True,
+    static_metadata=("static", True),
+    field_functions={"tjax.dataclasses.field": FieldFunction(keywords={"static": "static"})},
+    static_spelling="field(static=True)",
+)

@@ -1,0 +1,39 @@
+"""treex (0.6.9) and treeo (0.0.9): mutable modules whose leaves are declared by kind."""
+
+from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+
+_KINDS = ("Parameter", "State", "Rng", "BatchStat", "Cache", "Log", "OptState", "ModelState", "MetricState", "TreePart")
+
+
+def _role(field: FieldContext) -> Role:
+    """A kind's `.node()` makes a leaf, an array without a kind is static; submodules are told by value."""
+    if field.annotated_with() in {"jax.Array", "numpy.ndarray", "builtins.int", "builtins.float", "builtins.str"}:
+        return Role.STATIC
+    return Role.UNKNOWN
+
+
+TREEX = Framework(
+    id="treex",
+    title="treex.Module",
+    bases=frozenset({"treex.Module", "treeo.Tree"}),
+    aliases={"treex.module.Module": "treex.Module", "treeo.tree.Tree": "treeo.Tree"}
+    | {f"treeo.{name}": f"treex.{name}" for name in ("node", "static", "field")}
+    | {f"treex.types.{kind}": f"treex.{kind}" for kind in _KINDS},
+    makes_dataclass=False,
+    subclasses=Subclasses.AUTO,
+    frozen=False,
+    unflatten=Unflatten.BYPASS,
+    leaf_order=LeafOrder.ALPHABETICAL,
+    static_metadata=("node", False),
+    role=_role,
+    field_functions={
+        "treex.node": FieldFunction(fixed={"node": True}),
+        "treex.static": FieldFunction(fixed={"node": False}),
+        "treex.field": FieldFunction(keywords={"node": "node"}),
+        **{f"treex.{kind}.node": FieldFunction(fixed={"node": True}) for kind in _KINDS},
+        **{f"treex.{kind}.static": FieldFunction(fixed={"node": False}) for kind in _KINDS},
+    },
+    static_spelling="tx.static()",
+    compares_fields=False,
+)

@@ -1,0 +1,298 @@
+"""`PytreeClass` and `Field`: what a class declaration means at run time.
+
+Facts are three-state: True, False, or None where they cannot be told from the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Expr, Span
+from jaxlint.names import ClassSymbol
+from jaxlint.outline import Function, Parameter
+from jaxlint.project import Module
+
+if TYPE_CHECKING:
+    from jaxlint.pytrees.context import FieldContext
+
+
+class Role(Enum):
+    """What flattening does with a field."""
+
+    LEAF = "leaf"  #: a child of the pytree: arrays, or further pytrees
+    STATIC = "static"  #: part of the treedef (meta field, aux data): compared with ==, never traced
+    DROPPED = "dropped"  #: not in the pytree at all: reset whenever the instance is rebuilt
+    UNKNOWN = "unknown"
+
+
+class Unflatten(Enum):
+    """How an instance is rebuilt from its leaves."""
+
+    CONSTRUCTOR = "calls the constructor"
+    POST_INIT = "sets the fields and calls __post_init__"
+    BYPASS = "sets the fields, runs no user code"
+    CUSTOM = "user-defined"
+
+
+class LeafOrder(Enum):
+    """The order in which `jax.tree.leaves` lists the fields."""
+
+    DECLARATION = "declaration"
+    ALPHABETICAL = "alphabetical"
+
+
+class Subclasses(Enum):
+    """What an undecorated subclass of a pytree class is."""
+
+    AUTO = "registered by itself, with its own fields"
+    OPAQUE = "not registered: one opaque leaf"
+    FIELDS_IGNORED = "registered, but its new annotations are no fields"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An expression and the scope in which its names are to be read."""
+
+    expr: Expr
+    module: Module
+    scope: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a pytree class (or of a plain dataclass)."""
+
+    name: str
+    role: Role
+    owner: ClassSymbol
+    at: Span
+    annotation: Placed | None = None
+    default: Placed | None = None
+    factory: Placed | None = None
+    init: bool = True
+    kw_only: bool = False
+    metadata: Mapping[str, bool | None] = field(default_factory=dict)
+    #: What `__init__` assigns, for attributes of classes that are no dataclasses.
+    assigned: Placed | None = None
+    #: Whether the field's value is a call that cannot be seen through.
+    opaque: bool = False
+    #: Whether the field's declaration is a call of a field function (`struct.field(...)`, …).
+    declared_by_call: bool = False
+
+    @property
+    def has_default(self) -> bool | None:
+        """Whether the constructor may be called without it."""
+        return self.default is not None or self.factory is not None
+
+
+@dataclass(frozen=True)
+class FieldFunction:
+    """A function that declares a field (`dataclasses.field` and kin), and the metadata it leaves behind."""
+
+    #: Metadata that every call sets.
+    fixed: Mapping[str, bool] = field(default_factory=dict)
+    #: Keyword parameters that become metadata of the named key.
+    keywords: Mapping[str, str] = field(default_factory=dict)
+    #: Positional parameters, in order.
+    positional: tuple[str, ...] = ()
+    #: Whether metadata that the user passes wins over `fixed`.
+    user_wins: bool = False
+
+
+@dataclass(frozen=True)
+class Framework:
+    """How one framework makes pytrees out of classes; the facts are those of semantics.md, section 1."""
+
+    id: str
+    title: str
+    decorators: frozenset[str] = frozenset()
+    bases: frozenset[str] = frozenset()
+    #: Other dotted names of the same objects.
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    is_pytree: bool = True
+    #: Whether the decorator (or base) turns the class into a dataclass itself.
+    makes_dataclass: bool = True
+    subclasses: Subclasses = Subclasses.OPAQUE
+    #: Frozen unless told otherwise; None: whatever the `@dataclass` below says.
+    frozen: bool | None = True
+    #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
+    frozen_option: bool = False
+    frozen_error: str = "dataclasses.FrozenInstanceError"
+    #: Methods in which a frozen instance may be assigned to.
+    assignable_in: frozenset[str] = frozenset()
+    unflatten: Unflatten = Unflatten.CONSTRUCTOR
+    leaf_order: LeafOrder = LeafOrder.DECLARATION
+    #: The method that copies with changes, if instances have one.
+    replace_method: str | None = None
+    #: Whether the framework overwrites a user-defined method of that name.
+    replace_overwrites: bool = False
+    keyword_only: bool = False
+    #: The metadata key that marks static fields, and the truth value that means static.
+    static_metadata: tuple[str, bool] | None = None
+    #: Decides the role of a field where metadata does not.
+    role: Callable[[FieldContext], Role] | None = None
+    field_functions: Mapping[str, FieldFunction] = field(default_factory=dict)
+    #: How a user marks a field static, as written in messages.
+    static_spelling: str = ""
+    #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
+    compares_fields: bool = True
+
+
+@dataclass(eq=False)
+class PytreeClass:
+    """One class, as the frameworks see it. `framework.is_pytree` is False for plain classes."""
+
+    symbol: ClassSymbol
+    framework: Framework
+    parents: tuple[PytreeClass, ...]
+    fields: tuple[Field, ...]
+    #: False if a base class or a part of the body cannot be seen, so that there may be more fields.
+    fields_known: bool
+    frozen: bool | None
+    #: Whether the class itself is a dataclass (generated `__init__`, fields from its own annotations).
+    is_dataclass: bool
+    #: Registered as a pytree; False for an undecorated subclass, which is one opaque leaf.
+    registered: bool | None
+    #: Whether the dataclass machinery generates `__init__` here.
+    generated_init: bool
+    eq: bool | None
+    init_vars: tuple[str, ...] = ()
+    #: Whether a decorator that cannot be seen through is applied.
+    unknown_decorator: bool = False
+    #: The names whose assignment is refused; None: all.
+    frozen_names: frozenset[str] | None = None
+    options: Mapping[str, Expr] = field(default_factory=dict)
+    #: The order of the leaves where it is neither of declaration nor alphabetical.
+    explicit_leaves: tuple[str, ...] | None = None
+    unsafe_hash: bool | None = False
+
+    def __repr__(self) -> str:
+        return f"PytreeClass({self.symbol.full_name})"
+
+    @property
+    def name(self) -> str:
+        """The class's own name."""
+        return self.symbol.declaration.name
+
+    @property
+    def module(self) -> Module:
+        """The module that declares it."""
+        return self.symbol.module
+
+    @property
+    def is_pytree(self) -> bool:
+        """Whether the class belongs to a pytree framework."""
+        return self.framework.is_pytree
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {f.name: f for f in self.fields}
+
+    def field(self, name: str) -> Field | None:
+        """The field `name`, or None."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def mro(self) -> tuple[PytreeClass, ...]:
+        """The classes that are searched for a method, most derived first (C3, or depth first if that fails)."""
+        return (self, *merge_mro([list(p.mro) for p in self.parents] + [list(self.parents)]))
+
+    def method(self, name: str) -> tuple[PytreeClass, Function] | None:
+        """The last definition of the method `name`, and the class that has it."""
+        for cls in self.mro:
+            qualnames = cls.symbol.declaration.methods.get(name)
+            if qualnames:
+                return cls, cls.module.outline.functions[qualnames[-1]]
+        return None
+
+    def declares(self, name: str) -> bool:
+        """Whether this class or a visible base has a method or class attribute of that name."""
+        for cls in self.mro:
+            declaration = cls.symbol.declaration
+            if name in declaration.methods or any(a.name == name for a in declaration.assignments):
+                return True
+        return False
+
+    @property
+    def has_framework_replace(self) -> bool:
+        """Whether the framework's own `replace` is what instances have, and not a method of the user's."""
+        name = self.framework.replace_method
+        for cls in self.mro:
+            if self.framework.replace_overwrites and cls.registered:
+                return True
+            if name in cls.symbol.declaration.methods:
+                return False
+        return name is not None
+
+    @property
+    def leaves(self) -> tuple[Field, ...] | None:
+        """The leaf fields in flattening order, or None if some role is unknown."""
+        if not self.fields_known or any(f.role is Role.UNKNOWN for f in self.fields):
+            return None
+        leaves = [f for f in self.fields if f.role is Role.LEAF]
+        if self.explicit_leaves is not None:
+            order = {name: i for i, name in enumerate(self.explicit_leaves)}
+            leaves.sort(key=lambda f: order.get(f.name, len(order)))
+        elif self.framework.leaf_order is LeafOrder.ALPHABETICAL:
+            leaves.sort(key=lambda f: f.name)
+        return tuple(leaves)
+
+    @property
+    def static_fields(self) -> tuple[Field, ...]:
+        """The fields that are certainly static, in declaration order."""
+        return tuple(f for f in self.fields if f.role is Role.STATIC)
+
+    def custom_init(self) -> Function | None:
+        """The user-written `__init__` that constructs instances, if there is one."""
+        for cls in self.mro:
+            if "__init__" in cls.symbol.declaration.methods:
+                return cls.module.outline.functions[cls.symbol.declaration.methods["__init__"][-1]]
+            if cls.generated_init:
+                return None
+        return None
+
+    def constructor(self) -> tuple[Parameter, ...] | None:
+        """The constructor's parameters without `self`, or None if they cannot be told."""
+        custom = self.custom_init()
+        if custom is not None:
+            return custom.parameters[1:]
+        if not self.fields_known or not self.is_dataclass_like:
+            return None
+        fields = [f for f in self.fields if f.init]
+        ordered = [f for f in fields if not f.kw_only] + [f for f in fields if f.kw_only]
+        return tuple(
+            Parameter(
+                f.name,
+                f.annotation.expr if f.annotation else None,
+                f.default.expr if f.default else (f.factory.expr if f.factory else None),
+                "keyword" if f.kw_only or self.framework.keyword_only else "positional",
+                f.at,
+            )
+            for f in ordered
+        )
+
+    @property
+    def is_dataclass_like(self) -> bool:
+        """Whether the constructor in use is generated from fields."""
+        return any(c.generated_init for c in self.mro)
+
+
+def merge_mro(sequences: list[list[PytreeClass]]) -> list[PytreeClass]:
+    """C3 linearisation; falls back to first-come order where the bases contradict each other."""
+    result: list[PytreeClass] = []
+    pending = [s for s in sequences if s]
+    while pending:
+        for sequence in pending:
+            head = sequence[0]
+            if not any(head in other[1:] for other in pending):
+                break
+        else:
+            head = pending[0][0]
+        result.append(head)
+        pending = [[c for c in s if c is not head] for s in pending]
+        pending = [s for s in pending if s]
+    return result

@@ -1,0 +1,17 @@
+"""flax.training.train_state (0.12.8), as far as its pytree goes."""
+
+from typing import Any, Callable, Self
+
+import jax
+from flax import struct
+
+class TrainState(struct.PyTreeNode):
+    step: int | jax.Array
+    apply_fn: Callable = struct.field(pytree_node=False)
+    params: Any = struct.field(pytree_node=True)
+    tx: Any = struct.field(pytree_node=False)
+    opt_state: Any = struct.field(pytree_node=True)
+
+    def apply_gradients(self, *, grads: Any, **kwargs: Any) -> Self: ...
+    @classmethod
+    def create(cls, *, apply_fn: Callable, params: Any, tx: Any, **kwargs: Any) -> Self: ...

@@ -1,0 +1,72 @@
+"""The table of all rules in the README: `python -m jaxlint.report.rules_table README.md [--check]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import click
+
+from jaxlint.errors import UserError
+from jaxlint.rules.base import Rule
+
+BEGIN = "<!-- rules:begin -->"
+END = "<!-- rules:end -->"
+
+
+def render(rules: Iterable[type[Rule]]) -> str:
+    """A Markdown table with one row per rule, without a final newline."""
+    rows = ["| code | name | what it finds | level | on | since |", "|---|---|---|---|---|---|"]
+    for rule in rules:
+        summary = rule.summary().replace("|", "\\|")
+        state = ("yes" if rule.enabled else "no") + (" (preview)" if rule.preview else "")
+        name = f"[{rule.name}]({rule.url()})"
+        rows.append(f"| {rule.code} | {name} | {summary} | {rule.severity.value} | {state} | {rule.since} |")
+    return "\n".join(rows)
+
+
+def insert(text: str, table: str) -> str:
+    """`text` with `table` between the markers. Raises `UserError` if they are missing."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"no place for the table: `{BEGIN}` and then `{END}` must stand in the file")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+@click.command()
+@click.argument("path")
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if the table is out of date.")
+def main(path: str, check: bool) -> int:
+    """Bring the table of rules in the file PATH up to date."""
+    from jaxlint.rules import all_rules
+
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    updated = insert(text, render(all_rules()))
+    if updated == text:
+        return 0
+    if check:
+        click.echo(
+            f"{path}: the table of rules is out of date; run python -m jaxlint.report.rules_table {path}", err=True
+        )
+        return 1
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(updated)
+    return 0
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code: 1 if `--check` finds the table out of date, 2 for an error."""
+    try:
+        return int(main.main(args=arguments, prog_name="rules_table", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (UserError, OSError) as error:
+        click.echo(f"rules_table: error: {error}", err=True)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(run())

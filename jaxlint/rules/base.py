@@ -1,0 +1,95 @@
+"""What a rule is: its identity, its page (the docstring), and how it reports a problem."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from jaxlint.finding import Confidence, Severity
+
+if TYPE_CHECKING:
+    from jaxlint.infer.evaluate import Evaluator
+    from jaxlint.infer.events import Event
+    from jaxlint.pytrees.model import PytreeClass
+
+#: The headings of a rule's page, in the order in which they must stand in the docstring.
+HEADINGS = (
+    "What it does",
+    "Why is this bad?",
+    "What you will see",
+    "Example",
+    "Use instead",
+    "Frameworks",
+    "Fix safety",
+    "When not to use it",
+    "References",
+)
+
+DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a rule yields: a place (a span of the outline or a libcst node), a sentence, its reason, the way out.
+
+    `confidence` and `severity` default to those of the rule.
+    """
+
+    at: object
+    message: str
+    reason: str = ""
+    help: str = ""
+    confidence: Confidence | None = None
+    severity: Severity | None = None
+    #: What the problem is about (`Finding.subject`); a low-confidence finding yields to a better one about the same.
+    subject: str = ""
+
+
+class Rule:
+    """Base of all rules. A rule is one module in `jaxlint/rules/`, named like the rule."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    group: ClassVar[str]
+    severity: ClassVar[Severity] = Severity.ERROR
+    confidence: ClassVar[Confidence] = Confidence.HIGH
+    enabled: ClassVar[bool] = True
+    preview: ClassVar[bool] = False
+    since: ClassVar[str]
+
+    @classmethod
+    def page(cls) -> str:
+        """The rule's documentation in Markdown: its docstring, dedented."""
+        return inspect.cleandoc(cls.__doc__ or "")
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of the section *What it does*, on one line."""
+        text = cls.page().split("## What it does", 1)[-1].split("\n## ", 1)[0].strip()
+        return " ".join(text.split("\n\n", 1)[0].split()).removesuffix(".")
+
+    @classmethod
+    def url(cls) -> str:
+        """Where the page is published; stable per rule name."""
+        return f"{DOCS_URL}/{cls.name}/"
+
+
+class ClassRule(Rule):
+    """A rule that looks at one pytree class; a pure function over the model."""
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Yield the problems of the class declaration `cls`; `evaluator` tells what annotations and defaults are."""
+        raise NotImplementedError
+
+
+class EventRule(Rule):
+    """A rule that looks at one thing that is done to an instance."""
+
+    #: The event types that `check_event` wants to see.
+    events: ClassVar[tuple[type[Event], ...]]
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Yield the problems of `event`, an instance of one of `events`; `evaluator` reads annotations."""
+        raise NotImplementedError

@@ -1,0 +1,165 @@
+"""JAX401 frozen-assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import EventRule, Problem
+
+#: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
+_ALLOW_DELETE = frozenset({"equinox", "simple_pytree"})
+_VERBS = {"delete": "deleting", "augment": "changing"}
+
+
+class FrozenAssignment(EventRule):
+    """
+    ## What it does
+
+    Finds assignments to attributes of frozen instances: `state.x = …`, `+=`, `del`, `setattr` with a literal
+    name, and attributes as targets of tuple assignments, `for` and `with`.
+
+    ## Why is this bad?
+
+    Frozen instances refuse assignment. The line raises as soon as it runs, which may be an hour into training.
+
+    ## What you will see
+
+    `dataclasses.FrozenInstanceError: cannot assign to field 'wind'`; with jax_dataclasses `Dataclass registered as
+    pytree is immutable!`; with simple_pytree `AttributeError: <class 'A'> is immutable, trying to update field x`;
+    with a NamedTuple `AttributeError: can't set attribute`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Weather:
+        wind: jax.Array
+
+    def push(sky: Weather, gust: jax.Array) -> Weather:
+        sky.wind = sky.wind + gust
+        return sky
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Weather:
+        wind: jax.Array
+
+    def push(sky: Weather, gust: jax.Array) -> Weather:
+        return sky.replace(wind=sky.wind + gust)
+    ```
+
+    ## Frameworks
+
+    flax.struct, TrainState, register_dataclass over a frozen dataclass, jax_dataclasses, chex with `frozen=True`,
+    tjax, equinox, simple_pytree, penzai, mjx, NamedTuple. Equinox and simple_pytree may assign in `__init__`,
+    `__post_init__` and in helpers that are called only from there; penzai in a custom `__init__`;
+    jax_dataclasses inside `with copy_and_mutate(x) as y`. chex, nnx and treex are mutable, as is anything that is
+    declared with `frozen=False` or `mutable=True`.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Code that expects the error (`pytest.raises`, `try … except FrozenInstanceError`) is recognised and not reported.
+
+    ## References
+
+    - [mujoco #2181](https://github.com/google-deepmind/mujoco/issues/2181)
+    - [flax.struct](https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html)
+    """
+
+    code = "JAX401"
+    name = "frozen-assignment"
+    group = "updates"
+    since = "0.1.0"
+    events = (AssignAttribute,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one assignment of an attribute."""
+        assert isinstance(event, AssignAttribute)
+        cls = event.receiver.cls
+        if not refuses_assignment(event):
+            return
+        text = event.receiver_text or "the instance"
+        target = f"{text}.{event.attr}" if event.receiver_text else f".{event.attr}"
+        verb = _VERBS.get(event.how, "assigning")
+        yield Problem(
+            at=event.at,
+            message=(
+                f"`{cls.name}` is frozen ({cls.framework.title}): {verb} `{target}` raises"
+                f" {cls.framework.frozen_error}; {_way_out(cls, event)}"
+            ),
+            reason=f"instances of {cls.framework.title} classes are immutable; an update is a copy with changes",
+            help=_way_out(cls, event),
+            confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
+            subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+        )
+
+
+def refuses_assignment(event: AssignAttribute) -> bool:
+    """Whether the assignment certainly raises."""
+    cls = event.receiver.cls
+    if cls.frozen is not True or event.mutable_copy:
+        return False
+    if cls.frozen_names is not None and event.attr not in cls.frozen_names:
+        return False
+    if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
+        return False
+    if not event.receiver.exact and any(s.frozen is not True for s in event.place.subclasses(cls)):
+        return False
+    return not (event.on_self and _constructing(event, cls))
+
+
+def _constructing(event: AssignAttribute, cls: PytreeClass) -> bool:
+    """Whether the method around the event runs only while the instance is constructed."""
+    allowed = cls.framework.assignable_in
+    method = event.place.method
+    if not allowed or method is None:
+        return False
+    family = (*cls.mro, *event.place.subclasses(cls))
+    return _runs_in_construction(method.name, family, allowed, frozenset())
+
+
+def _runs_in_construction(
+    name: str, family: tuple[PytreeClass, ...], allowed: frozenset[str], seen: frozenset[str]
+) -> bool:
+    """Whether a method is one of `allowed`, or called by methods of the family that all are."""
+    if name in allowed:
+        return True
+    if name in seen:
+        return True
+    callers = {
+        caller
+        for cls in family
+        for caller, qualnames in cls.symbol.declaration.methods.items()
+        if any(name in cls.module.outline.functions[q].self_calls for q in qualnames)
+    } - {name}
+    return bool(callers) and all(_runs_in_construction(c, family, allowed, seen | {name}) for c in callers)
+
+
+def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
+    name = event.receiver_text or "state"
+    if event.how == "delete":
+        return "build a new instance instead"
+    if cls.framework.replace_method is not None:
+        return f"use `{name} = {name}.{cls.framework.replace_method}({event.attr}=...)`"
+    if cls.framework.id == "equinox":
+        return f"use `{name} = eqx.tree_at(lambda m: m.{event.attr}, {name}, ...)`"
+    if cls.framework.id == "jax_dataclasses":
+        return f"use `{name} = jdc.replace({name}, {event.attr}=...)` or `with jdc.copy_and_mutate({name})`"
+    return f"use `{name} = dataclasses.replace({name}, {event.attr}=...)`"

@@ -1,0 +1,173 @@
+"""JAX301 mutable-default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+
+_REFUSED_EVERYWHERE = ("list", "dict", "set")
+
+
+class MutableDefault(ClassRule):
+    """
+    ## What it does
+
+    Finds fields whose default value is mutable: a list, dict or set, a jax or numpy array, a PRNG key,
+    or an instance of a class that cannot be hashed.
+
+    ## Why is this bad?
+
+    A dataclass evaluates a default once. The dataclass machinery refuses lists, dicts and sets, and since
+    Python 3.11 everything that cannot be hashed, which includes arrays: the module cannot even be imported.
+    On Python 3.10 arrays are accepted and shared by all instances.
+
+    ## What you will see
+
+    `ValueError: mutable default <class 'jaxlib._jax.ArrayImpl'> for field best_return is not allowed: use
+    default_factory`, when the class is created.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class SearchState:
+        population: jax.Array
+        best_return: jax.Array = jnp.full((), -jnp.inf)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class SearchState:
+        population: jax.Array
+        best_return: jax.Array = struct.field(default_factory=lambda: jnp.full((), -jnp.inf))
+    ```
+
+    ## Frameworks
+
+    All that build on dataclasses: flax.struct, register_dataclass, jax_dataclasses, chex, tjax, equinox, mjx,
+    simple_pytree, penzai and nnx (with their dataclass decorators). A `NamedTuple` accepts the default and shares
+    it between all instances; lists, dicts and sets are reported there too, with medium confidence.
+    `np.float32(0)`, tuples and frozen instances can be hashed and are no findings.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    If the project runs on Python 3.10 only and never changes the shared default in place.
+
+    ## References
+
+    - [dataclasses: mutable default values](https://docs.python.org/3/library/dataclasses.html#mutable-default-values)
+    - [gymnax #50](https://github.com/RobertTLange/gymnax/issues/50)
+    """
+
+    code = "JAX301"
+    name = "mutable-default"
+    group = "construction"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the defaults of the class's own fields."""
+        if not cls.is_dataclass:
+            return
+        for field in cls.fields:
+            if field.owner != cls.symbol or field.default is None:
+                continue
+            value = plain(evaluator.static(field.default))
+            kind = mutable_kind(value)
+            if kind is None:
+                continue
+            if cls.framework is NAMED_TUPLE:
+                if kind[0] in _REFUSED_EVERYWHERE and _holds_arrays(cls, evaluator):
+                    yield self._shared(cls, field, kind[1])
+                continue
+            everywhere = kind[0] in _REFUSED_EVERYWHERE
+            when = "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
+            yield Problem(
+                at=field.default.expr.at if field.default.module is cls.module else field.at,
+                message=(
+                    f"default of field `{field.name}` of `{cls.name}` is {kind[1]}: {when} (ValueError);"
+                    " use default_factory"
+                ),
+                reason=(
+                    f"`ValueError: mutable default <class '{kind[2]}'> for field {field.name} is not allowed: use"
+                    " default_factory` is raised when the class is created"
+                    + ("" if everywhere else "; Python 3.10 accepts it and shares it between all instances")
+                ),
+                help=f"write `{field.name}: ... = {_field_function(cls)}(default_factory=lambda: ...)`",
+            )
+
+    def _shared(self, cls: PytreeClass, field: Field, kind: str) -> Problem:
+        return Problem(
+            at=field.default.expr.at if field.default is not None else field.at,
+            message=(
+                f"default of field `{field.name}` of `{cls.name}` is {kind} that all instances share:"
+                " a change through one is seen by all; pass a new one to each instance"
+            ),
+            reason="a NamedTuple evaluates its defaults once and never copies them",
+            help=f"make `{field.name}` a required field, or use an immutable default",
+            confidence=Confidence.MEDIUM,
+            severity=Severity.WARNING,
+        )
+
+
+def mutable_kind(value: Value) -> tuple[str, str, str] | None:
+    """How a default that the dataclass machinery refuses is called: key, phrase, type name. None if it is accepted."""
+    match value:
+        case Container(kind="list" | "dict" | "set" as kind):
+            return kind, f"a {kind}", kind
+        case Array(library="jax"):
+            return "array", "a jax array", "jaxlib._jax.ArrayImpl"
+        case Array(library="numpy"):
+            return "array", "a numpy array", "numpy.ndarray"
+        case Scalar(kind="bytearray"):
+            return "bytearray", "a bytearray", "bytearray"
+        case Instance(cls=cls, exact=True) if is_unhashable(cls):
+            return "instance", f"an instance of the mutable `{cls.name}`", cls.name
+    return None
+
+
+def is_unhashable(cls: PytreeClass) -> bool:
+    """Whether instances certainly have no hash: a dataclass with `eq` that is neither frozen nor hashed by hand."""
+    return (
+        cls.is_dataclass
+        and cls.framework is not NAMED_TUPLE
+        and cls.eq is True
+        and cls.frozen is False
+        and cls.unsafe_hash is False
+        and not cls.unknown_decorator
+        and not any("__hash__" in c.symbol.declaration.methods for c in (cls,))
+        and not any(a.name == "__hash__" for a in cls.symbol.declaration.assignments)
+    )
+
+
+def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    return any(
+        isinstance(plain(evaluator.annotations.read(f.annotation, cls)), Array)
+        for f in cls.fields
+        if f.annotation is not None
+    )
+
+
+def _field_function(cls: PytreeClass) -> str:
+    return {"flax.struct.dataclass": "struct.field", "flax.struct.PyTreeNode": "struct.field", "equinox": "eqx.field"}.get(
+        cls.framework.id, "dataclasses.field"
+    )

@@ -1,0 +1,143 @@
+"""JAX402 replace-unknown-field."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Event, Replace
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import EventRule, Problem
+
+
+class ReplaceUnknownField(EventRule):
+    """
+    ## What it does
+
+    Finds updates of a field that the class does not have: in `.replace`, `._replace`, `dataclasses.replace`,
+    `jax_dataclasses.replace`, `copy.replace` and `TrainState.apply_gradients`, also through `**{...}`.
+
+    ## Why is this bad?
+
+    The keyword reaches the constructor, which does not know it. Type checkers do not see it: they either do not know
+    `.replace` at all, or accept any keyword.
+
+    ## What you will see
+
+    `TypeError: Ball.__init__() got an unexpected keyword argument 'velocty'`; with chex `ValueError: __init__() got
+    unexpected kwargs: {'velocty'}.`; with a NamedTuple `ValueError: Got unexpected field names: ['velocty']`
+    (`TypeError` since Python 3.13).
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Ball:
+        velocity: jax.Array
+
+    def bounce(ball: Ball) -> Ball:
+        return ball.replace(velocty=-ball.velocity)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Ball:
+        velocity: jax.Array
+
+    def bounce(ball: Ball) -> Ball:
+        return ball.replace(velocity=-ball.velocity)
+    ```
+
+    ## Frameworks
+
+    All. `.replace` exists in flax.struct, chex, simple_pytree and mjx; `dataclasses.replace` works on every class
+    that builds on dataclasses. A method `replace` of your own is respected, except where the framework overwrites
+    it (flax.struct, chex).
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A parameter annotated with a base class may be of a subclass: nothing is reported if any visible subclass has the
+    field. Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
+
+    ## References
+
+    - [flax #2041](https://github.com/google/flax/issues/2041)
+    """
+
+    code = "JAX402"
+    name = "replace-unknown-field"
+    group = "updates"
+    since = "0.1.0"
+    events = (Replace,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the keywords of one update."""
+        assert isinstance(event, Replace)
+        cls = event.receiver.cls
+        if not cls.is_pytree:
+            return
+        candidates = [cls] if event.receiver.exact else [cls, *event.place.subclasses(cls)]
+        accepted = [accepted_keywords(c) for c in candidates]
+        names = [a for a in accepted if a is not None]
+        if len(names) != len(accepted):
+            return
+        for keyword in event.keywords:
+            if any(keyword.name in a for a in names):
+                continue
+            close = difflib.get_close_matches(keyword.name, sorted(names[0]), n=1, cutoff=0.6)
+            hint = f"did you mean `{close[0]}`?" if close else f"its fields are {_listed(cls)}"
+            yield Problem(
+                at=keyword.at,
+                message=(
+                    f"`{cls.name}` has no field `{keyword.name}`: `{_spelled(event.function)}` raises"
+                    f" {_error(cls, event.function)}; {hint}"
+                ),
+                reason="every keyword of an update is passed on to the constructor, which takes the fields only",
+                help=f"replace `{keyword.name}` by `{close[0]}`" if close else "name one of the fields of the class",
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
+            )
+
+
+def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
+    """The keywords that an update of an instance may pass, or None if that cannot be told."""
+    if not cls.fields_known or cls.unknown_decorator:
+        return None
+    if not any(c.is_dataclass for c in cls.mro):
+        return None
+    names = {f.name for f in cls.fields} | set(cls.init_vars)
+    custom = cls.custom_init()
+    if custom is not None:
+        if any(p.kind == "**" for p in custom.parameters):
+            return None
+        names |= {p.name for p in custom.parameters}
+    return frozenset(names)
+
+
+def _listed(cls: PytreeClass) -> str:
+    names = [f"`{f.name}`" for f in cls.fields]
+    return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "none"
+
+
+def _spelled(function: str) -> str:
+    return function if "." in function else f".{function}"
+
+
+def _error(cls: PytreeClass, function: str) -> str:
+    if cls.framework.id == "chex" and function != "apply_gradients":
+        return "ValueError"
+    if function == "_replace":
+        return "ValueError (TypeError since Python 3.13)"
+    return "TypeError"

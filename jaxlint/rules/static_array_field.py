@@ -1,0 +1,218 @@
+"""JAX201 static-array-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.values import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Choice,
+    Container,
+    Instance,
+    UnknownValue,
+    Value,
+    arrays_in,
+    plain,
+)
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+
+#: Frameworks in which an array that is not marked otherwise is static; JAX214 is about those.
+_STATIC_BY_OMISSION = frozenset({"treex"})
+_MAX_DEPTH = 5
+
+
+class StaticArrayField(ClassRule, EventRule):
+    """
+    ## What it does
+
+    Finds arrays in static fields (meta fields, aux data): by the field's annotation, its default, a constructor or
+    `replace` argument, or an assignment in `__init__`; also arrays inside tuples, lists, dicts and nested classes.
+
+    ## Why is this bad?
+
+    Static fields are part of the treedef and are compared with `==`. The first call works. As soon as a second,
+    distinct array meets the first, the comparison of two arrays of more than one element has no truth value.
+    Until then the values are baked into the compiled function.
+
+    ## What you will see
+
+    `ValueError: Exception raised while checking equality of metadata fields of pytree. Make sure that metadata fields
+    are hashable and have simple equality semantics. (Note: arrays cannot be passed as metadata fields!)`, on the
+    second instance; up to jax 0.5 `ValueError: The truth value of an array with more than one element is ambiguous`.
+    Equinox warns `A JAX array is being set as static!`; nnx refuses the instance: `Found unexpected data on value of
+    type …`.
+
+    ## Example
+
+    ```python
+    import jax
+    import numpy as np
+    from flax import struct
+
+    @struct.dataclass
+    class Probe:
+        gain: jax.Array
+        weights: np.ndarray = struct.field(pytree_node=False)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Probe:
+        gain: jax.Array
+        weights: jax.Array
+    ```
+
+    ## Frameworks
+
+    All that have static fields: flax.struct, TrainState, register_dataclass (`meta_fields`, `metadata=dict(static=True)`),
+    register_static, register_pytree_node_class (aux data), jax_dataclasses (`Static[...]`), tjax, equinox,
+    simple_pytree, penzai, nnx (`nnx.static()`). In mjx, `np.ndarray` fields are static by design and no finding, but
+    `jax.Array | None` is silently static and is one. chex and NamedTuple have no static fields.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    An array of one element compares without error (and recompiles for every value). If the field must stay static,
+    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`.
+
+    ## References
+
+    - [jax #24204](https://github.com/jax-ml/jax/issues/24204)
+    - [jax #7826](https://github.com/jax-ml/jax/issues/7826)
+    - [equinox #746](https://github.com/patrick-kidger/equinox/issues/746)
+    """
+
+    code = "JAX201"
+    name = "static-array-field"
+    group = "roles"
+    since = "0.1.0"
+    events = (Construct, Replace, AssignAttribute)
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the annotations and defaults of the class's own static fields."""
+        if cls.framework.id in _STATIC_BY_OMISSION:
+            return
+        for field in cls.static_fields:
+            if field.owner != cls.symbol:
+                continue
+            sure = holds_array(declared_value(field, cls, evaluator), cls, evaluator)
+            if sure is None and field.default is not None:
+                sure = gives_array(evaluator.static(field.default), cls, evaluator) or None
+            if sure is not None:
+                confidence = Confidence.HIGH if sure else Confidence.MEDIUM
+                yield _problem(field.at, cls, field, "is declared static and holds an array", confidence)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the values that are put into static fields."""
+        if isinstance(event, Construct):
+            cls, values = event.cls.cls, event.arguments
+        elif isinstance(event, Replace):
+            cls, values = event.receiver.cls, event.keywords
+        else:
+            assert isinstance(event, AssignAttribute)
+            cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
+            if not event.on_self or event.how not in ("assign", "setattr"):
+                return
+        if cls.framework.id in _STATIC_BY_OMISSION:
+            return
+        for value in values:
+            field = cls.field(value.name)
+            if field is None or field.role is not Role.STATIC:
+                continue
+            sure = gives_array(value.value, cls, evaluator)
+            if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
+                continue  # no array, or reported at the field
+            confidence = Confidence.HIGH if sure else Confidence.MEDIUM
+            yield _problem(value.at, cls, field, "is static and is given an array", confidence)
+
+
+def declared_value(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Value:
+    """What the annotation of a field (or the assignment in `__init__`) says that it holds."""
+    value: Value = evaluator.annotations.read(field.annotation, cls) if field.annotation is not None else UNKNOWN
+    if isinstance(value, UnknownValue) and field.assigned is not None:
+        assigned = plain(evaluator.static(field.assigned))
+        return assigned if any(a.single is False for a in arrays_in(assigned)) else UNKNOWN
+    return value
+
+
+def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int = 0) -> bool | None:
+    """True if values of this description hold an array, False if some do, None if none is known to.
+
+    `cls` is the class whose static field it is: mjx keeps numpy arrays apart by their content.
+    """
+    if depth > _MAX_DEPTH:
+        return None
+    match plain(value):
+        case Array(library=library, single=single):
+            allowed = single is True or (cls.framework.id == "mujoco.mjx" and library == "numpy")
+            return None if allowed else True
+        case Container(items=items, element=element):
+            parts = items if items is not None else (element,)
+            found = [holds_array(p, cls, evaluator, depth + 1) for p in parts]
+            return True if True in found else False if False in found else None
+        case Choice(options=options):
+            found = [holds_array(o, cls, evaluator, depth + 1) for o in options if o != NONE]
+            if not any(f is not None for f in found):
+                return None
+            return all(f is True for f in found)
+        case Instance(cls=inner):
+            if inner.eq is not True or not inner.framework.compares_fields:
+                return None  # compared by identity, or by a method that may know arrays
+            read = evaluator.annotations.read
+            found = [
+                holds_array(read(f.annotation, inner), inner, evaluator, depth + 1)
+                for f in inner.fields
+                if f.annotation is not None
+            ]
+            return True if True in found else None
+    return None
+
+
+def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
+    """True if a value that is put into a static field holds an array of several elements, False if one of unknown size."""
+    value = plain(value)
+    if isinstance(value, Instance):
+        return holds_array(value, cls, evaluator)
+    found = arrays_in(value)
+    if cls.framework.id == "mujoco.mjx":
+        found = [a for a in found if a.library != "numpy"]
+    if any(a.single is False for a in found):
+        return True
+    return False if any(a.single is None for a in found) else None
+
+
+def _problem(at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence) -> Problem:
+    if cls.framework.id == "flax.nnx":
+        consequence = "nnx refuses the instance (ValueError: Found unexpected data)"
+    elif cls.framework.id == "equinox":
+        consequence = "equinox warns, and jit fails on the second instance (ValueError)"
+    else:
+        consequence = "jit fails on the second instance (ValueError)"
+    return Problem(
+        at=at,
+        message=f"field `{field.name}` of `{cls.name}` {how}: {consequence}; make it a data field",
+        reason=(
+            "static fields are compared with ==, which two arrays of more than one element do not answer;"
+            " until then the values of the first instance are baked into the compiled function"
+        ),
+        help=(
+            f"drop {cls.framework.static_spelling} so that `{field.name}` becomes a leaf, or hold a hashable value"
+            " (a tuple, bytes)"
+        ),
+        confidence=confidence,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+    )

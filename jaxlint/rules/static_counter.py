@@ -1,0 +1,156 @@
+"""JAX202 static-counter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.values import FieldRead, Scalar, Value, plain
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+
+#: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
+_COUNTER_NAMES = frozenset(
+    """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
+    epoch_count iteration_count update_count current_step current_epoch""".split()
+)
+#: Frameworks in which Python ints are static without any marker: there only an explicit marker counts.
+_STATIC_BY_VALUE = frozenset({"flax.nnx", "treex", "mujoco.mjx"})
+
+
+class StaticCounter(ClassRule, EventRule):
+    """
+    ## What it does
+
+    Finds counters in static fields: a static field that is replaced by itself plus something, or by the index of a
+    loop.
+
+    ## Why is this bad?
+
+    The value of a static field is part of the compiled function's key. Every new value traces and compiles the
+    function again, so that every step pays for a compilation, and the compiled functions pile up.
+
+    ## What you will see
+
+    No error. Five steps make five traces (`jax.log_compiles(True)` shows them); a data field makes one.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Loop:
+        params: jax.Array
+        step: int = struct.field(pytree_node=False, default=0)
+
+    @jax.jit
+    def train(loop: Loop) -> Loop:
+        return loop.replace(params=loop.params * 0.9, step=loop.step + 1)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Loop:
+        params: jax.Array
+        step: int = 0
+
+    @jax.jit
+    def train(loop: Loop) -> Loop:
+        return loop.replace(params=loop.params * 0.9, step=loop.step + 1)
+    ```
+
+    ## Frameworks
+
+    All that have static fields: flax.struct, TrainState, register_dataclass, jax_dataclasses, tjax, equinox,
+    simple_pytree, penzai, nnx and treex (with an explicit marker). A Python int in a data field is a leaf and makes
+    one trace; under `eqx.filter_jit` it must be an array for that.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A field that only has the name and type of a counter (`step: int`) is reported with low confidence; suppress it
+    with `# jaxlint: ignore[static-counter]` if its value never changes between calls.
+
+    ## References
+
+    - [jax #33043](https://github.com/jax-ml/jax/issues/33043)
+    - [jaxsim #179](https://github.com/gbionics/jaxsim/pull/179)
+    """
+
+    code = "JAX202"
+    name = "static-counter"
+    group = "roles"
+    since = "0.1.0"
+    events = (Construct, Replace, AssignAttribute)
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the names and types of the class's own static fields."""
+        for field in cls.static_fields:
+            if field.owner != cls.symbol or field.name not in _COUNTER_NAMES or not _explicit(field, cls):
+                continue
+            if field.annotation is None or plain(evaluator.annotations.read(field.annotation, cls)) != Scalar("int"):
+                continue
+            yield _problem(field.at, cls, field, "is static and looks like a counter", Confidence.LOW)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what is put into static fields."""
+        loops = False
+        if isinstance(event, Construct):
+            cls, values = event.cls.cls, event.arguments
+        elif isinstance(event, Replace):
+            cls, values, loops = event.receiver.cls, event.keywords, event.in_loop and event.rebinds
+        else:
+            assert isinstance(event, AssignAttribute)
+            cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
+            if event.how not in ("assign", "augment") or (cls.frozen is not False and not event.mutable_copy):
+                return  # a frozen instance is not changed by an assignment
+            loops = event.in_loop
+        for value in values:
+            field = cls.field(value.name)
+            if field is None or field.role is not Role.STATIC or not _explicit(field, cls):
+                continue
+            if _counts_up(value.value, field, cls) or (loops and _is_loop_index(value.value)):
+                yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
+
+
+def _explicit(field: Field, cls: PytreeClass) -> bool:
+    """Whether the field is static because it was declared so."""
+    return cls.framework.id not in _STATIC_BY_VALUE or bool(field.metadata)
+
+
+def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
+    """Whether the value is the field's own value plus or minus something."""
+    return (
+        isinstance(value, FieldRead)
+        and value.stepped
+        and value.field == field.name
+        and (value.cls in cls.mro or cls in value.cls.mro)
+    )
+
+
+def _is_loop_index(value: Value) -> bool:
+    value = plain(value)
+    return isinstance(value, Scalar) and value.kind == "int" and value.varying
+
+
+def _problem(at: object, cls: PytreeClass, field: Field, what: str, confidence: Confidence) -> Problem:
+    return Problem(
+        at=at,
+        message=f"field `{field.name}` of `{cls.name}` {what}: every new value recompiles; make it a data field",
+        reason="the value of a static field is part of the key of the compiled function: five values make five traces",
+        help=f"drop {cls.framework.static_spelling} so that `{field.name}` becomes a leaf: an int leaf makes one trace",
+        confidence=confidence,
+        subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
+    )

@@ -1,0 +1,52 @@
+"""JAX001 unreadable-file."""
+
+from jaxlint.rules.base import Rule
+
+
+class UnreadableFile(Rule):
+    """
+    ## What it does
+
+    Reports a file that cannot be read, decoded or parsed.
+
+    ## Why is this bad?
+
+    Nothing in the file was checked. A linter that stays silent about it would make a broken file look clean.
+
+    ## What you will see
+
+    Python itself raises `SyntaxError`, `UnicodeDecodeError` or `OSError` when the file is imported.
+
+    ## Example
+
+    ```python
+    class State(
+    ```
+
+    ## Use instead
+
+    ```python
+    class State: ...
+    ```
+
+    ## Frameworks
+
+    All files, whatever they import.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    Exclude files that are not meant to be Python, such as templates, with `exclude` in `[tool.jaxlint]`.
+
+    ## References
+
+    - [Python: lexical analysis](https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations)
+    """
+
+    code = "JAX001"
+    name = "unreadable-file"
+    group = "tool"
+    since = "0.1.0"
