@@ -182,14 +182,15 @@ def tree(target: str, config: str | None, isolated: bool) -> None:
     Shows for the classes of a file, or one of them, which fields are leaves and which are static.
     """
     from jaxlint.files import PathError
-    from jaxlint.pytrees.draw import draw_tree
     from jaxlint.source import Unreadable
 
     path, separator, class_name = target.rpartition("::")
     if not separator or os.path.exists(target):
         path, class_name = target, ""
     if not os.path.exists(path):
-        raise PathError(f"{path}: no such file or directory")
+        raise PathError(f"{path}: No such file or directory")
+    from jaxlint.pytrees.draw import draw_tree
+
     try:
         drawing = draw_tree(path, class_name or None, _settings([path], config, isolated))
     except Unreadable as error:

@@ -17,7 +17,7 @@ from jaxlint.files import PathError, ancestors, is_pattern, shown_path
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 if TYPE_CHECKING:
     from jaxlint.rules.base import Rule
@@ -152,7 +152,7 @@ def override(
         changes.update(exclude=tuple(exclude), base=os.getcwd())
     if python is not None:
         if not os.path.exists(python):
-            raise PathError(f"--python: {python}: no such file or directory")
+            raise PathError(f"--python: {python}: No such file or directory")
         changes["python"] = os.path.abspath(python)
     return msgspec.structs.replace(settings, **changes)
 
@@ -187,7 +187,7 @@ def _specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
     by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f"; did you mean `{by_lower[near[0]]}`?" if near else ""
 
 
@@ -222,9 +222,9 @@ class _File:
         except UnicodeDecodeError as error:
             raise ConfigError(f"{self.shown}: is not UTF-8: {error.reason} at byte {error.start}") from error
         except tomllib.TOMLDecodeError as error:
-            place = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
+            message, _, end = str(error).partition(" (at ")
+            place = re.match(r"line (\d+), column (\d+)", end)
             where = f"{self.shown}:{place[1]}:{place[2]}" if place else self.shown
-            message = str(error).replace(place[0] if place else "", "")
             raise ConfigError(f"{where}: broken TOML: {message}") from error
         except RecursionError as error:
             raise ConfigError(f"{self.shown}: is nested too deeply") from error

@@ -7,6 +7,7 @@ No libcst visitor, matcher or metadata provider is used: they cost many times th
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 import libcst as cst
@@ -64,11 +65,50 @@ _COMPARE: dict[type[cst.BaseCompOp], str] = {
     cst.In: "in",
     cst.NotIn: "not in",
 }
+_BRACKETS = re.compile(r"[\[\](){}]")
 _WORDS = {"None": None, "True": True, "False": False}
 
 
+#: Python's own limit for nested brackets; libcst's parser has none and overflows the stack.
+_MAX_BRACKETS = 200
+#: Beyond this depth of the syntax tree libcst takes seconds (its time grows with the square of the depth).
+_MAX_TREE_DEPTH = 600
+_LONG_UNIT = 4000
+
+
+def nests_too_deep(text: str) -> bool:
+    """Whether brackets nest deeper than Python allows (brackets inside strings are counted too)."""
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "([{" else -1
+        if depth > _MAX_BRACKETS:
+            return True
+    return False
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether libcst should not be given the text. Only a long text can be that deep."""
+    if len(text) < _LONG_UNIT:
+        return False
+    if nests_too_deep(text):
+        return True
+    try:
+        level: list[ast.AST] = [ast.parse(text)]
+    except SyntaxError:
+        return False
+    except (ValueError, RecursionError, MemoryError):
+        return True
+    for _ in range(_MAX_TREE_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
 def parse_unit(text: str) -> cst.Module | None:
-    """The libcst tree of some top-level statements, or None if libcst cannot read them."""
+    """The libcst tree of some top-level statements, or None if libcst cannot (or should not) read them."""
+    if _is_too_deep(text):
+        return None
     try:
         return cst.parse_module(text)
     except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError, TypeError):
@@ -169,6 +209,12 @@ def _clauses(comp: cst.CompFor, d: int) -> tuple[Clause, ...]:
 
 def _literal(node: cst.BaseExpression) -> Constant:
     """The value of a literal; f-strings inside a concatenation leave it unknown."""
+    if isinstance(node, cst.SimpleString):
+        text = node.value
+        if text[0] in "'\"" and "\\" not in text and text[:3] not in ('""\"', "'''"):
+            return Constant(node, text[1:-1], "str")
+    elif isinstance(node, cst.Integer) and node.value.isdecimal() and node.value[0] != "0":
+        return Constant(node, int(node.value), "int")
     try:
         value = ast.literal_eval(cst.Module([]).code_for_node(node))
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -122,6 +122,11 @@ class Checker:
             for unit, tree, events in self._guarded_events(module):
                 for finding in self._event_findings(module, unit, tree, events):
                     found[finding] = None
+            for path, row in self.reader.unread:
+                message = "this statement nests too deeply to be checked; split it"
+                for finding in self._unreadable(module, Unreadable(message, row, 1)) if path == module.path else ():
+                    found[finding] = None
+            self.reader.unread.clear()
         if not found:
             module.forget_source()
             return []

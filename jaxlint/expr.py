@@ -11,6 +11,7 @@ node itself when it came from libcst (its position is computed only if it is rep
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -333,11 +334,16 @@ def constant(at: Any, value: object) -> Constant:
 
 def parse_annotation(text: str, at: Any) -> Expr | None:
     """Read a quoted annotation; its parts all stand at `at`. None if it is no expression."""
+    parsed = _parse_quoted(text.strip())
+    return None if parsed is None else _replaced_at(parsed, at)
+
+
+@lru_cache(maxsize=4096)
+def _parse_quoted(text: str) -> Expr | None:
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        return from_ast(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _replaced_at(from_ast(node), at)
 
 
 def _replaced_at(value: Any, at: Any) -> Any:

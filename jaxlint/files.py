@@ -10,14 +10,15 @@ from jaxlint.errors import UserError
 
 SUFFIXES = (".py", ".pyi")
 
+# fmt: off
 #: Directories that are not walked into unless they are named: not sources, or not one's own.
-DEFAULT_EXCLUDES = frozenset(
-    """
-    .bzr .conda .direnv .eggs .git .git-rewrite .hg .hypothesis .ipynb_checkpoints .jaxlint_cache .jj .mypy_cache
-    .nox .pants.d .pixi .pyenv .pyre .pytest_cache .pytype .ruff_cache .svn .tox .venv .vscode __pycache__
-    __pypackages__ _build buck-out build dist node_modules site-packages venv
-    """.split()
-)
+DEFAULT_EXCLUDES = frozenset((
+    ".bzr", ".conda", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".hypothesis", ".ipynb_checkpoints",
+    ".jaxlint_cache", ".jj", ".mypy_cache", ".nox", ".pants.d", ".pixi", ".pyenv", ".pyre", ".pytest_cache",
+    ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build",
+    "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+))
+# fmt: on
 
 _ROOT_MARKERS = ("pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg", ".git")
 
@@ -41,8 +42,10 @@ def discover(paths: Sequence[str], exclude: Sequence[str] = (), base: str = "") 
     for path in paths:
         try:
             os.lstat(path)
-        except (OSError, ValueError) as error:
-            raise PathError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        except OSError as error:
+            raise PathError(f"{path}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise PathError(f"{path!r}: is not a path: {error}") from error
         absolute = os.path.abspath(path)
         files = _walk(absolute, excluded) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
@@ -145,17 +148,15 @@ def _gitignore(directory: str, file: str = ".gitignore") -> list[_Layer]:
 def _layers_above(directory: str) -> list[_Layer]:
     """The .gitignore files between the repository that holds `directory` and it; none if they ignore it."""
     above: list[_Layer] = []
+    inside: list[str] = []
     for parent in ancestors(directory):
         if parent != directory:
             above[:0] = _gitignore(parent)
         if os.path.exists(os.path.join(parent, ".git")):
             above[:0] = _gitignore(parent, os.path.join(".git", "info", "exclude"))
-            break
-    else:
-        return []
-    inner = directory[len(parent.rstrip(os.sep)) :].split(os.sep)[1:]
-    parts = [os.sep.join([parent.rstrip(os.sep), *inner[:count], ""]) for count in range(1, len(inner) + 1)]
-    return [] if any(_is_ignored(part, above) for part in parts) else above
+            return [] if any(_is_ignored(part + os.sep, above) for part in inside) else above
+        inside.append(parent)
+    return []
 
 
 def _walk(root: str, excluded: _Layer) -> Iterator[tuple[str, str]]:

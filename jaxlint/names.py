@@ -228,9 +228,10 @@ class Resolver:
     def _choose(self, bindings: list[Binding], name: str, module: Module, scope: Scope) -> Symbol:
         """What a name with several bindings means at the end of its scope, if that can be told."""
         candidates = [b for b in bindings if b.guard != "except"] or bindings
-        checking = [b for b in candidates if b.guard == "type_checking"]
-        if checking:
-            candidates = [b for b in candidates if b.guard != "runtime"]
+        if any(b.guard == "type_checking" for b in candidates):
+            running = [b for b in candidates if b.guard == "runtime" and not isinstance(b, Assignment)]
+            dropped = "type_checking" if running else "runtime"
+            candidates = [b for b in candidates if b.guard != dropped]
         if len(candidates) > 1:
             real = [b for b in candidates if not _is_placeholder(b)]
             candidates = real or candidates

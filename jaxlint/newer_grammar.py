@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from jaxlint.cst import nests_too_deep
+
 
 def rewrite(text: str) -> str | None:
     """`text` in Python 3.10 grammar, with all statements on their lines, or None if libcst cannot read it either."""
+    if nests_too_deep(text):
+        return None
     try:
         return cst.parse_module(text).visit(_Older()).code
     except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError, TypeError):

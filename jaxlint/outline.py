@@ -297,11 +297,8 @@ class _Builder:
                 self._scan(value)
                 if self.function is not None and value is not None:
                     self.function.returns.append(value)
-            case ast.If(test=test, body=body, orelse=orelse):
-                self._scan(test)
-                checking = _is_type_checking(test)
-                self._guarded("type_checking" if checking else "conditional", body, scope)
-                self._guarded("runtime" if checking else "conditional", orelse, scope)
+            case ast.If():
+                self._if(node, scope)
             case ast.Try() | ast.TryStar():  # type: ignore[attr-defined,unused-ignore]
                 self._guarded("try", node.body, scope)
                 for handler in node.handlers:
@@ -338,6 +335,20 @@ class _Builder:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
                         self._scan(child)
+
+    def _if(self, node: ast.If, scope: Scope) -> None:
+        """An if statement; a chain of elif is walked without recursion."""
+        guard = ""
+        while True:
+            self._scan(node.test)
+            checking = _is_type_checking(node.test)
+            self._guarded("type_checking" if checking else guard or "conditional", node.body, scope)
+            guard = "runtime" if checking else guard
+            if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+                node = node.orelse[0]
+            else:
+                self._guarded(guard or "conditional", node.orelse, scope)
+                return
 
     def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
         home = self.scopes[""] if name in scope.is_global else scope

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
+from jaxlint.deep_stack import with_deep_stack
 from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.source import Source, Unreadable
 
@@ -30,8 +31,6 @@ class Module:
         self._source: Source | None = None
         self._outline: Outline | None = None
         self.problem: Unreadable | None = None
-        #: Set when only a rewritten form of the file could be outlined (newer grammar).
-        self.rewritten = False
 
     def __repr__(self) -> str:
         return f"Module({self.name!r})"
@@ -63,24 +62,36 @@ class Module:
             self.problem = problem
             return _EMPTY
         try:
-            return build_outline(parse_tree(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return self._read_newer_grammar(text, error)
+            return _outline_of(text)
+        except SyntaxError as error:
+            outline = _newer_grammar(text)
+            if outline is None:
+                self.problem = _syntax_problem(error, self.source)
+            return outline or _EMPTY
+        except (ValueError, RecursionError, MemoryError) as error:
+            self.problem = _syntax_problem(error, self.source)
+            return _EMPTY
 
-    def _read_newer_grammar(self, text: str, error: Exception) -> Outline:
-        from jaxlint.newer_grammar import rewrite
 
-        rewritten = rewrite(text)
-        if rewritten is not None:
-            try:
-                outline = build_outline(parse_tree(rewritten))
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                pass
-            else:
-                self.rewritten = True
-                return outline
-        self.problem = _syntax_problem(error, self.source)
-        return _EMPTY
+def _outline_of(text: str) -> Outline:
+    """The outline of a text. Raises what `ast.parse` raises."""
+    try:
+        return build_outline(parse_tree(text))
+    except RecursionError:
+        return with_deep_stack(lambda: build_outline(parse_tree(text)))
+
+
+def _newer_grammar(text: str) -> Outline | None:
+    """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
+    from jaxlint.newer_grammar import rewrite
+
+    rewritten = rewrite(text)
+    if rewritten is None:
+        return None
+    try:
+        return _outline_of(rewritten)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _syntax_problem(error: Exception, source: Source) -> Unreadable:

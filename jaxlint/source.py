@@ -21,13 +21,11 @@ class Unreadable(Exception):
     """A file that cannot be read, decoded or parsed; `row` and `column` count from 1, None where unknown."""
 
     def __init__(self, message: str, row: int | None = None, column: int | None = None) -> None:
-        super().__init__(message, row, column)
+        """Say what is wrong as a phrase without a final stop, and where."""
+        super().__init__(message)
         self.message = message
         self.row = row
         self.column = column
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class Source:
@@ -38,6 +36,7 @@ class Source:
     """
 
     def __init__(self, path: str, raw: bytes, text: str, encoding: str, bom: bool) -> None:
+        """Take what the constructors `read`, `from_bytes` and `from_text` found."""
         self.path = path
         self.raw = raw
         self.text = text
@@ -140,6 +139,8 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """The row, from 1, and the column, in code points from 0, of an offset in `text`."""
+        if offset >= len(self.text) and self.text.endswith(("\n", "\r")):
+            return len(self.lines) + 1, 0
         row = max(bisect_right(self.line_offsets, offset), 1)
         return row, offset - self.offset(row, 0)
 

@@ -33,7 +33,7 @@ from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed, PytreeClass
 
 if TYPE_CHECKING:
-    from jaxlint.infer.flow import LocalFunction
+    from jaxlint.infer.flow import UnitReader
 
 #: Functions that return their argument, or a copy of it, of the same class.
 _SAME = frozenset(
@@ -111,10 +111,10 @@ class CallEvaluator:
         self.loop_depth = 0
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
-        #: Reads functions; set by the flow, which knows statements.
+        #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None], Value]
-        self.run_local: Callable[[LocalFunction, list[Value] | None], Value]
-        self.make_lambda: Callable[[Lambda, Environment], LocalFunction]
+        #: The reader of the statements around the expression; None outside of units.
+        self.reader: UnitReader | None = None
 
     # -- events -----------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class CallEvaluator:
                 self._apply_gradients(func, call, values)
                 return self.returned(func)
             case LocalFunctionValue(function=function):
-                return self.run_local(function, None)
+                return function.reader.run(function, None)
             case Method(receiver=receiver, name=name):
                 return self._method(receiver, name, call, values)
             case Symbolic(symbol=External(name=name)):
@@ -394,18 +394,20 @@ class CallEvaluator:
 
     def lambda_value(self, expr: Lambda, env: Environment) -> Value:
         """A lambda whose caller is not known: its body is read with unknown parameters."""
-        function = self.make_lambda(expr, env)
-        self.run_local(function, [])
+        if self.reader is None:
+            return UNKNOWN
+        function = self.reader.make_lambda(expr, env)
+        self.reader.run(function, [])
         return LocalFunctionValue(function)
 
     def _function(self, expr: Expr, env: Environment) -> Value:
-        if isinstance(expr, Lambda):
-            return LocalFunctionValue(self.make_lambda(expr, env))
+        if isinstance(expr, Lambda) and self.reader is not None:
+            return LocalFunctionValue(self.reader.make_lambda(expr, env))
         return plain(self.evaluator.evaluate(expr, env))
 
     def _run(self, function: Value, arguments: list[Value]) -> Value:
         if isinstance(function, LocalFunctionValue):
-            return self.run_local(function.function, arguments)
+            return function.function.reader.run(function.function, arguments)
         if isinstance(function, FunctionValue):
             return self.returned(function)
         return UNKNOWN

@@ -7,7 +7,8 @@ silently, so that what they rebind is known at their start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -54,6 +55,7 @@ class LocalFunction:
     node: cst.FunctionDef | Lambda
     outer: Environment
     place: Place
+    reader: UnitReader
     declaration: Function | None = None
     #: What the callers that are known pass for its parameters.
     hints: list[Value] = field(default_factory=list)
@@ -63,12 +65,9 @@ class LocalFunction:
 
 
 class Declarations:
-    """The outline's functions and classes for the `def` and `class` nodes of a unit."""
+    """The outline's functions and classes (`found`, in source order) for the `def` and `class` nodes of a unit."""
 
-    def __init__(self, module: Module, tree: cst.Module, first: int, last: int) -> None:
-        outline = module.outline
-        found = [d for d in (*outline.functions.values(), *outline.classes.values()) if first <= d.at.row <= last]
-        found.sort(key=lambda d: (d.at.row, d.at.column))
+    def __init__(self, found: Iterable[Function | Class], tree: cst.Module) -> None:
         self._by_node: dict[int, Function | Class] = {}
         self._nodes: dict[str, cst.FunctionDef] = {}
         pending = iter(found)
@@ -147,30 +146,27 @@ class UnitReader:
 
     def read(self, tree: cst.Module, env: Environment, events: list[Event], place: Place) -> None:
         """Read the unit at module level; what happens is appended to `events`."""
-        self._attach()
-        self.calls.events, self.calls.place = events, place
-        try:
+        with self._reading(events, place):
             self._block(tree.body, env)
             self._read_deferred()
-        finally:
-            self.calls.events, self.calls.place = None, None
 
     def value_returned(
         self, node: cst.FunctionDef, declaration: Function, receiver: Value | None, place: Place
     ) -> Value:
         """What a function returns, read silently."""
-        self._attach()
-        saved = (self.calls.events, self.calls.place)
-        self.calls.events, self.calls.place = None, place
-        outer = Environment(self.module, declaration.scope)
-        try:
-            return self._function_body(node, declaration, outer, receiver, [])
-        finally:
-            self.calls.events, self.calls.place = saved
+        with self._reading(None, place):
+            return self._function_body(node, declaration, Environment(self.module, declaration.scope), receiver, [])
 
-    def _attach(self) -> None:
-        self.calls.run_local = self._run_local
-        self.calls.make_lambda = self._make_lambda
+    @contextmanager
+    def _reading(self, events: list[Event] | None, place: Place) -> Iterator[None]:
+        """Be the reader of what is evaluated; readers nest when a return value is looked up."""
+        calls = self.calls
+        saved = (calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets)
+        calls.events, calls.place, calls.reader, calls.loop_depth = events, place, self, 0
+        try:
+            yield
+        finally:
+            calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets = saved
 
     # -- functions --------------------------------------------------------------------------
 
@@ -234,7 +230,7 @@ class UnitReader:
             self.calls.place.subclasses,
         )
         outer = env if env.scope else Environment(self.module, "")
-        function = LocalFunction(node, outer, place, declaration)
+        function = LocalFunction(node, outer, place, self, declaration)
         if declaration.owner is None and env.scope:
             env.bind(node.name.value, LocalFunctionValue(function))
         if self.calls.events is not None:
@@ -270,12 +266,13 @@ class UnitReader:
             return ClassObject(owner, False)
         return Instance(owner)
 
-    def _run_local(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+    def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function: what it returns. Arguments become known to its parameters."""
         if function.running or self.call_depth > _MAX_CALL_DEPTH:
             return UNKNOWN
         function.running = True
         self.call_depth += 1
+        around, self.calls.reader = self.calls.reader, self
         try:
             if isinstance(function.node, Lambda):
                 return self._run_lambda(function, function.node, arguments or [])
@@ -300,6 +297,7 @@ class UnitReader:
         finally:
             function.running = False
             self.call_depth -= 1
+            self.calls.reader = around
 
     def _run_lambda(self, function: LocalFunction, node: Lambda, arguments: list[Value]) -> Value:
         env = function.outer.copy()
@@ -307,8 +305,9 @@ class UnitReader:
             env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
         return self.evaluator.evaluate(node.body, env)
 
-    def _make_lambda(self, node: Lambda, env: Environment) -> LocalFunction:
-        return LocalFunction(node, env, self.calls.place or Place(self.module))
+    def make_lambda(self, node: Lambda, env: Environment) -> LocalFunction:
+        """A lambda with the variables around it."""
+        return LocalFunction(node, env, self.calls.place or Place(self.module), self)
 
     # -- classes ----------------------------------------------------------------------------
 
@@ -481,18 +480,24 @@ class UnitReader:
                 self._match(node, env)
 
     def _if(self, node: cst.If, env: Environment) -> None:
-        test = to_expr(node.test)
-        self.evaluator.evaluate(test, env)
-        yes, no = env.copy(), env.copy()
-        self.evaluator.narrow(test, yes, True)
-        self.evaluator.narrow(test, no, False)
-        self._block(node.body.body, yes)
-        if isinstance(node.orelse, cst.If):
-            self._if(node.orelse, no)
-        elif node.orelse is not None:
-            self._block(node.orelse.body.body, no)
-        merged = merge([yes, no])
-        merged.dead = yes.dead and no.dead
+        """An if statement with its chain of elif: every branch starts where the tests before it failed."""
+        ends: list[Environment] = []
+        no = env
+        branch: cst.If | cst.Else | None = node
+        while isinstance(branch, cst.If):
+            test = to_expr(branch.test)
+            self.evaluator.evaluate(test, no)
+            yes, no = no.copy(), no.copy()
+            self.evaluator.narrow(test, yes, True)
+            self.evaluator.narrow(test, no, False)
+            self._block(branch.body.body, yes)
+            ends.append(yes)
+            branch = branch.orelse
+        if branch is not None:
+            self._block(branch.body.body, no)
+        ends.append(no)
+        merged = merge(ends)
+        merged.dead = all(e.dead for e in ends)
         env.become(merged)
 
     def _loop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 
 import libcst as cst
@@ -14,7 +15,7 @@ from jaxlint.infer.events import Event, Place
 from jaxlint.infer.flow import Declarations, UnitReader
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import ClassSymbol, FunctionSymbol
-from jaxlint.outline import Unit
+from jaxlint.outline import Class, Function, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
@@ -38,8 +39,11 @@ class ModuleReader:
         self._trees: OrderedDict[tuple[str, int], cst.Module | None] = OrderedDict()
         self._returns: dict[tuple[tuple[str, str], object], Value] = {}
         self._return_depth = 0
+        self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         #: How many units were parsed with libcst.
         self.parsed = 0
+        #: The units (path, first row) that nest too deeply to be read.
+        self.unread: list[tuple[str, int]] = []
 
     # -- units ------------------------------------------------------------------------------
 
@@ -68,13 +72,15 @@ class ModuleReader:
         for unit in self._worth_reading(module):
             tree = self.tree(module, unit)
             if tree is None:
+                self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
-            reader = UnitReader(
-                self.evaluator, self.calls, module, Declarations(module, tree, unit.first, unit.last)
-            )
+            reader = UnitReader(self.evaluator, self.calls, module, self._declarations(module, unit, tree))
             place = Place(module, subclasses=self.model.subclasses)
-            reader.read(tree, env, events, place)
+            try:
+                reader.read(tree, env, events, place)
+            except RecursionError:
+                self.unread.append((module.path, unit.first))
             if events:
                 found.append((unit, tree, events))
         return found
@@ -111,6 +117,18 @@ class ModuleReader:
                 return bool(cls.static_fields)
         return name in self.model.static_class_names
 
+    def _declarations(self, module: Module, unit: Unit, tree: cst.Module) -> Declarations:
+        """The functions and classes that a unit declares."""
+        path, rows, ordered = self._order
+        if path != module.path:
+            outline = module.outline
+            ordered = sorted(
+                (*outline.functions.values(), *outline.classes.values()), key=lambda d: (d.at.row, d.at.column)
+            )
+            rows = [d.at.row for d in ordered]
+            self._order = (module.path, rows, ordered)
+        return Declarations(ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)], tree)
+
     # -- return values ----------------------------------------------------------------------
 
     def return_of(self, symbol: FunctionSymbol, receiver: Value | None) -> Value:
@@ -135,22 +153,18 @@ class ModuleReader:
 
     def _read_return(self, symbol: FunctionSymbol, receiver: Value | None) -> Value:
         module, declaration = symbol.module, symbol.declaration
-        unit = next((u for u in module.outline.units if u.first <= declaration.at.row <= u.last), None)
-        tree = self.tree(module, unit) if unit is not None else None
-        if unit is None or tree is None:
+        units = module.outline.units
+        unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
+        tree = self.tree(module, unit)
+        if tree is None:
             return UNKNOWN
-        declarations = Declarations(module, tree, unit.first, unit.last)
+        declarations = self._declarations(module, unit, tree)
         node = declarations.node_of(declaration)
         if node is None:
             return UNKNOWN
         owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
         place = Place(module, (declaration,), owner)
-        saved = (self.calls.run_local, self.calls.make_lambda) if hasattr(self.calls, "run_local") else None
-        try:
-            if declaration.owner is not None and receiver is None:
-                return UNKNOWN
-            reader = UnitReader(self.evaluator, self.calls, module, declarations)
-            return reader.value_returned(node, declaration, receiver, place)
-        finally:
-            if saved is not None:
-                self.calls.run_local, self.calls.make_lambda = saved
+        if declaration.owner is not None and receiver is None:
+            return UNKNOWN
+        reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        return reader.value_returned(node, declaration, receiver, place)

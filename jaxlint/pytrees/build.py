@@ -341,8 +341,8 @@ class _ClassBuilder:
         if framework is SIMPLE_PYTREE:
             mutable = truth(self._placed_keyword("mutable"), False)
             return (None if mutable is None else not mutable), None
-        if framework is NAMED_TUPLE and not self.roots:
-            return self._inherited_frozen()
+        if framework is NAMED_TUPLE:
+            return (True, None) if self.roots else self._inherited_frozen()
         if framework.is_pytree and framework.subclasses is Subclasses.AUTO and framework.frozen is not None:
             if framework.frozen_option or not framework.frozen:
                 return self._frozen_option(framework.frozen), None

@@ -1,0 +1,1 @@
+"""Generated class declarations, registered for real, against what the class model says of their text."""

@@ -1,0 +1,315 @@
+"""The fixtures: found, their headers and expectations read, expanded for every framework they hold for.
+
+The format is described in `fixtures/README.md`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.oracle import frameworks, spelling
+from tests.oracle.frameworks import FRAMEWORKS
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+#: Folders in `fixtures/` that do not hold cases of one rule.
+OTHER_FOLDERS = {"demo"}
+
+HEADER = re.compile(
+    r"^# (?P<key>frameworks|raises|prints|warns|clean|requires|calling)"
+    r"(?:\[(?P<filter>[^\]]*)\])?(?::[ ]?|[ ]|$)(?P<value>.*)$"
+)
+MARK = re.compile(
+    r"# (?P<kind>expect-missing|expect|maybe|false-alarm)(?:\[(?P<filter>[^\]]*)\])?: "
+    r"(?P<codes>JAX\d{3}(?:\|JAX\d{3})*(?:, *JAX\d{3}(?:\|JAX\d{3})*)*)(?= *$|  #)"
+)
+ANY_MARK = re.compile(r"#[^#]*\b(?:expect|expect-missing|maybe|false-alarm)\b *[\[:]")
+
+
+class FixtureError(Exception):
+    """A fixture does not keep to the format."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception that is to be seen: its type's name, and a regular expression for its text."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """What an expression, evaluated after the program, shows: an exception, or a value's `repr` (a regex)."""
+
+    expression: str
+    raises: Raised | None
+    gives: str | None
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What a run of one program is to show."""
+
+    raises: Raised | None
+    prints: tuple[str, ...]
+    warns: tuple[str, ...]
+    calls: tuple[Call, ...]
+    clean: bool
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One expectation in one line: any one of `codes`."""
+
+    path: str
+    row: int
+    kind: str
+    codes: frozenset[str]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The line."""
+        return self.path, self.row
+
+
+@dataclass(frozen=True)
+class Program:
+    """One complete, ordinary program: a fixture in the spelling of one framework."""
+
+    #: Like `frozen-assignment/method/flax-node`; also its folder.
+    id: str
+    rule: str
+    case: str
+    framework: str
+    #: Relative path -> text; the program is `main.py`.
+    files: Mapping[str, str]
+    consequence: Consequence
+    marks: tuple[Mark, ...]
+    requires: str
+    environment: str
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the program has a bug (reported or, as a debt, missed)."""
+        return any(mark.kind in ("expect", "expect-missing") for mark in self.marks)
+
+    def write(self, root: Path) -> Path:
+        """Write the program under `root` and return its folder."""
+        folder = root / self.id
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return folder
+
+
+@dataclass(frozen=True)
+class Header:
+    """One header line."""
+
+    key: str
+    filter: frozenset[str] | None
+    value: str
+
+
+def headers(text: str, path: str) -> list[Header]:
+    """The header lines of a fixture: comments above its first statement, around the docstring."""
+    body = ast.parse(text, path).body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    last = body[0].lineno if body else 10**9
+    found: list[Header] = []
+    for row, line in enumerate(text.splitlines(), 1):
+        if row < last and (match := HEADER.match(line)):
+            filter_ = match["filter"]
+            found.append(
+                Header(
+                    match["key"], frameworks.select(filter_) if filter_ is not None else None, match["value"].strip()
+                )
+            )
+    return found
+
+
+def applying(found: list[Header], key: str, framework: str) -> list[str]:
+    """The values of the headers `key` for `framework`: those with the narrowest filter that it passes."""
+    passed = [h for h in found if h.key == key and (h.filter is None or framework in h.filter)]
+    narrowest = min((breadth(h) for h in passed), default=0)
+    return [h.value for h in passed if breadth(h) == narrowest]
+
+
+def breadth(header: Header) -> int:
+    """How many frameworks a header is for."""
+    return len(FRAMEWORKS) + 1 if header.filter is None else len(header.filter)
+
+
+def raised(value: str, path: str) -> Raised:
+    """Read `Type: regex`."""
+    name, colon, text = value.partition(":")
+    if not colon or not name.isidentifier() or not text.strip():
+        raise FixtureError(f"{path}: expected `Type: regex`, got {value!r}")
+    re.compile(text.strip())
+    return Raised(name, text.strip())
+
+
+def read_call(value: str, path: str) -> Call:
+    """Read `expression raises Type: regex` or `expression gives regex`."""
+    if match := re.match(r"(.+?) raises (\w+: .+)$", value):
+        return Call(match[1], raised(match[2], path), None)
+    if match := re.match(r"(.+?) gives (.+)$", value):
+        re.compile(match[2])
+        return Call(match[1], None, match[2])
+    raise FixtureError(f"{path}: expected `calling expression raises|gives ..`, got {value!r}")
+
+
+def consequence(found: list[Header], framework: str, path: str) -> Consequence:
+    """What the headers say a run shows."""
+    raises = [raised(value, path) for value in applying(found, "raises", framework) if value != "nothing"]
+    if len(raises) > 1:
+        raise FixtureError(f"{path}: two exceptions for {framework}")
+    # calls are replaced one by one, each by the narrowest header for the same expression
+    calls: dict[str, Call] = {}
+    for header in sorted((h for h in found if h.key == "calling"), key=breadth, reverse=True):
+        if header.filter is None or framework in header.filter:
+            call = read_call(header.value, path)
+            calls[call.expression] = call
+    return Consequence(
+        raises=raises[0] if raises else None,
+        prints=tuple(value for value in applying(found, "prints", framework) if value != "nothing"),
+        warns=tuple(applying(found, "warns", framework)),
+        calls=tuple(calls.values()),
+        clean=bool(applying(found, "clean", framework)),
+    )
+
+
+def marks(path: str, text: str, framework: str) -> Iterator[Mark]:
+    """The expectations in the (expanded) module `path`."""
+    for row, line in enumerate(text.splitlines(), 1):
+        found = list(MARK.finditer(line))
+        if len(found) != len(ANY_MARK.findall(line)) and not HEADER.match(line):
+            raise FixtureError(f"{path}:{row}: not a well-formed expectation: {line.strip()}")
+        for match in found:
+            if match["filter"] is not None and framework not in frameworks.select(match["filter"]):
+                continue
+            for codes in match["codes"].split(","):
+                yield Mark(path, row, match["kind"], frozenset(codes.strip().split("|")))
+
+
+def expand_case(rule: str, case: str, files: Mapping[str, str]) -> Iterator[Program]:
+    """All programs of one case."""
+    found = headers(files["main.py"], f"{rule}/{case}")
+    chosen = [header.value for header in found if header.key == "frameworks"]
+    if len(chosen) != 1:
+        raise FixtureError(f"{rule}/{case}: needs one `# frameworks:` header")
+    ids = frameworks.select(chosen[0])
+    neutral = any(spelling.is_neutral(ast.parse(text)) for text in files.values())
+    if not neutral and len(ids) > 1:
+        raise FixtureError(f"{rule}/{case}: an ordinary program holds for one framework")
+    for framework in sorted(ids):
+        where = f"{rule}/{case}/{framework}"
+        try:
+            expanded = spelling.expand(files, FRAMEWORKS[framework]) if neutral else dict(files)
+        except (spelling.SpellingError, SyntaxError) as error:
+            raise FixtureError(f"{where}: {error}") from error
+        requires = applying(found, "requires", framework)
+        program = Program(
+            id=where,
+            rule=rule,
+            case=case,
+            framework=framework,
+            files=expanded,
+            consequence=consequence(found, framework, where),
+            marks=tuple(mark for path, text in expanded.items() for mark in marks(path, text, framework)),
+            requires=" ".join(requires),
+            environment=FRAMEWORKS[framework].environment,
+        )
+        check(program)
+        yield program
+
+
+def check(program: Program) -> None:
+    """A bad program shows its consequence; a good one runs clean; nothing is left unsaid."""
+    shown = program.consequence
+    harm = shown.raises or shown.prints or shown.warns or shown.calls
+    if program.is_bad and (shown.clean or not harm):
+        raise FixtureError(f"{program.id}: a bad program needs its consequence, not `# clean`")
+    if not program.is_bad and (not shown.clean or shown.raises or shown.warns):
+        raise FixtureError(f"{program.id}: a good program is `# clean`")
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    """Every program of every fixture, in a stable order."""
+    found: list[Program] = []
+    for folder in sorted(path for path in FIXTURES.iterdir() if path.is_dir()):
+        if folder.name in OTHER_FOLDERS or folder.name.startswith((".", "__")):
+            continue
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and path.name != "__pycache__":
+                files = {
+                    str(module.relative_to(path)): module.read_text(encoding="utf-8")
+                    for module in sorted(path.rglob("*.py"))
+                }
+                if "main.py" not in files:
+                    raise FixtureError(f"{folder.name}/{path.name}: no main.py")
+                found += expand_case(folder.name, path.name, files)
+            elif path.suffix == ".py":
+                found += expand_case(folder.name, path.stem, {"main.py": path.read_text(encoding="utf-8")})
+    return tuple(found)
+
+
+def table(chosen: tuple[Program, ...]) -> str:
+    """Counts of programs, rule by framework, bad/good."""
+    bad = Counter((p.rule, p.framework) for p in chosen if p.is_bad)
+    good = Counter((p.rule, p.framework) for p in chosen if not p.is_bad)
+    rules = sorted({p.rule for p in chosen})
+    width = max(map(len, FRAMEWORKS))
+    lines = [" " * width + "  " + "  ".join(rules)]
+    for framework in FRAMEWORKS:
+        cells = [f"{bad[rule, framework]}/{good[rule, framework]}".ljust(len(rule)) for rule in rules]
+        lines.append(framework.ljust(width) + "  " + "  ".join(cells))
+    totals = []
+    for rule in rules:
+        of_rule = [p.is_bad for p in chosen if p.rule == rule]
+        totals.append(f"{sum(of_rule)}/{len(of_rule) - sum(of_rule)}".ljust(len(rule)))
+    return "\n".join([*lines, "total".ljust(width) + "  " + "  ".join(totals)])
+
+
+def differences(expected: Iterable[Mark], found: Iterable[tuple[str, int, str]]) -> list[str]:
+    """What is wrong with the findings `(path, row, code)` of one program, in sentences; nothing if all is well.
+
+    Every `expect` is found; a `maybe` of the same code may stand for those of its code that are not. Nothing else
+    is found. A known debt (`expect-missing`, `false-alarm`) is still one.
+    """
+    expected, wrong = list(expected), list[str]()
+    left = set(found)
+    stood_in: set[str] = set()
+    missing: list[Mark] = []
+    for mark in sorted(
+        expected, key=lambda mark: ("expect", "false-alarm", "expect-missing", "maybe").index(mark.kind)
+    ):
+        hits = {(path, row, code) for path, row, code in left if (path, row) == mark.place and code in mark.codes}
+        codes, place = "|".join(sorted(mark.codes)), f"{mark.path}:{mark.row}"
+        if mark.kind == "expect":
+            missing += [] if hits else [mark]
+        elif mark.kind == "maybe":
+            # one of several lines: right only where the line that is meant is not reported as well
+            hits = {hit for hit in hits if any(hit[2] in lost.codes for lost in missing)}
+            stood_in |= {code for _, _, code in hits}
+        elif mark.kind == "expect-missing" and hits:
+            wrong.append(f"{place}: {codes} is found now: turn `expect-missing` into `expect`")
+        elif mark.kind == "false-alarm" and not hits:
+            wrong.append(f"{place}: {codes} is no longer reported: remove `false-alarm`")
+        left -= hits
+    wrong += [
+        f"{mark.path}:{mark.row}: {'|'.join(sorted(mark.codes))} is not reported"
+        for mark in missing
+        if not mark.codes & stood_in
+    ]
+    return wrong + [f"{path}:{row}: {code} is reported and should not be" for path, row, code in sorted(left)]

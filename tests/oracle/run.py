@@ -1,0 +1,92 @@
+"""Run many programs in one process and write what each of them did; also run by Python 3.9, without dependencies.
+
+Usage: python run.py JOBS OUTCOMES
+
+JOBS is a JSON file: a list of {"id", "folder", "calls": [expression, ..]}. Every program is `main.py` in its
+folder and runs as `python main.py` would there: as `__main__`, the folder first in `sys.path`, nothing of the
+program before it left in `sys.modules`. The expressions are then evaluated in its namespace, one by one.
+OUTCOMES gets one JSON object per line, as soon as the program has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import sys
+import types
+import warnings
+from typing import Any
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """The exception's types (its own, then its bases) and text."""
+    return {"types": [cls.__name__ for cls in type(error).__mro__], "text": str(error)}
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one program and its calls."""
+    folder = os.path.abspath(job["folder"])
+    path = os.path.join(folder, "main.py")
+    outcome: dict[str, Any] = {"id": job["id"], "error": None, "calls": []}
+    before, main, search = set(sys.modules), sys.modules["__main__"], list(sys.path)
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    sys.modules["__main__"] = module
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    output = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(output):
+        warnings.simplefilter("always")
+        try:
+            with open(path, encoding="utf-8") as file:
+                code = compile(file.read(), path, "exec", dont_inherit=True)
+            exec(code, module.__dict__)
+            for call in job["calls"]:
+                try:
+                    value = eval(call, module.__dict__)
+                    outcome["calls"].append({"call": call, "value": repr(value), "error": None})
+                except Exception as error:
+                    outcome["calls"].append({"call": call, "value": None, "error": describe(error)})
+        except (Exception, SystemExit) as error:
+            outcome["error"] = describe(error)
+    outcome["output"] = output.getvalue()
+    outcome["warnings"] = [w.category.__name__ + ": " + str(w.message) for w in caught]
+    sys.modules["__main__"] = main
+    sys.path[:] = search
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder + os.sep):
+            del sys.modules[name]
+    return outcome
+
+
+def prepare() -> None:
+    """Make treex importable: 0.6.9 wants a private name of jax that 0.4.13 has no more."""
+    import jax
+
+    if tuple(int(part) for part in jax.__version__.split(".")[:3]) <= (0, 4, 13):
+        lax_numpy = importlib.import_module("jax._src.numpy.lax_numpy")
+        lax_numpy.__dict__["ndarray"] = jax.Array
+
+
+def main(jobs_path: str, outcomes_path: str) -> None:
+    """Run all jobs."""
+    sys.dont_write_bytecode = True
+    prepare()
+    with open(jobs_path, encoding="utf-8") as file:
+        jobs = json.load(file)
+    with open(outcomes_path, "w", encoding="utf-8") as file:
+        for number, job in enumerate(jobs):
+            file.write(json.dumps(run(job)) + "\n")
+            file.flush()
+            if number % 100 == 99:
+                sys.modules["jax"].clear_caches()
+                gc.collect()
+
+
+if __name__ == "__main__":
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    main(sys.argv[1], sys.argv[2])

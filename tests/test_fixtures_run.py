@@ -1,0 +1,153 @@
+"""Every fixture, in the spelling of every framework, runs against the real library and shows what it states."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracle import cases, environments
+from tests.oracle.cases import Program, Raised
+from tests.oracle.frameworks import FRAMEWORKS, MAIN, NEWEST
+
+PROGRAMS = cases.programs()
+
+#: Processes for the main environment.
+PARALLEL = 2
+
+#: How many programs there are at least; they only ever get more.
+LEAST_BAD = {
+    "static-array-field": 145,
+    "static-counter": 156,
+    "mutable-default": 165,
+    "frozen-assignment": 150,
+    "replace-unknown-field": 151,
+}
+LEAST_GOOD = 467
+
+
+def needed_python(program: Program) -> tuple[int, int]:
+    """The lowest Python version on which the program shows what it states."""
+    if not program.requires:
+        return (3, 0)
+    match = re.fullmatch(r"python ?>= ?(\d+)\.(\d+)", program.requires)
+    assert match, f"{program.id}: cannot read `requires: {program.requires}`"
+    return int(match[1]), int(match[2])
+
+
+def environment_of(program: Program) -> str:
+    """Where a program runs: the environment of its framework, or the newest if its Python is too old."""
+    if program.environment == MAIN and needed_python(program) > sys.version_info[:2]:
+        return NEWEST
+    return program.environment
+
+
+@pytest.fixture(scope="session")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any] | str]:
+    """What every program did, by its id; a text says why the program could not be run here."""
+    root = tmp_path_factory.mktemp("programs")
+    with ThreadPoolExecutor(len(environments.RECIPES)) as pool:
+        list(pool.map(environments.prepare, environments.RECIPES))
+    jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    found: dict[str, dict[str, Any] | str] = {}
+    for program in PROGRAMS:
+        name = environment_of(program)
+        try:
+            version = environments.version(name)
+        except environments.Unavailable as reason:
+            found[program.id] = f"no environment {name!r}: {reason}"
+            continue
+        if needed_python(program) > version:
+            found[program.id] = f"needs {program.requires}"
+            continue
+        calls = [call.expression for call in program.consequence.calls]
+        jobs[name].append({"id": program.id, "folder": str(program.write(root)), "calls": calls})
+    chunks = [(name, part) for name, all_ in jobs.items() for part in split(all_, PARALLEL if name == MAIN else 1)]
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        for part in pool.map(lambda chunk: environments.run(*chunk), chunks):
+            found |= part
+    return found
+
+
+def split(jobs: list[dict[str, Any]], number: int) -> list[list[dict[str, Any]]]:
+    """`jobs` in `number` parts of about equal size, without empty ones."""
+    return [part for start in range(number) if (part := jobs[start::number])]
+
+
+def matches(expected: Raised, error: dict[str, Any] | None) -> bool:
+    """Whether an exception is the one that was stated, or of a type derived from it."""
+    return error is not None and expected.type in error["types"] and bool(re.search(expected.text, error["text"]))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+def test_shows_its_consequence(program: Program, outcomes: dict[str, dict[str, Any] | str]) -> None:
+    outcome = outcomes[program.id]
+    if isinstance(outcome, str):
+        pytest.skip(outcome)
+    shown = program.consequence
+    source = "\n".join(f"--- {path}\n{text}" for path, text in program.files.items())
+    context = f"\n{source}\n--- {program.id} showed: {outcome}"
+    if shown.raises:
+        assert matches(shown.raises, outcome["error"]), f"not raised: {shown.raises}{context}"
+    else:
+        assert outcome["error"] is None, f"raised {outcome['error']}{context}"
+    for pattern in shown.prints:
+        assert re.search(pattern, outcome["output"], re.MULTILINE), f"not printed: {pattern}{context}"
+    for pattern in shown.warns:
+        assert any(re.search(pattern, text) for text in outcome["warnings"]), f"no warning {pattern}{context}"
+    results = outcome["calls"] if not shown.raises else []
+    assert len(results) == len(shown.calls), context
+    for call, result in zip(shown.calls, results, strict=True):
+        if call.raises:
+            assert matches(call.raises, result["error"]), f"{call.expression}: not raised: {call.raises}{context}"
+        else:
+            assert result["error"] is None, f"{call.expression} raised {result['error']}{context}"
+            assert re.search(call.gives or "", result["value"]), (
+                f"{call.expression} does not give {call.gives}{context}"
+            )
+
+
+def test_enough_programs() -> None:
+    """Nothing got lost: the number of programs per rule, and every framework has its own."""
+    bad = Counter(program.rule for program in PROGRAMS if program.is_bad)
+    assert set(bad) == set(LEAST_BAD)
+    for rule, least in LEAST_BAD.items():
+        assert bad[rule] >= least, f"{rule}: {bad[rule]} bad programs"
+    assert sum(not program.is_bad for program in PROGRAMS) >= LEAST_GOOD
+    print("\n" + cases.table(PROGRAMS))
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_rule_on_every_framework(framework: str) -> None:
+    """Each rule has a bad and a good program for each framework it holds for."""
+    rules = {"mutable-default", "replace-unknown-field"}
+    if FRAMEWORKS[framework].has_static:
+        rules |= {"static-array-field", "static-counter"}
+    if FRAMEWORKS[framework].frozen:
+        rules |= {"frozen-assignment"}
+    bad = {program.rule for program in PROGRAMS if program.is_bad and program.framework == framework}
+    good = {program.rule for program in PROGRAMS if not program.is_bad and program.framework == framework}
+    assert bad == rules
+    assert good >= rules, f"no good program for {rules - good}"
+
+
+def test_programs_were_run(outcomes: dict[str, dict[str, Any] | str]) -> None:
+    """Of the programs for this interpreter all were run; skipped ones are said aloud."""
+    skipped = Counter(reason for reason in outcomes.values() if isinstance(reason, str))
+    for reason, number in skipped.items():
+        print(f"\n{number} programs not run: {reason}")
+    ran = {id_ for id_, outcome in outcomes.items() if not isinstance(outcome, str)}
+    here = [p for p in PROGRAMS if sys.version_info >= (3, 11) and environment_of(p) == MAIN]
+    assert {program.id for program in here} <= ran
+    assert len(outcomes) == len(PROGRAMS)
+
+
+def test_fixtures_write(tmp_path: Path) -> None:
+    """Every program is written to a folder of its own."""
+    folders = {program.write(tmp_path) for program in PROGRAMS}
+    assert len(folders) == len(PROGRAMS)
