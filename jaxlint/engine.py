@@ -147,7 +147,7 @@ class Checker:
         if not self.class_rules:
             return
         for cls in self.model.classes_in(module):
-            if not cls.is_pytree:
+            if not cls.is_pytree or cls.symbol.declaration.expects_error:
                 continue
             for rule in self.class_rules:
                 try:

@@ -44,6 +44,11 @@ class Assignment(msgspec.Struct, frozen=True):
     guard: str = ""
 
 
+#: Context managers (and callers) inside which errors are expected.
+EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+#: Decorators of functions that are expected to fail.
+EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
+
 Binding = Import | Definition | Assignment
 
 
@@ -135,6 +140,8 @@ class Class(msgspec.Struct):
     methods: dict[str, list[str]]
     at: Span
     name_at: Span
+    #: Whether it is declared where an error is expected (`with pytest.raises(...)`).
+    expects_error: bool = False
     #: Whether the body holds statements (if, for, try, with, exec …) that may declare more than is seen.
     conditional_body: bool = False
 
@@ -150,6 +157,8 @@ class Unit(msgspec.Struct, frozen=True):
     classes: frozenset[str]
     #: "import", "definition" (def or class) or "code".
     kind: str
+    #: The functions of the module that are named in it.
+    references: frozenset[str] = frozenset()
 
 
 class Outline(msgspec.Struct):
@@ -210,6 +219,7 @@ class _Builder:
         self.future_annotations = False
         self.imported: dict[tuple[int, str], None] = {}
         self.guards: list[str] = []
+        self.expecting_error = False
         self.function: _Function | None = None
         self.owner: str | None = None
         self._start_unit()
@@ -219,6 +229,7 @@ class _Builder:
         self.stores = False
         self.self_stores: set[str] = set()
         self.unit_classes: set[str] = set()
+        self.names: set[str] = set()
 
     def build(self, tree: ast.Module) -> Outline:
         module = self.scopes[""]
@@ -241,8 +252,11 @@ class _Builder:
                     frozenset(self.self_stores),
                     frozenset(self.unit_classes),
                     kind,
+                    frozenset(self.names),
                 )
             )
+        functions = {q for q, f in self.functions.items() if f.scope == ""}
+        units = [msgspec.structs.replace(u, references=u.references & functions) for u in units]
         return Outline(
             scopes=self.scopes,
             classes=self.classes,
@@ -311,7 +325,9 @@ class _Builder:
                     self._scan(item.context_expr)
                     if item.optional_vars is not None:
                         self._target(item.optional_vars, None, None, scope)
+                outer, self.expecting_error = self.expecting_error, self.expecting_error or expects_error(items)
                 self._body(body, scope)
+                self.expecting_error = outer
             case ast.For() | ast.AsyncFor():
                 self._scan(node.iter)
                 self._target(node.target, None, None, scope)
@@ -473,7 +489,10 @@ class _Builder:
             elif kind is ast.Yield or kind is ast.YieldFrom:
                 if self.function is not None:
                     self.function.is_generator = True
-            elif kind is ast.Constant or kind is ast.Name:
+            elif kind is ast.Name:
+                self.names.add(current.id)  # type: ignore[attr-defined]
+                continue
+            elif kind is ast.Constant:
                 continue
             stack.extend(ast.iter_child_nodes(current))
 
@@ -547,6 +566,7 @@ class _Builder:
         qualname = self._qualname(scope, node.name)
         self._bind(scope, node.name, Definition("class", qualname, self._guard))
         self.unit_classes.add(qualname)
+        expects_error = self.expecting_error
         for decorator in node.decorator_list:
             self._scan(decorator)
         inner = Scope("class", qualname, scope.qualname, {}, set())
@@ -580,6 +600,7 @@ class _Builder:
                 node.col_offset + len("class ") + len(node.name.encode()),
             ),
             conditional_body=conditional,
+            expects_error=expects_error,
         )
 
     def _qualname(self, scope: Scope, name: str) -> str:
@@ -645,6 +666,16 @@ def _parameter(arg: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
         kind,
         span_of(arg),
     )
+
+
+def expects_error(items: list[ast.withitem]) -> bool:
+    """Whether a `with` statement expects an error in its body."""
+    for item in items:
+        func = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if name in EXPECTS_ERROR:
+            return True
+    return False
 
 
 def _rows(node: ast.stmt) -> tuple[int, int]:

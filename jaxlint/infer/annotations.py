@@ -33,6 +33,10 @@ _SEQUENCES = {
     "MutableSequence": "sequence",
     "Iterable": "sequence",
     "Iterator": "sequence",
+    "Generator": "sequence",
+    "Awaitable": "awaitable",
+    "Coroutine": "awaitable",
+    "AsyncIterator": "sequence",
     "Collection": "sequence",
     "deque": "list",
     "Deque": "list",
@@ -146,7 +150,7 @@ class AnnotationReader:
                         return Container("tuple", None, read(items[0]))
                     return Container("tuple", tuple(read(i) for i in items))
                 if last in _SEQUENCES:
-                    return Container(_SEQUENCES[last], None, read(items[0]))
+                    return Container(_SEQUENCES[last], None, read(items[-1 if last == "Coroutine" else 0]))
                 if last in _MAPPINGS:
                     return Container(_MAPPINGS[last], None, read(items[-1]))
                 if last in ("type", "Type"):

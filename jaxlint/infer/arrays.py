@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jaxlint.expr import Call
+
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
     "jax.Array": "jax",
@@ -28,6 +30,9 @@ ARRAY_TYPES: dict[str, str] = {
     "flax.typing.PRNGKey": "jax",
     "distrax.Array": "array",
     "optax.Array": "array",
+    **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal", "JaxComplex")},
+    **{f"tjax.{kind}Array": "numpy" for kind in ("Numpy", "NumpyReal", "NumpyComplex", "NumpyIntegral")},
+    **{f"tjax.{kind}Array": "jax" for kind in ("JaxIntegral", "JaxBoolean", "Key")},
 }
 ARRAY_TYPES = {name: library for name, library in ARRAY_TYPES.items() if library}
 
@@ -49,12 +54,14 @@ _CREATION = frozenset(
 #: Functions of jax.numpy that return an array whatever they are given.
 _ELEMENTWISE = frozenset(
     """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh cross
-    cumprod cumsum deg2rad degrees diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater
+    cumprod cumsum argsort argwhere searchsorted bincount flatnonzero where select deg2rad degrees diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater
     greater_equal hypot inner interp invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp
     logical_and logical_not logical_or logical_xor matmul maximum minimum mod multiply nan_to_num negative not_equal
     outer power rad2deg radians reciprocal remainder rint round sign sin sinc sinh sort sqrt square subtract take
     take_along_axis tan tanh tensordot trace true_divide trunc vdot""".split()
 )
+_CONTRACTIONS = frozenset("argsort argwhere searchsorted bincount flatnonzero where select dot einsum inner matmul tensordot trace vdot cross outer take take_along_axis diff".split())
+_RANGES = frozenset("arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey".split())
 #: Reductions of jax.numpy: one element unless an axis is given.
 _REDUCTIONS = frozenset(
     """all any argmax argmin max amax mean median min amin nanmax nanmean nanmin nansum prod ptp std sum var
@@ -69,7 +76,7 @@ _RANDOM = frozenset(
     beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t
     wrap_key_data""".split()
 )
-_NUMPY_RANDOM = frozenset("rand randn random standard_normal normal uniform randint permutation".split())
+_NUMPY_RANDOM = frozenset("rand randn random standard_normal normal uniform randint integers choice permutation".split())
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -114,6 +121,24 @@ def is_conversion(name: str) -> bool:
     """Whether the function makes an array of its first argument (`array`, `asarray`, `jnp.float32`)."""
     last = name.rpartition(".")[2]
     return last in ("array", "asarray") or last in _JAX_SCALARS
+
+
+def numpy_random_is_array(name: str, positional: int, call: Call) -> bool:
+    """Whether numpy's random function makes an array and not a number: it is given a size."""
+    last = name.rpartition(".")[2]
+    if last in ("rand", "randn", "random", "standard_normal"):
+        return positional > 0 or call.keyword("size") is not None
+    return call.keyword("size") is not None or last == "permutation"
+
+
+def is_elementwise(name: str) -> bool:
+    """Whether the jax.numpy function returns as many elements as its largest argument has."""
+    return name.startswith("jax.numpy.") and name.rpartition(".")[2] in _ELEMENTWISE - _CONTRACTIONS
+
+
+def is_range(name: str) -> bool:
+    """Whether the function makes several elements of a few numbers."""
+    return name.rpartition(".")[2] in _RANGES
 
 
 def is_reduction(name: str) -> bool:

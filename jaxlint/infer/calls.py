@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Argument, Attribute, Call, Constant, Expr, Lambda, Name, Starred, dotted
@@ -13,6 +14,7 @@ from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
+    Choice,
     ClassObject,
     Container,
     FunctionValue,
@@ -24,16 +26,25 @@ from jaxlint.infer.values import (
     Symbolic,
     Value,
     as_instance,
+    dict_of,
     element_of,
     join,
+    joined,
+    known_entries,
+    options,
     plain,
+    without_none,
 )
 from jaxlint.names import External, FunctionSymbol
+from jaxlint.outline import EXPECTS_ERROR
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed, PytreeClass
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from jaxlint.infer.flow import UnitReader
+    from jaxlint.outline import Function
 
 #: Functions that return their argument, or a copy of it, of the same class.
 _SAME = frozenset(
@@ -53,7 +64,7 @@ _SAME = frozenset(
 #: `(function, *trees)`: the result has the structure of the first tree.
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: Transformations that return a function with the same return value.
-_TRANSPARENT = frozenset(
+TRANSPARENT = frozenset(
     {
         "jax.jit",
         "jax.pmap",
@@ -99,6 +110,33 @@ _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
 _COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
 
 
+_MAX_CALL_DEPTH = 6
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The arguments of a call, as far as they can be matched with parameters."""
+
+    positional: list[Value]
+    keywords: dict[str, Value]
+
+
+@dataclass(eq=False)
+class LocalFunction:
+    """A function or lambda inside the code being read, with the variables around it."""
+
+    node: cst.FunctionDef | Lambda
+    outer: Environment
+    place: Place | None
+    reader: UnitReader | None
+    declaration: Function | None = None
+    #: What the callers that are known pass for its parameters.
+    hints: list[Value] = field(default_factory=list)
+    result: Value | None = None
+    running: bool = False
+    read: bool = False
+
+
 class CallEvaluator:
     """Evaluates calls for an `Evaluator`, and notes events in `events` unless that is None."""
 
@@ -112,9 +150,10 @@ class CallEvaluator:
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: Reads the body of a function for what it returns.
-        self.return_of: Callable[[FunctionSymbol, Value | None], Value]
+        self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The reader of the statements around the expression; None outside of units.
         self.reader: UnitReader | None = None
+        self.depth = 0
 
     # -- events -----------------------------------------------------------------------------
 
@@ -127,8 +166,9 @@ class CallEvaluator:
         self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Value, env: Environment
     ) -> None:
         """Note the assignment of an attribute, if the receiver is an instance of a known pytree class."""
-        instance = as_instance(receiver)
-        if self.events is None or self.place is None or instance is None or not instance.cls.is_pytree:
+        candidates = [as_instance(o) for o in options(plain(without_none(plain(receiver))))]
+        instances = [i for i in candidates if i is not None and i.cls.is_pytree]
+        if self.events is None or self.place is None or not instances or len(instances) < len(candidates):
             return
         text = dotted(receiver_expr)
         method = self.place.method
@@ -136,7 +176,8 @@ class CallEvaluator:
             AssignAttribute(
                 at=at,
                 place=self.place,
-                receiver=instance,
+                receiver=instances[0],
+                alternatives=tuple(instances[1:]),
                 attr=attr,
                 how=how,
                 value=value,
@@ -171,13 +212,32 @@ class CallEvaluator:
             result = self._higher_order(func.symbol.name, call, env)
             if result is not None:
                 return result
+        name = (dotted(call.func) or "").rpartition(".")[2]
+        if name in EXPECTS_ERROR:
+            return self._expecting_error(call, env)
         values = [self.evaluator.evaluate(a.value, env) for a in call.args]
         result = self._apply(func, call, values, env)
         self._forget_passed(call, env)
         return result
 
+    def _expecting_error(self, call: Call, env: Environment) -> Value:
+        """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
+        events, self.events = self.events, None
+        try:
+            for arg in call.args:
+                value = self.evaluator.evaluate(arg.value, env)
+                if isinstance(value, LocalFunctionValue):
+                    value.function.read = True
+        finally:
+            self.events = events
+        return UNKNOWN
+
     def _forget_passed(self, call: Call, env: Environment) -> None:
-        """A call may change the attributes of what it is given."""
+        """A call may change the attributes, and the keys, of what it is given."""
+        for arg in call.args:
+            if isinstance(arg.value, Name) and not arg.star and known_entries(env.values.get(arg.value.id, UNKNOWN)):
+                if dotted(call.func) not in ("dict", "len", "print", "sorted", "list"):
+                    env.values[arg.value.id] = Container("dict")
         if not any("." in key for key in env.values):
             return
         for expr in (call.func, *(a.value for a in call.args)):
@@ -190,24 +250,29 @@ class CallEvaluator:
             case ClassObject():
                 return self._construct(func, call, values)
             case FunctionValue():
-                self._apply_gradients(func, call, values)
-                return self.returned(func)
+                self._train_state(func, call, values)
+                return self.returned(func, _passed(call, values))
             case LocalFunctionValue(function=function):
-                return function.reader.run(function, None)
+                known = any(is_informative(v) for v in values) and not call.has_star
+                return self.run(function, list(values[: len(call.positional)]) if known else None)
             case Method(receiver=receiver, name=name):
-                return self._method(receiver, name, call, values)
+                return self._method(receiver, name, call, values, env)
             case Symbolic(symbol=External(name=name)):
                 return self._external(name, call, values, env)
         return UNKNOWN
 
-    def _apply_gradients(self, func: FunctionValue, call: Call, values: list[Value]) -> None:
-        """`TrainState.apply_gradients` replaces the fields that it is given beside `grads`."""
-        declaration = func.symbol.declaration
-        receiver = as_instance(func.receiver) if func.receiver is not None else None
-        if receiver is None or declaration.name != "apply_gradients" or not self.model.is_stub(func.symbol.module):
+    def _train_state(self, func: FunctionValue, call: Call, values: list[Value]) -> None:
+        """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
+        name = func.symbol.declaration.name
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        if not self.model.is_stub(func.symbol.module):
             return
-        pairs = [(a, v) for a, v in zip(call.args, values, strict=True) if a.keyword != "grads"]
-        self._replace(call, receiver, "apply_gradients", tuple(a for a, _ in pairs), [v for _, v in pairs])
+        if name == "apply_gradients" and isinstance(receiver, Instance):
+            pairs = [(a, v) for a, v in zip(call.args, values, strict=True) if a.keyword != "grads"]
+            self._replace(call, receiver, name, tuple(a for a, _ in pairs), [v for _, v in pairs])
+        elif name == "create" and isinstance(receiver, ClassObject) and self.place is not None:
+            keywords = tuple(_keywords(call.args, values))
+            self.note(Construct(call.at, self.place, receiver, keywords, self.loop_depth > 0))
 
     def _construct(self, cls: ClassObject, call: Call, values: list[Value]) -> Value:
         model = cls.cls
@@ -234,29 +299,55 @@ class CallEvaluator:
                 if index < len(positional):
                     out.append(KeywordValue(positional[index], arg.at, value))
                 index += 1
+            elif arg.star == "**":
+                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(value) or {}).items()]
         return out
 
-    def returned(self, function: FunctionValue) -> Value:
-        """What calling a function of the project returns, by its annotation or its body."""
+    def returned(self, function: FunctionValue, passed: Passed | None = None) -> Value:
+        """What calling a function of the project returns, by its annotation or its body.
+
+        What is `passed` for parameters without annotation is taken for them.
+        """
+        result = self._returned(function, passed or Passed([], {}))
+        return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
+
+    def _returned(self, function: FunctionValue, passed: Passed) -> Value:
         declaration = function.symbol.declaration
         module = function.symbol.module
-        if declaration.is_async or declaration.is_generator:
+        if declaration.is_generator and declaration.returns is None:
             return UNKNOWN
         for decorator in declaration.decorators:
             callee = self.model.callees.of_decorator(decorator, module, declaration.scope)
-            if callee is None or callee.name not in _TRANSPARENT:
+            if callee is None or callee.name not in TRANSPARENT:
                 name = callee.name if callee is not None else ""
                 if not name.startswith(("typing.", "functools.")):
                     return UNKNOWN
         owner = self._owner(function)
         if declaration.returns is not None:
+            self._read_with(function, passed)
             value = self.evaluator.annotations.read(Placed(declaration.returns, module, declaration.scope), owner)
-            if isinstance(value, Instance) and owner is not None and value.cls is owner:
-                receiver = plain(function.receiver) if function.receiver is not None else UNKNOWN
-                if isinstance(receiver, Instance) and not isinstance(declaration.returns, (Name, Attribute)):
-                    return value
+            receiver = plain(function.receiver) if function.receiver is not None else None
+            if isinstance(receiver, ClassObject) and receiver.exact and self.model.is_stub(module):
+                return Instance(receiver.cls, exact=True)  # TrainState.create
             return value
-        return self.return_of(function.symbol, function.receiver)
+        return self._read_with(function, passed)
+
+    def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
+        """Read the body with what is passed for the parameters that have no annotation."""
+        declaration = function.symbol.declaration
+        parameters = declaration.parameters[1:] if function.receiver is not None else declaration.parameters
+        bound: dict[str, Value] = {}
+        positional = [p for p in parameters if p.kind == "positional"]
+        for parameter, value in zip(positional, passed.positional, strict=False):
+            if parameter.annotation is None:
+                bound[parameter.name] = plain(value)
+        for parameter in parameters:
+            if parameter.name in passed.keywords and parameter.annotation is None:
+                bound[parameter.name] = plain(passed.keywords[parameter.name])
+        bound = {name: value for name, value in bound.items() if is_informative(value)}
+        if declaration.returns is not None and not bound:
+            return UNKNOWN
+        return self.return_of(function.symbol, function.receiver, bound)
 
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
         receiver = plain(function.receiver) if function.receiver is not None else None
@@ -264,8 +355,17 @@ class CallEvaluator:
 
     # -- methods ----------------------------------------------------------------------------
 
-    def _method(self, receiver: Value, name: str, call: Call, values: list[Value]) -> Value:
+    def _method(self, receiver: Value, name: str, call: Call, values: list[Value], env: Environment) -> Value:
         if isinstance(receiver, Instance):
+            if name in ("__setattr__", "__delattr__") and isinstance(call.func, Attribute):
+                how = "setattr" if name == "__setattr__" else "delete"
+                attr = call.args[0].value if call.args else None
+                literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
+                value = values[1] if len(values) > 1 else UNKNOWN
+                self.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
+                return Scalar("NoneType")
+            if name != receiver.cls.framework.replace_method:
+                return receiver  # mjx: tree_replace
             self._replace(call, receiver, name, call.args, values)
             return Instance(receiver.cls, receiver.exact)
         if isinstance(receiver, Indexed):
@@ -273,17 +373,52 @@ class CallEvaluator:
         if isinstance(receiver, Array):
             return self._array_method(receiver, name, call)
         if isinstance(receiver, Container):
-            if receiver.kind in ("dict", "mapping"):
-                if name == "values":
-                    return Container("list", receiver.items, receiver.element)
-                if name == "items":
-                    pair = Container("tuple", (UNKNOWN, receiver.element))
-                    return Container("list", None, pair)
-                if name == "copy":
-                    return receiver
-            elif name == "copy":
-                return receiver
+            return self._container_method(receiver, name, call, values, env)
         return UNKNOWN
+
+    def _container_method(
+        self, container: Container, name: str, call: Call, values: list[Value], env: Environment
+    ) -> Value:
+        if name == "copy":
+            return container
+        if container.kind in ("dict", "mapping"):
+            element = joined(list(container.items)) if container.items is not None else container.element
+            if name in ("values", "items", "get", "pop", "setdefault"):
+                if name in ("pop", "setdefault"):
+                    self._rebind(call, Container(container.kind, None, element), env)
+                pair = Container("tuple", (Scalar("str"), element))
+                return {"values": Container("list", None, element), "items": Container("list", None, pair)}.get(
+                    name, element if name != "get" else UNKNOWN
+                )
+            if name == "update":
+                self._rebind(call, self._updated(container, call, values), env)
+            elif name not in ("keys", "copy"):
+                self._rebind(call, Container(container.kind), env)
+        elif name == "append" and values:
+            parts = [*(container.items if container.items is not None else (container.element,)), plain(values[0])]
+            self._rebind(call, Container(container.kind, None, joined(parts)), env)
+        elif name == "pop":
+            return element_of(container)
+        elif name in ("extend", "insert", "__iadd__", "add"):
+            self._rebind(call, Container(container.kind), env)
+        return UNKNOWN
+
+    def _updated(self, container: Container, call: Call, values: list[Value]) -> Value:
+        """A dict after `update(...)` with other dicts and keywords."""
+        entries = known_entries(container)
+        for arg, value in zip(call.args, values, strict=True):
+            more = {arg.keyword: value} if arg.keyword is not None else known_entries(value)
+            if entries is None or more is None:
+                return Container(container.kind)
+            entries = {**entries, **more}
+        return Container(container.kind) if entries is None else dict_of(entries)
+
+    def _rebind(self, call: Call, value: Value, env: Environment) -> None:
+        """A method changed its receiver in place."""
+        if isinstance(call.func, Attribute) and isinstance(call.func.value, Name):
+            name = call.func.value.id
+            if name in env.values:
+                env.values[name] = value
 
     def _array_method(self, array: Array, name: str, call: Call) -> Value:
         if name in arrays.ARRAY_REDUCTIONS:
@@ -314,7 +449,7 @@ class CallEvaluator:
             return value if isinstance(value, Instance) else UNKNOWN
         if name == "equinox.tree_at" and len(values) > 1:
             return plain(values[1])
-        if name in _TRANSPARENT and values:
+        if name in TRANSPARENT and values:
             return plain(values[0])
         if name in BY_DECORATOR and values and isinstance(plain(values[0]), ClassObject):
             return plain(values[0])
@@ -324,6 +459,8 @@ class CallEvaluator:
             return Container(_COLLECTIONS[name])
         if name == "collections.deque":
             return Container("list")
+        if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
+            return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
         if name == "itertools.count":
             return Container("list", None, Scalar("int", varying=True))
         return self._array_function(name, call, values)
@@ -332,6 +469,8 @@ class CallEvaluator:
         library = arrays.returned_library(name)
         if library is None:
             return UNKNOWN
+        if name.startswith("numpy.random.") and not arrays.numpy_random_is_array(name, len(call.positional), call):
+            return UNKNOWN
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
         if arrays.is_shaped(name):
@@ -339,15 +478,16 @@ class CallEvaluator:
             single = _shape_is_single(shape)
         elif arrays.is_conversion(name):
             if isinstance(first, Container):
-                single = False if first.items is not None and len(first.items) > 1 else None
+                single = _elements_are_single(first)
             else:
                 single = True if isinstance(first, Scalar) else first.single if isinstance(first, Array) else None
         elif arrays.is_reduction(name):
             single = _full_reduction(call, positional=1)
-        elif all(isinstance(plain(v), Scalar) or (isinstance(v, Array) and v.single) for v in values) and values:
-            single = True if library == "jax" and name.startswith("jax.numpy.") else None
-        if name.rpartition(".")[2] in ("arange", "linspace", "eye", "identity", "stack", "concatenate"):
-            single = False if name.rpartition(".")[2] in ("arange", "linspace") else None
+        elif arrays.is_elementwise(name) and values:
+            operands = [plain(v) for v in values]
+            single = True if all(isinstance(v, Scalar) or (isinstance(v, Array) and v.single) for v in operands) else None
+        elif arrays.is_range(name):
+            single = False
         return Array(library, single)
 
     def _builtin(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
@@ -373,16 +513,23 @@ class CallEvaluator:
             return Container("list", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
         if name == "zip":
             return Container("list", None, Container("tuple", tuple(element_of(v) for v in values)))
+        if name == "next" and values:
+            return element_of(first)
+        if name == "iter" and values:
+            return first
+        if name == "super" and not values and self.place is not None and self.place.owner is not None:
+            parents = self.place.owner.parents
+            return Instance(parents[0]) if parents else UNKNOWN
         if name == "type" and len(values) == 1:
             return ClassObject(first.cls, first.exact) if isinstance(first, Instance) else UNKNOWN
         if name in ("isinstance", "hasattr", "callable", "issubclass", "any", "all"):
             return Scalar("bool")
         if name in ("setattr", "delattr") and len(call.args) >= 2:
             attr = call.args[1].value
-            if isinstance(attr, Constant) and isinstance(attr.value, str):
-                how = "setattr" if name == "setattr" else "delete"
-                value = values[2] if len(values) > 2 else UNKNOWN
-                self.assign_attribute(call.at, call.args[0].value, values[0], attr.value, how, value, env)
+            literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
+            how = "setattr" if name == "setattr" else "delete"
+            value = values[2] if len(values) > 2 else UNKNOWN
+            self.assign_attribute(call.at, call.args[0].value, values[0], literal, how, value, env)
             return Scalar("NoneType")
         if name == "getattr" and len(call.args) >= 2:
             attr = call.args[1].value
@@ -394,22 +541,42 @@ class CallEvaluator:
 
     def lambda_value(self, expr: Lambda, env: Environment) -> Value:
         """A lambda whose caller is not known: its body is read with unknown parameters."""
-        if self.reader is None:
-            return UNKNOWN
-        function = self.reader.make_lambda(expr, env)
-        self.reader.run(function, [])
+        function = LocalFunction(expr, env, self.place, self.reader)
+        self.run(function, [])
         return LocalFunctionValue(function)
 
     def _function(self, expr: Expr, env: Environment) -> Value:
-        if isinstance(expr, Lambda) and self.reader is not None:
-            return LocalFunctionValue(self.reader.make_lambda(expr, env))
+        if isinstance(expr, Lambda):
+            return LocalFunctionValue(LocalFunction(expr, env, self.place, self.reader))
         return plain(self.evaluator.evaluate(expr, env))
+
+    def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+        """Call a local function or lambda: what it returns. Arguments become known to its parameters."""
+        if function.running or self.depth > _MAX_CALL_DEPTH:
+            return UNKNOWN
+        function.running = True
+        self.depth += 1
+        around, self.reader = self.reader, function.reader
+        try:
+            if isinstance(function.node, Lambda):
+                return self._run_lambda(function, function.node, arguments or [])
+            return UNKNOWN if function.reader is None else function.reader.call(function, arguments)
+        finally:
+            function.running = False
+            self.depth -= 1
+            self.reader = around
+
+    def _run_lambda(self, function: LocalFunction, node: Lambda, arguments: list[Value]) -> Value:
+        env = function.outer.copy()
+        for index, name in enumerate(node.params):
+            env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
+        return self.evaluator.evaluate(node.body, env)
 
     def _run(self, function: Value, arguments: list[Value]) -> Value:
         if isinstance(function, LocalFunctionValue):
-            return function.function.reader.run(function.function, arguments)
+            return self.run(function.function, arguments)
         if isinstance(function, FunctionValue):
-            return self.returned(function)
+            return self.returned(function, Passed(arguments, {}))
         return UNKNOWN
 
     def _higher_order(self, name: str, call: Call, env: Environment) -> Value | None:
@@ -488,14 +655,52 @@ def _keywords(args: tuple[Argument, ...], values: list[Value]) -> list[KeywordVa
         if arg.keyword is not None:
             out.append(KeywordValue(arg.keyword, arg.at, value))
         elif arg.star == "**":
-            mapping = plain(value)
-            if isinstance(mapping, Container) and mapping.keys is not None and mapping.items is not None:
-                out += [KeywordValue(k, arg.at, v) for k, v in zip(mapping.keys, mapping.items, strict=True)]
+            out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(value) or {}).items()]
     return out
+
+
+def _passed(call: Call, values: list[Value]) -> Passed:
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    for arg, value in zip(call.args, values, strict=True):
+        if arg.star:
+            break
+        if arg.keyword is None:
+            positional.append(value)
+        else:
+            keywords[arg.keyword] = value
+    return Passed(positional, keywords)
+
+
+def is_informative(value: Value) -> bool:
+    """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case ClassObject(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(is_informative(v) for v in items or ()) or is_informative(element)
+        case Choice(options=options):
+            return any(is_informative(v) for v in options)
+    return False
 
 
 def _first(call: Call) -> Expr | None:
     return call.positional[0] if call.positional else None
+
+
+def _elements_are_single(container: Container, depth: int = 0) -> bool | None:
+    """Whether a (nested) literal list makes an array of one element."""
+    if container.items is None or not container.items or depth > 4:
+        return None
+    if len(container.items) > 1:
+        return False
+    inner = plain(container.items[0])
+    if isinstance(inner, Container):
+        return _elements_are_single(inner, depth + 1)
+    return True if isinstance(inner, Scalar) else inner.single if isinstance(inner, Array) else None
 
 
 def _shape_is_single(shape: Expr | None) -> bool | None:

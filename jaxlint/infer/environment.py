@@ -54,6 +54,7 @@ class Environment:
     def bind(self, name: str, value: Value) -> None:
         """Assign a variable (or a dotted path); what was known of its attributes is forgotten."""
         self.forget(name)
+        self.mutable_copies -= {name}
         self.values[name] = value
 
     def forget(self, root: str) -> None:
@@ -61,8 +62,6 @@ class Environment:
         prefix = root + "."
         for key in [k for k in self.values if k.startswith(prefix)]:
             del self.values[key]
-        if root in self.mutable_copies:
-            self.mutable_copies -= {root}
 
 
 def merge(branches: list[Environment]) -> Environment:

@@ -44,8 +44,12 @@ from jaxlint.infer.values import (
     Symbolic,
     UnknownValue,
     Value,
+    as_instance,
+    dict_of,
     element_of,
     join,
+    joined,
+    known_entries,
     plain,
     without_none,
 )
@@ -85,6 +89,11 @@ class Evaluator:
             return self.evaluate(placed.expr, Environment(placed.module, placed.scope))
         finally:
             self._static_depth -= 1
+
+    def made_by_default(self, placed: Placed) -> Value:
+        """The value of a default, or of what a `default_factory` lambda returns."""
+        expr = placed.expr
+        return self.static(Placed(expr.body, placed.module, placed.scope) if isinstance(expr, Lambda) else placed)
 
     def of_symbol(self, symbol: Symbol) -> Value:
         """The value that a resolved name stands for."""
@@ -170,8 +179,10 @@ class Evaluator:
                 if isinstance(target, Name):
                     env.bind(target.id, result)
                 return result
-        for part in children(expr):
-            self.evaluate(part, env)
+        values = [self.evaluate(part, env) for part in children(expr)]
+        if getattr(expr, "kind", "") == "Await" and values:
+            awaited = plain(values[0])
+            return element_of(awaited) if isinstance(awaited, Container) and awaited.kind == "awaitable" else UNKNOWN
         return Scalar("str") if getattr(expr, "kind", "") in ("JoinedStr", "FormattedString") else UNKNOWN
 
     def _name(self, name: str, env: Environment) -> Value:
@@ -194,10 +205,27 @@ class Evaluator:
                 only = bindings[0]
                 if len(bindings) == 1 and isinstance(only, Assignment) and only.guard == "parameter":
                     function = env.module.outline.functions.get(scope.qualname.removesuffix(".<locals>"))
-                    return UNKNOWN if function is None else self.parameter(function, name, env.module)
+                    return UNKNOWN if function is None else self._own_parameter(function, name, env.module)
                 return UNKNOWN
             scope = scopes.get(scope.parent) if scope.parent is not None else None
         return UNKNOWN
+
+    def _own_parameter(self, function: Function, name: str, module: Module) -> Value:
+        if function.owner is not None and name == function.self_name:
+            declaration = module.outline.classes.get(function.owner)
+            if declaration is not None:
+                owner = self.model.build(ClassSymbol(module, declaration))
+                return self.receiver(function, owner) or UNKNOWN
+        return self.parameter(function, name, module)
+
+    def receiver(self, function: Function, owner: PytreeClass) -> Value | None:
+        """The value of `self` or `cls` in a method of `owner`; None in a static method."""
+        names = {dotted(d) for d in function.decorators}
+        if "staticmethod" in names:
+            return None
+        if "classmethod" in names or function.name in ("__init_subclass__", "__new__", "__class_getitem__"):
+            return ClassObject(owner, False)
+        return Instance(owner)
 
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
         path = dotted(expr)
@@ -216,8 +244,8 @@ class Evaluator:
                 if found is not None:
                     symbol = FunctionSymbol(found[0].module, found[1])
                     return FunctionValue(symbol, receiver)
-                nested = self.model.resolver.member(cls.symbol, attr)
-                return self.of_symbol(nested) if isinstance(nested, ClassSymbol) else UNKNOWN
+                member = self.model.resolver.member(cls.symbol, attr)
+                return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
             case Symbolic(symbol=symbol):
                 return self.of_symbol(self.model.resolver.follow(self.model.resolver.member(symbol, attr)))
             case Array(library=library, single=single):
@@ -245,6 +273,10 @@ class Evaluator:
             return ClassObject(cls, receiver.exact)
         if attr == cls.framework.replace_method and cls.has_framework_replace:
             return Method(receiver, attr)
+        if attr == "tree_replace" and cls.framework.id == "mujoco.mjx" and cls.method(attr) is None:
+            return Method(receiver, attr)
+        if attr in ("__setattr__", "__delattr__") and cls.method(attr) is None:
+            return Method(receiver, attr)
         field = cls.field(attr)
         if field is not None:
             place = field.annotation
@@ -259,6 +291,12 @@ class Evaluator:
                 return self.calls.returned(FunctionValue(symbol, receiver))
             return FunctionValue(symbol, receiver)
         return self.attribute_type(cls, attr)
+
+    def fields_of(self, instance: Instance) -> Container:
+        """The values of a NamedTuple, in order."""
+        fields = instance.cls.fields
+        values = [self.annotations.read(f.annotation, instance.cls) if f.annotation else UNKNOWN for f in fields]
+        return Container("tuple", tuple(values))
 
     def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
         symbol = self.model.resolver.resolve(decorator, module, scope)
@@ -277,41 +315,45 @@ class Evaluator:
         return result
 
     def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        result: Value | None = None
+        found: list[Placed] = []
         for ancestor in cls.mro:
-            outline = ancestor.module.outline
-            for declaration in ancestor.symbol.declaration.fields:
+            outline, declared = ancestor.module.outline, ancestor.symbol.declaration
+            for declaration in declared.fields:
                 if declaration.name == attr:
                     return self.annotations.read(
-                        Placed(declaration.annotation, ancestor.module, ancestor.symbol.declaration.qualname), cls
+                        Placed(declaration.annotation, ancestor.module, declared.qualname), cls
                     )
-            for qualnames in ancestor.symbol.declaration.methods.values():
-                for qualname in qualnames:
-                    function = outline.functions[qualname]
+            for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
+                for assignment in outline.functions[qualname].self_assignments:
+                    if assignment.attr != attr:
+                        continue
                     scope = f"{qualname}.<locals>"
-                    for assignment in function.self_assignments:
-                        if assignment.attr != attr:
-                            continue
-                        if assignment.annotation is not None:
-                            return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
-                        value: Value = UNKNOWN
-                        if assignment.value is not None:
-                            value = plain(self.static(Placed(assignment.value, ancestor.module, scope)))
-                        result = value if result is None else join(result, value)
-        return UNKNOWN if result is None else result
+                    if assignment.annotation is not None:
+                        return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
+                    if assignment.value is None:
+                        return UNKNOWN
+                    found.append(Placed(assignment.value, ancestor.module, scope))
+        # what is updated from itself (`self.x = self.x.replace(...)`) is read once the rest is known
+        found.sort(key=lambda p: _mentions(p.expr, attr))
+        result: Value = UNKNOWN
+        for index, placed in enumerate(found):
+            value = plain(self.static(placed))
+            result = value if index == 0 else join(result, value)
+            self._attributes[(cls.symbol.key, attr)] = result
+        return result
 
     def _subscript(self, expr: Subscript, env: Environment) -> Value:
         value = plain(without_none(plain(self.evaluate(expr.value, env))))
         index = self.evaluate(expr.index, env)
         match value:
-            case Container(items=items, kind=kind, keys=keys):
+            case Container(items=items, kind=kind):
                 if kind in ("dict", "mapping"):
-                    if keys is not None and items is not None and isinstance(expr.index, Constant):
-                        for key, item in zip(keys, items, strict=True):
-                            if key == expr.index.value:
-                                return item
-                        return UNKNOWN
-                    return value.element
+                    entries = known_entries(value)
+                    if entries is None:
+                        return value.element
+                    if isinstance(expr.index, Constant):
+                        return entries.get(expr.index.value, UNKNOWN)
+                    return joined(list(entries.values()))
                 if items is not None and isinstance(expr.index, Constant) and isinstance(expr.index.value, int):
                     position = expr.index.value
                     if -len(items) <= position < len(items):
@@ -319,8 +361,9 @@ class Evaluator:
                 if isinstance(plain(index), Scalar):
                     return element_of(value)
                 return UNKNOWN
-            case Array(library="jax"):
-                return Array("jax")
+            case Array(library=library):
+                sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
+                return Array(library) if library == "jax" or sliced else UNKNOWN
             case Indexed(array=array):
                 return Indexed(array, True)
             case ClassObject() | Symbolic() | FunctionValue():
@@ -328,19 +371,25 @@ class Evaluator:
         return UNKNOWN
 
     def _dict(self, keys: tuple[Expr | None, ...], values: tuple[Expr, ...], env: Environment) -> Value:
-        for key in keys:
+        known: dict[str, Value] | None = {}
+        evaluated: list[Value] = []
+        for key, value in zip(keys, values, strict=True):
             if key is not None:
                 self.evaluate(key, env)
-        evaluated = tuple(self.evaluate(v, env) for v in values)
-        names: list[str] = []
-        for key in keys:
-            if not (isinstance(key, Constant) and isinstance(key.value, str)):
-                element = evaluated[0] if evaluated else UNKNOWN
-                for value in evaluated[1:]:
-                    element = join(element, value)
-                return Container("dict", None, element if None not in keys else UNKNOWN)
-            names.append(key.value)
-        return Container("dict", evaluated, UNKNOWN, tuple(names))
+            result = self.evaluate(value, env)
+            evaluated.append(result)
+            if known is None:
+                continue
+            if key is None:
+                entries = known_entries(result)
+                known = None if entries is None else {**known, **entries}
+            elif isinstance(key, Constant) and isinstance(key.value, str):
+                known[key.value] = result
+            else:
+                known = None
+        if known is not None:
+            return dict_of(known)
+        return Container("dict", None, joined(evaluated) if None not in keys else UNKNOWN)
 
     def _binary(self, expr: Binary, env: Environment) -> Value:
         left, right = self.evaluate(expr.left, env), self.evaluate(expr.right, env)
@@ -362,7 +411,9 @@ class Evaluator:
         elif isinstance(a, Scalar) and isinstance(b, Scalar):
             kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
             result = Scalar("float" if op == "/" else kind, a.varying or b.varying)
-        if op in _ARITHMETIC:
+        if op == "%" and isinstance(left, FieldRead) and left.stepped:
+            return left
+        if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
             for read, other in ((left, b), (right, a)):
                 if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
                     return FieldRead(result, read.cls, read.field, True)
@@ -455,10 +506,14 @@ class Evaluator:
                 value = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
                 self._update(path, lambda before: _narrowed(before, value), env)
             else:
+                cls = self.evaluate(test.positional[1], env)
+                known = as_instance(self.evaluate(test.positional[0], env))
+                if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
+                    env.dead = True
                 self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
-            self._update(path, lambda _: UNKNOWN, env)
+            self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
 
     def _forget_tested(self, test: Expr, env: Environment) -> None:
         """After `a or b` held, what it said of either is not known."""
@@ -479,6 +534,22 @@ def _narrowed(before: Value, tested: Value) -> Value:
     return tested
 
 
+def _is_exact(value: Value) -> bool:
+    known = plain(value)
+    return isinstance(known, Instance) and known.exact
+
+
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _mentions(expr: Expr, attr: str) -> bool:
+    """Whether an expression reads an attribute of that name."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Attribute) and current.attr == attr:
+            return True
+        stack.extend(children(current))
+    return False

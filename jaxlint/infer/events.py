@@ -65,6 +65,8 @@ class AssignAttribute(Event):
     in_loop: bool
     #: The receiver as text, where it is a dotted name.
     receiver_text: str | None
+    #: The other classes that the receiver may be of.
+    alternatives: tuple[Instance, ...] = ()
 
 
 @dataclass(frozen=True)

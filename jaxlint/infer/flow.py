@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import libcst as cst
 
 from jaxlint.cst import to_expr
-from jaxlint.expr import Attribute, Call, Display, Expr, Lambda, Name, Starred, dotted
-from jaxlint.infer.calls import CallEvaluator
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Starred, Subscript, dotted
+from jaxlint.infer.calls import TRANSPARENT, CallEvaluator, LocalFunction
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place
@@ -30,38 +29,22 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     as_instance,
+    dict_of,
     element_of,
     join,
+    joined,
+    known_entries,
     plain,
 )
 from jaxlint.names import ClassSymbol, External
-from jaxlint.outline import Class, Function
+from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Class, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
 
-#: Context managers inside which errors are expected.
-_EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
 _EXPECTED_ERRORS = frozenset(
     {"FrozenInstanceError", "AttributeError", "TypeError", "ValueError", "Exception", "BaseException"}
 )
 _MAX_LOOPS_READ_TWICE = 3
-_MAX_CALL_DEPTH = 6
-
-
-@dataclass(eq=False)
-class LocalFunction:
-    """A function or lambda inside the function being read, with the variables around it."""
-
-    node: cst.FunctionDef | Lambda
-    outer: Environment
-    place: Place
-    reader: UnitReader
-    declaration: Function | None = None
-    #: What the callers that are known pass for its parameters.
-    hints: list[Value] = field(default_factory=list)
-    result: Value | None = None
-    running: bool = False
-    read: bool = False
 
 
 class Declarations:
@@ -140,7 +123,6 @@ class UnitReader:
         self.deferred: list[LocalFunction] = []
         self.returned: list[Value] = []
         self.silent_loops = 0
-        self.call_depth = 0
 
     # -- entry points -----------------------------------------------------------------------
 
@@ -151,11 +133,18 @@ class UnitReader:
             self._read_deferred()
 
     def value_returned(
-        self, node: cst.FunctionDef, declaration: Function, receiver: Value | None, place: Place
+        self,
+        node: cst.FunctionDef,
+        declaration: Function,
+        receiver: Value | None,
+        place: Place,
+        passed: dict[str, Value],
+        events: list[Event] | None,
     ) -> Value:
-        """What a function returns, read silently."""
-        with self._reading(None, place):
-            return self._function_body(node, declaration, Environment(self.module, declaration.scope), receiver, [])
+        """What a function returns for what is `passed`; what happens is appended to `events` unless that is None."""
+        outer = Environment(self.module, declaration.scope)
+        with self._reading(events, place):
+            return self._function_body(node, declaration, outer, receiver, passed)
 
     @contextmanager
     def _reading(self, events: list[Event] | None, place: Place) -> Iterator[None]:
@@ -176,9 +165,12 @@ class UnitReader:
         declaration: Function,
         outer: Environment,
         receiver: Value | None,
-        arguments: list[Value],
+        passed: dict[str, Value],
     ) -> Value:
-        """Read a function's body with its own variables; the value is what it returns."""
+        """Read a function's body with its own variables; the value is what it returns.
+
+        What is `passed` counts for the parameters whose annotation says nothing.
+        """
         scope = self.module.outline.scopes[f"{declaration.qualname}.<locals>"]
         env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
         env.values = {}
@@ -188,8 +180,8 @@ class UnitReader:
                 value = receiver
             else:
                 value = self.evaluator.parameter(declaration, parameter.name, self.module)
-                if isinstance(value, UnknownValue) and index < len(arguments):
-                    value = arguments[index]
+                if isinstance(value, UnknownValue):
+                    value = passed.get(parameter.name, UNKNOWN)
             env.values[parameter.name] = value
         saved, self.returned = self.returned, []
         saved_deferred, self.deferred = self.deferred, []
@@ -233,7 +225,8 @@ class UnitReader:
         function = LocalFunction(node, outer, place, self, declaration)
         if declaration.owner is None and env.scope:
             env.bind(node.name.value, LocalFunctionValue(function))
-        if self.calls.events is not None:
+        decorators = {(dotted(d.func if isinstance(d, Call) else d) or "").rpartition(".")[2] for d in declaration.decorators}
+        if self.calls.events is not None and not decorators & EXPECTED_FAILURE:
             self.deferred.append(function)
 
     def _read_deferred(self) -> None:
@@ -250,64 +243,42 @@ class UnitReader:
             return UNKNOWN
         saved, self.calls.place = self.calls.place, function.place
         try:
-            receiver = self._receiver(declaration, function.place.owner)
-            return self._function_body(node, declaration, function.outer, receiver, arguments)
+            owner = function.place.owner if declaration.owner is not None else None
+            receiver = self.evaluator.receiver(declaration, owner) if owner is not None else None
+            names = [p.name for p in declaration.parameters if p.kind == "positional"]
+            passed = dict(zip(names[1:] if receiver is not None else names, arguments, strict=False))
+            return self._function_body(node, declaration, function.outer, receiver, passed)
         finally:
             self.calls.place = saved
 
-    def _receiver(self, declaration: Function, owner: PytreeClass | None) -> Value | None:
-        """The value of `self` or `cls`."""
-        if declaration.owner is None or owner is None:
-            return None
-        names = {dotted(d) for d in declaration.decorators}
-        if "staticmethod" in names:
-            return None
-        if "classmethod" in names or declaration.name in ("__init_subclass__", "__new__", "__class_getitem__"):
-            return ClassObject(owner, False)
-        return Instance(owner)
-
-    def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+    def call(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function: what it returns. Arguments become known to its parameters."""
-        if function.running or self.call_depth > _MAX_CALL_DEPTH:
+        if arguments:
+            hints = function.hints
+            function.hints = [join(a, b) for a, b in zip(hints, arguments, strict=False)] if hints else list(arguments)
+        declaration = function.declaration
+        if declaration is None or declaration.is_async or declaration.is_generator:
             return UNKNOWN
-        function.running = True
-        self.call_depth += 1
-        around, self.calls.reader = self.calls.reader, self
-        try:
-            if isinstance(function.node, Lambda):
-                return self._run_lambda(function, function.node, arguments or [])
-            if arguments:
-                function.hints = (
-                    [join(a, b) for a, b in zip(function.hints, arguments, strict=False)]
-                    if function.hints
-                    else list(arguments)
-                )
-            declaration = function.declaration
-            if declaration is not None and declaration.returns is not None:
-                return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
-            if declaration is not None and (declaration.is_async or declaration.is_generator or declaration.decorators):
-                return UNKNOWN
-            if function.result is None or arguments:
-                events, self.calls.events = self.calls.events, None
-                try:
-                    function.result = self._read_function(function, function.hints)
-                finally:
-                    self.calls.events = events
-            return function.result
-        finally:
-            function.running = False
-            self.call_depth -= 1
-            self.calls.reader = around
+        if declaration.returns is not None:
+            return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
+        if not self._keeps_return_value(declaration):
+            return UNKNOWN
+        if function.result is None or arguments:
+            events, self.calls.events = self.calls.events, None
+            try:
+                function.result = self._read_function(function, function.hints)
+            finally:
+                self.calls.events = events
+        return function.result
 
-    def _run_lambda(self, function: LocalFunction, node: Lambda, arguments: list[Value]) -> Value:
-        env = function.outer.copy()
-        for index, name in enumerate(node.params):
-            env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
-        return self.evaluator.evaluate(node.body, env)
-
-    def make_lambda(self, node: Lambda, env: Environment) -> LocalFunction:
-        """A lambda with the variables around it."""
-        return LocalFunction(node, env, self.calls.place or Place(self.module), self)
+    def _keeps_return_value(self, declaration: Function) -> bool:
+        """Whether all decorators leave what the function returns alone."""
+        callees = self.evaluator.model.callees
+        for decorator in declaration.decorators:
+            callee = callees.of_decorator(decorator, self.module, declaration.scope)
+            if callee is None or callee.name not in TRANSPARENT:
+                return False
+        return True
 
     # -- classes ----------------------------------------------------------------------------
 
@@ -407,7 +378,7 @@ class UnitReader:
     def _augmented(self, target: Expr, operator: cst.BaseAugOp, value: Expr, env: Environment) -> None:
         right = self.evaluator.evaluate(value, env)
         left = self.evaluator.evaluate(target, env)
-        op = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.DivideAssign: "/"}.get(type(operator), "*")
+        op = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.DivideAssign: "/"}.get(type(operator), "")
         result = self.evaluator.binary(op, left, right)
         if isinstance(result, Scalar) and self.calls.loop_depth > 0:
             result = Scalar(result.kind, varying=True)
@@ -432,11 +403,28 @@ class UnitReader:
                     self._assign(item, part, env, inner, None)
             case Starred(value=inner_target):
                 self._assign(inner_target, Container("list", None, element_of(value)), env, how, None)
+            case Subscript(value=Name(id=name), index=index):
+                self.evaluator.evaluate(target, env)
+                self._set_item(name, index, value, env)
             case _:
                 self.evaluator.evaluate(target, env)
 
+    def _set_item(self, name: str, index: Expr, value: Value, env: Environment) -> None:
+        """`name[index] = value`: a dict whose keys are known gets one more, or is no longer known."""
+        before = plain(env.values.get(name, UNKNOWN))
+        if not isinstance(before, Container):
+            return
+        entries = known_entries(before)
+        if entries is not None and isinstance(index, Constant) and isinstance(index.value, str):
+            env.values[name] = dict_of({**entries, index.value: value})
+        else:
+            parts = before.items if before.items is not None else (before.element,)
+            env.values[name] = Container(before.kind, None, joined([*parts, plain(value)]))
+
     def _unpacked(self, value: Value, items: tuple[Expr, ...]) -> list[Value]:
         value = plain(value)
+        if isinstance(value, Instance) and value.cls.framework.id == "NamedTuple":
+            value = self.evaluator.fields_of(value)
         if isinstance(value, Container) and value.items is not None and len(value.items) == len(items):
             if not any(isinstance(i, Starred) for i in items):
                 return list(value.items)
@@ -448,6 +436,10 @@ class UnitReader:
             self.calls.assign_attribute(target.at, target.value, receiver, target.attr, "delete", UNKNOWN, env)
         elif isinstance(target, Name):
             env.bind(target.id, UNKNOWN)
+        elif isinstance(target, Subscript) and isinstance(target.value, Name):
+            before = plain(env.values.get(target.value.id, UNKNOWN))
+            if isinstance(before, Container):
+                env.values[target.value.id] = Container(before.kind, None, before.element)
         elif isinstance(target, Display):
             for item in target.items:
                 self._delete(item, env)
@@ -544,7 +536,7 @@ class UnitReader:
             copied = None
             if isinstance(expr, Call):
                 name = (dotted(expr.func) or "").rpartition(".")[2]
-                expects_error = expects_error or name in _EXPECTS_ERROR
+                expects_error = expects_error or name in EXPECTS_ERROR
                 copied = self._copied(expr, env)
                 if copied is not None:
                     entered = copied
@@ -612,14 +604,18 @@ class UnitReader:
         subject = dotted(subject_expr)
         self.evaluator.evaluate(subject_expr, env)
         ends = [env.copy()]
+        rest = env.copy()
         for case in node.cases:
-            branch = env.copy()
+            branch = rest.copy()
             for name in _captured(case.pattern):
                 branch.bind(name, UNKNOWN)
             if subject is not None and subject in branch.values:
                 pattern = case.pattern
                 if isinstance(pattern, cst.MatchClass):
                     cls = self.evaluator.evaluate(to_expr(pattern.cls), branch)
+                    known = as_instance(branch.values[subject])
+                    if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
+                        rest.values[subject] = UNKNOWN  # the cases below see it only if this one does not match
                     branch.values[subject] = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
                 elif isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
                     if pattern.name is not None:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 import libcst as cst
 
 from jaxlint.cst import parse_unit
+from jaxlint.expr import dotted
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
@@ -15,13 +16,15 @@ from jaxlint.infer.events import Event, Place
 from jaxlint.infer.flow import Declarations, UnitReader
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import ClassSymbol, FunctionSymbol
-from jaxlint.outline import Class, Function, Unit
+from jaxlint.outline import Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 
 #: Calls that may be an update or a write, by the last part of what is called.
-_UPDATES = frozenset({"replace", "_replace", "setattr", "delattr", "apply_gradients"})
+_UPDATES = frozenset(
+    {"replace", "_replace", "setattr", "delattr", "__setattr__", "__delattr__", "apply_gradients", "create"}
+)
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
 _TREES_KEPT = 24
@@ -37,9 +40,13 @@ class ModuleReader:
         self.calls = CallEvaluator(self.evaluator)
         self.calls.return_of = self.return_of
         self._trees: OrderedDict[tuple[str, int], cst.Module | None] = OrderedDict()
-        self._returns: dict[tuple[tuple[str, str], object], Value] = {}
+        self._returns: dict[object, Value] = {}
+        self._reading: Module | None = None
+        #: What happens in functions when they are called with instances.
+        self._called: list[tuple[Unit, cst.Module, list[Event]]] = []
         self._return_depth = 0
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
+        self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
         #: How many units were parsed with libcst.
         self.parsed = 0
         #: The units (path, first row) that nest too deeply to be read.
@@ -69,6 +76,8 @@ class ModuleReader:
         """What happens in each unit of a module that is worth reading."""
         found: list[tuple[Unit, cst.Module, list[Event]]] = []
         env = Environment(module, "")
+        self._reading = module
+        self._called = []
         for unit in self._worth_reading(module):
             tree = self.tree(module, unit)
             if tree is None:
@@ -83,21 +92,38 @@ class ModuleReader:
                 self.unread.append((module.path, unit.first))
             if events:
                 found.append((unit, tree, events))
-        return found
+        return found + [called for called in self._called if called[2]]
 
     def _worth_reading(self, module: Module) -> list[Unit]:
         units = module.outline.units
-        wanted = [u for u in units if u.kind != "import" and self._triggers(u, module)]
+        wanted = self._with_callers([u for u in units if u.kind != "import" and self._triggers(u, module)], module)
         if any(u.kind == "code" for u in wanted):
             # a script: what a statement does depends on the statements before it
             chosen = {id(u) for u in wanted}
             wanted = [u for u in units if u.kind == "code" or id(u) in chosen]
         return wanted
 
-    def _triggers(self, unit: Unit, module: Module) -> bool:
-        if unit.stores or unit.calls & _UPDATES:
-            return True
+    def _with_callers(self, wanted: list[Unit], module: Module) -> list[Unit]:
+        """The units, with those that tell what the parameters without annotation in them are."""
         outline = module.outline
+        chosen = {u.first for u in wanted}
+        pending = list(wanted)
+        while pending:
+            unit = pending.pop()
+            functions = [f for f in outline.functions.values() if unit.first <= f.at.row <= unit.last]
+            open_ended = [f for f in functions if _lacks_annotations(f)]
+            names = {f.qualname for f in open_ended if not f.scope}
+            methods = {f.name for f in open_ended if f.owner is not None}
+            for other in outline.units if names or methods else ():
+                if other.first not in chosen and (other.references & names or other.calls & methods):
+                    chosen.add(other.first)
+                    pending.append(other)
+        return [u for u in outline.units if u.first in chosen]
+
+    def _triggers(self, unit: Unit, module: Module) -> bool:
+        outline = module.outline
+        if unit.stores or unit.calls & (_UPDATES | self._renamed_updates(module)):
+            return True
         for qualname in unit.self_stores:
             cls = self.model.build(ClassSymbol(module, outline.classes[qualname]))
             if cls.is_pytree and (cls.frozen is not False or cls.static_fields):
@@ -107,6 +133,18 @@ class ModuleReader:
                 if self.model.build(ClassSymbol(module, outline.classes[qualname])).static_fields:
                     return True
         return any(self._constructs_static(name, module) for name in unit.calls)
+
+    def _renamed_updates(self, module: Module) -> frozenset[str]:
+        """The other names of update functions in a module: `from dataclasses import replace as r`, `r = copy.replace`."""
+        if self._renamed[0] != module.path:
+            names = frozenset(
+                name
+                for scope in module.outline.scopes.values()
+                for name, bindings in scope.bindings.items()
+                if any(_is_update(b) for b in bindings)
+            )
+            self._renamed = (module.path, names)
+        return self._renamed[1]
 
     def _constructs_static(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that has static fields."""
@@ -131,14 +169,17 @@ class ModuleReader:
 
     # -- return values ----------------------------------------------------------------------
 
-    def return_of(self, symbol: FunctionSymbol, receiver: Value | None) -> Value:
-        """What a function without a return annotation returns, read from its body."""
+    def return_of(self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> Value:
+        """What a function returns, read from its body, for what is `passed` for parameters without annotation.
+
+        If that makes something happen in the module being read, it is noted.
+        """
         declaration = symbol.declaration
-        if not declaration.return_values:
+        if not declaration.return_values and not passed:
             return Scalar("NoneType") if declaration.statements else UNKNOWN
         known = plain(receiver) if receiver is not None else None
-        receiver_key = (type(known).__name__, known.cls.symbol.key) if isinstance(known, (Instance, ClassObject)) else ""
-        key = (symbol.key, receiver_key)
+        noting = bool(passed) and self.calls.events is not None and symbol.module is self._reading
+        key = (symbol.key, known, tuple(sorted(passed.items())), noting)
         if key in self._returns:
             return self._returns[key]
         if self._return_depth >= _MAX_RETURN_DEPTH:
@@ -146,12 +187,14 @@ class ModuleReader:
         self._returns[key] = UNKNOWN  # a recursive function tells nothing
         self._return_depth += 1
         try:
-            self._returns[key] = result = self._read_return(symbol, known)
+            self._returns[key] = result = self._read_return(symbol, known, passed, noting)
         finally:
             self._return_depth -= 1
         return result
 
-    def _read_return(self, symbol: FunctionSymbol, receiver: Value | None) -> Value:
+    def _read_return(
+        self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool
+    ) -> Value:
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
@@ -163,8 +206,26 @@ class ModuleReader:
         if node is None:
             return UNKNOWN
         owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
-        place = Place(module, (declaration,), owner)
+        place = Place(module, (declaration,), owner, self.model.subclasses)
         if declaration.owner is not None and receiver is None:
             return UNKNOWN
         reader = UnitReader(self.evaluator, self.calls, module, declarations)
-        return reader.value_returned(node, declaration, receiver, place)
+        events: list[Event] | None = None
+        if noting:
+            events = []
+            self._called.append((unit, tree, events))
+        return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _lacks_annotations(function: Function) -> bool:
+    """Whether a parameter other than `self` has no annotation."""
+    own = function.parameters[1:] if function.self_name is not None else function.parameters
+    return any(p.annotation is None and p.kind in ("positional", "keyword") for p in own)
+
+
+def _is_update(binding: Binding) -> bool:
+    """Whether a name is bound to a function that updates or writes, under whatever name."""
+    if isinstance(binding, Import):
+        return binding.name in _UPDATES
+    value = binding.value if isinstance(binding, Assignment) else None
+    return value is not None and (dotted(value) or "").rpartition(".")[2] in _UPDATES

@@ -9,7 +9,7 @@ from jaxlint.names import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
 
 if TYPE_CHECKING:
-    from jaxlint.infer.flow import LocalFunction
+    from jaxlint.infer.calls import LocalFunction
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,22 @@ def join(a: Value, b: Value) -> Value:
             return Instance(a.cls)
         if b.cls in a.cls.mro:
             return Instance(b.cls)
+    if isinstance(a, Container) and isinstance(b, Container) and a.kind == b.kind:
+        return _join_containers(a, b)
     if isinstance(a, Array) and isinstance(b, Array):
         library = a.library if a.library == b.library else "array"
         return Array(library, a.single if a.single == b.single else None)
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
         return Scalar(a.kind, a.varying or b.varying)
     return choice([*options(a), *options(b)])
+
+
+def _join_containers(a: Container, b: Container) -> Value:
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items) and a.keys == b.keys:
+        items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
+        return Container(a.kind, items, UNKNOWN, a.keys)
+    parts = [p for c in (a, b) for p in (c.items if c.items is not None else (c.element,))]
+    return Container(a.kind, None, joined(list(parts)))
 
 
 def choice(values: list[Value]) -> Value:
@@ -200,6 +210,29 @@ def as_instance(value: Value) -> Instance | None:
     """The instance that a value certainly is (unless it is None), or None."""
     value = plain(without_none(plain(value)))
     return value if isinstance(value, Instance) else None
+
+
+def joined(values: list[Value]) -> Value:
+    """What is known of a value that is any of `values`; unknown if there is none."""
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+def dict_of(entries: dict[str, Value]) -> Container:
+    """A dict whose keys are all known."""
+    return Container("dict", tuple(entries.values()), UNKNOWN, tuple(entries))
+
+
+def known_entries(value: Value) -> dict[str, Value] | None:
+    """The entries of a dict whose keys are all known, else None."""
+    value = plain(value)
+    if isinstance(value, Container) and value.keys is not None and value.items is not None:
+        return dict(zip(value.keys, value.items, strict=True))
+    return None
 
 
 def element_of(value: Value) -> Value:

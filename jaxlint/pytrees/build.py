@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
 from jaxlint.names import ClassSymbol, External, Resolver, Symbol
+from jaxlint.outline import Function
 from jaxlint.project import Module, Project
-from jaxlint.pytrees.callee import Callee, CalleeFinder, truth
+from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.fields import BodyReader, DeclaredField
+from jaxlint.pytrees.fields import Body, BodyReader, DeclaredField
 from jaxlint.pytrees.flatten import AttributeReader
 from jaxlint.pytrees.frameworks import (
     ALIASES,
@@ -20,6 +22,9 @@ from jaxlint.pytrees.frameworks import (
     BY_DECORATOR,
     DATACLASS,
     FIELD_FUNCTIONS,
+    FLAX_DATACLASS,
+    FLAX_NODE,
+    JAX_DATACLASSES,
     NAMED_TUPLE,
     PENZAI,
     PLAIN_CLASS,
@@ -28,7 +33,20 @@ from jaxlint.pytrees.frameworks import (
     REGISTER_STATIC,
     SIMPLE_PYTREE,
 )
-from jaxlint.pytrees.model import Field, FieldFunction, Framework, Placed, PytreeClass, Role, Subclasses, merge_mro
+from jaxlint.pytrees.model import (
+    DataclassParams,
+    Field,
+    FieldFunction,
+    FieldLists,
+    Framework,
+    Kind,
+    Placed,
+    PytreeClass,
+    Role,
+    Subclasses,
+    merge_mro,
+    truth,
+)
 
 #: Classes of frameworks that are described by a stub of ours instead of by their own source.
 _STUBS = {"flax.training.train_state.TrainState": ("train_state.pyi", "TrainState")}
@@ -144,7 +162,9 @@ class PytreeModel:
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
 
-    def context(self, expr: Expr | None, module: Module, scope: str, metadata: dict[str, bool | None]) -> FieldContext:
+    def context(
+        self, expr: Expr | None, module: Module, scope: str, metadata: Mapping[str, bool | None]
+    ) -> FieldContext:
         """What a framework may ask about a field declared in `scope`."""
         return FieldContext(expr, module, scope, metadata, self.resolver, self.build)
 
@@ -182,10 +202,15 @@ class _ClassBuilder:
         self.scope = symbol.declaration.scope
         self.parents: list[PytreeClass] = []
         self.roots: list[Framework] = []
+        #: Whether the framework's base class stands before all visible bases.
+        self.root_first = False
         self.unknown_base = False
         self.unknown_decorator = False
         self.dataclass_options: Callee | None = None
+        #: The framework whose decorator runs the dataclass machinery.
+        self.maker: Framework | None = None
         self.registering: tuple[Framework, Callee] | None = None
+        self.registered_by: list[Framework] = []
         self.keywords = {a.keyword: a.value for a in self.declaration.bases if a.keyword is not None}
 
     def build(self) -> PytreeClass:
@@ -193,11 +218,18 @@ class _ClassBuilder:
         self._read_decorators()
         framework, registered = self._framework()
         is_dataclass = self._is_dataclass(framework)
+        params = self._params(framework, is_dataclass)
         body = self.model.bodies.read(self.symbol, self._option("kw_only", False) is True)
-        own = body.fields if is_dataclass else ()
-        fields = self._merge_fields(own, framework)
+        members = self._merge_members(body, framework, is_dataclass)
+        if framework.marks_stay and not is_dataclass:
+            members = self._marked_again(members, body, framework)
+        generated_init = self._generated_init(framework, is_dataclass)
+        init = None if generated_init else self._custom_init()
+        members = [self._carried(f, framework, init) for f in members]
+        fields = [f for f in members if f.kind is Kind.FIELD]
         explicit: tuple[str, ...] | None = None
-        known = self._fields_known(is_dataclass, own)
+        lists: FieldLists | None = None
+        known = self._fields_known(is_dataclass)
         attributes = AttributeReader(self.model, self.symbol)
         if framework is PYTREE_NODE_CLASS:
             flattened = attributes.from_flatten()
@@ -207,30 +239,35 @@ class _ClassBuilder:
                 fields = [_with_role(f, Role.UNKNOWN) for f in fields]
             known = False
         elif framework is REGISTER_DATACLASS and self.registering is not None:
-            fields, explicit, listed = self._apply_lists(fields, self.registering[1])
-            known = known and listed
+            lists = self._lists(self.registering[1])
+            fields, explicit = _apply_lists(fields, lists)
         elif framework is REGISTER_STATIC:
             fields = [_with_role(f, Role.STATIC) for f in fields]
         elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
             fields = attributes.from_init(fields)
             known = False
-        frozen, names = self._frozen(framework, is_dataclass)
+        frozen, names = self._frozen(framework, params)
         return PytreeClass(
             symbol=self.symbol,
             framework=framework,
             parents=tuple(self.parents),
             fields=tuple(fields),
             fields_known=known,
+            attributes_known=self._attributes_known(framework, fields, init),
             frozen=frozen,
             is_dataclass=is_dataclass,
             registered=registered,
-            generated_init=self._generated_init(framework, is_dataclass),
-            eq=self._eq(framework, is_dataclass),
-            init_vars=tuple(dict.fromkeys([v for p in self.parents for v in p.init_vars] + list(body.init_vars))),
+            generated_init=generated_init,
+            eq=self._eq(framework, params),
+            members=tuple(_in_step(members, fields)),
             unknown_decorator=self.unknown_decorator,
             frozen_names=names,
             explicit_leaves=explicit,
-            unsafe_hash=self._option("unsafe_hash", False),
+            root_first=self.root_first,
+            options=self._options(),
+            params=params,
+            registered_by=tuple(self.registered_by),
+            lists=lists,
         )
 
     # -- what is written --------------------------------------------------------------------
@@ -248,6 +285,7 @@ class _ClassBuilder:
             elif isinstance(symbol, External):
                 framework = BY_BASE.get(symbol.name)
                 if framework is not None:
+                    self.root_first = self.root_first or not self.parents
                     self.roots.append(framework)
                 elif symbol.name.partition(".")[0] not in _NEUTRAL_PACKAGES:
                     self.unknown_base = True
@@ -259,26 +297,37 @@ class _ClassBuilder:
             self.model.callees.of_decorator(d, self.module, self.scope) for d in reversed(self.declaration.decorators)
         ]
         for callee in [*callees, *self.model.registrations(self.symbol)]:
-            if callee is None:
-                self.unknown_decorator = True
-                continue
-            framework = BY_DECORATOR.get(callee.name)
-            if framework is None:
-                neutral = callee.name in _NEUTRAL_DECORATORS or callee.name.partition(".")[0] in _NEUTRAL_PACKAGES
-                self.unknown_decorator |= not neutral
-            elif framework is DATACLASS:
-                self.dataclass_options = callee
-            else:
-                if framework.makes_dataclass:
-                    self.dataclass_options = callee
-                self.registering = self.registering or (framework, callee)
+            self._apply(callee)
+
+    def _apply(self, callee: Callee | None) -> None:
+        """Note what one decorator (or registering call) does to the class."""
+        if callee is None:
+            self.unknown_decorator = True
+            return
+        inner = _item(callee.positional, 0)
+        if inner is not None and isinstance(inner.expr, Call):  # a wrapper: register(dataclass(cls))
+            self._apply(self.model.callees.of_call(inner.expr, inner.module, inner.scope))
+        framework = BY_DECORATOR.get(callee.name)
+        if framework is None:
+            neutral = callee.name in _NEUTRAL_DECORATORS or callee.name.partition(".")[0] in _NEUTRAL_PACKAGES
+            self.unknown_decorator |= not neutral
+            return
+        if framework is FLAX_DATACLASS and (FLAX_NODE in self.roots or any(p.framework is FLAX_NODE for p in self.parents)):
+            return  # flax returns a class that its base has made a pytree already
+        if framework.makes_dataclass:
+            self.dataclass_options, self.maker = callee, framework
+        if framework is not DATACLASS:
+            self.registering = self.registering or (framework, callee)
+            self.registered_by.append(framework)
+
+    def _options(self) -> dict[str, Placed]:
+        """The options that the class is made with, by name."""
+        if self.dataclass_options is not None:
+            return dict(self.dataclass_options.keywords)
+        return {name: Placed(value, self.module, self.scope) for name, value in self.keywords.items()}
 
     def _option(self, name: str, default: bool | None) -> bool | None:
-        if self.dataclass_options is not None:
-            return truth(self.dataclass_options.keyword(name), default)
-        if name in self.keywords:
-            return truth(Placed(self.keywords[name], self.module, self.scope), default)
-        return default
+        return truth(self._options().get(name), default)
 
     # -- what it means ----------------------------------------------------------------------
 
@@ -288,19 +337,27 @@ class _ClassBuilder:
             root = self.roots[0]
             if root is PENZAI:
                 return root, self.registering is not None
-            return root, True
+            return root, self._registers(root)
         inherited = next((p for p in self.parents if p.is_pytree), None)
         if self.registering is not None:
-            if inherited is not None and inherited.framework.subclasses is Subclasses.AUTO:
+            if inherited is not None and (
+                inherited.framework is PENZAI or inherited.framework.subclasses is not Subclasses.OPAQUE
+            ):
                 return inherited.framework, True
             return self.registering[0], True
         if inherited is not None:
             if inherited.framework.subclasses is Subclasses.OPAQUE:
                 return inherited.framework, None if self.unknown_decorator else False
-            return inherited.framework, inherited.registered
+            return inherited.framework, self._registers(inherited.framework)
         if self.dataclass_options is not None or any(p.framework is DATACLASS for p in self.parents):
-            return DATACLASS, False
+            return DATACLASS, None if self.unknown_base or self.unknown_decorator else False
         return PLAIN_CLASS, None if self.unknown_base or self.unknown_decorator else False
+
+    def _registers(self, framework: Framework) -> bool | None:
+        """Whether a base class registers the class, which a class keyword may forbid."""
+        if framework is NAMED_TUPLE:
+            return True
+        return truth(self._placed_keyword(framework.register_keyword), True)
 
     def _is_dataclass(self, framework: Framework) -> bool:
         """Whether the class's own annotations become fields."""
@@ -314,56 +371,68 @@ class _ClassBuilder:
         if not is_dataclass or "__init__" in self.declaration.methods:
             return False
         if framework.id == "equinox":
-            # equinox: a subclass without fields of its own keeps its parent's custom __init__
-            parent = next((p for p in self.parents if p.framework is framework), None)
-            if parent is not None and parent.custom_init() is not None:
-                return False
+            # equinox: a subclass without an `__init__` of its own keeps the custom one of a base
+            for base in _ancestors(self.parents):
+                if base.framework is framework:
+                    return base.generated_init
+                if "__init__" in base.symbol.declaration.methods or base.generated_init:
+                    return False
         return self._option("init", True) is True
 
-    def _eq(self, framework: Framework, is_dataclass: bool) -> bool | None:
-        """Whether `==` compares field by field; None if it cannot be told."""
-        if "__eq__" in self.declaration.methods:
+    def _params(self, framework: Framework, is_dataclass: bool) -> DataclassParams | None:
+        """The options of the dataclass machinery, with the framework's own defaults."""
+        if not is_dataclass or framework is NAMED_TUPLE:
             return None
-        if framework is NAMED_TUPLE:
-            return True
-        if framework.id == "equinox" and self.dataclass_options is None:
-            return False
-        if is_dataclass:
-            return self._option("eq", True)
-        return self.parents[0].eq if self.parents else False
+        maker = self.maker or framework
+        if maker.id == "equinox":
+            return DataclassParams(self._generated_init(framework, is_dataclass), False, False, False, False)
+        frozen = self._option("frozen", maker.frozen) if maker.frozen_option else maker.frozen
+        return DataclassParams(
+            self._option("init", True),
+            self._option("eq", True),
+            frozen,
+            self._option("order", False),
+            self._option("unsafe_hash", False),
+        )
 
-    def _frozen(self, framework: Framework, is_dataclass: bool) -> tuple[bool | None, frozenset[str] | None]:
+    def _eq(self, framework: Framework, params: DataclassParams | None) -> bool | None:
+        """Whether `==` compares field by field; None if it cannot be told."""
+        if "__eq__" in self.declaration.methods or self.unknown_decorator:
+            return None
+        if params is not None and params.eq is not False:
+            return params.eq
+        if framework is NAMED_TUPLE and self.roots:
+            return True
+        for ancestor in [] if self.root_first and framework.defines_eq else _ancestors(self.parents):
+            if ancestor.eq is not False or (ancestor.root_first and ancestor.framework.defines_eq):
+                return ancestor.eq
+        return None if self.unknown_base else False
+
+    def _frozen(self, framework: Framework, params: DataclassParams | None) -> tuple[bool | None, frozenset[str] | None]:
         """Whether assignment is refused, and for which names (None: all)."""
-        if any("__setattr__" in c.symbol.declaration.methods for c in _ancestors(self.parents)):
-            return None, None
         if "__setattr__" in self.declaration.methods:
             return None, None
+        if any("__setattr__" in c.symbol.declaration.methods for c in _ancestors(self.parents)):
+            return None, None
+        if framework.is_pytree and framework.frozen is not None and framework.subclasses is Subclasses.AUTO:
+            if not framework.frozen_option:
+                return framework.frozen, None
+        if framework is PENZAI:
+            return True, None
+        if framework is NAMED_TUPLE and self.roots:
+            return True, None
+        if params is not None and params.frozen is not False:
+            return params.frozen, None
         if framework is SIMPLE_PYTREE:
             mutable = truth(self._placed_keyword("mutable"), False)
+            if mutable is not False and any(p.framework is SIMPLE_PYTREE and p.params and p.params.frozen for p in self.parents):
+                return None, None
             return (None if mutable is None else not mutable), None
-        if framework is NAMED_TUPLE:
-            return (True, None) if self.roots else self._inherited_frozen()
-        if framework.is_pytree and framework.subclasses is Subclasses.AUTO and framework.frozen is not None:
-            if framework.frozen_option or not framework.frozen:
-                return self._frozen_option(framework.frozen), None
-            return framework.frozen, None
-        if framework is PENZAI or framework.id == "flax.nnx":
-            return framework.frozen, None
-        if is_dataclass:
-            registering = self.registering[0] if self.registering is not None else None
-            if registering is None or registering.frozen is None:
-                return self._frozen_option(False), None
-            if registering.frozen_option:
-                return self._frozen_option(registering.frozen), None
-            return registering.frozen, None
-        return self._inherited_frozen()
+        return (False, None) if params is not None else self._inherited_frozen()
 
     def _placed_keyword(self, name: str) -> Placed | None:
         value = self.keywords.get(name)
         return None if value is None else Placed(value, self.module, self.scope)
-
-    def _frozen_option(self, default: bool | None) -> bool | None:
-        return self._option("frozen", default)
 
     def _inherited_frozen(self) -> tuple[bool | None, frozenset[str] | None]:
         """An undecorated subclass of a frozen dataclass refuses only the names of its parents' fields."""
@@ -371,47 +440,139 @@ class _ClassBuilder:
             if parent.frozen is None:
                 return None, None
             if parent.frozen:
+                if parent.framework is JAX_DATACLASSES:
+                    return True, None
                 names = frozenset(f.name for f in parent.fields)
-                return True, names if parent.frozen_names is None else parent.frozen_names
+                names = names if parent.frozen_names is None else parent.frozen_names
+                return True, names - self._class_attributes() if parent.framework is NAMED_TUPLE else names
         return (None, None) if self.unknown_base else (False, None)
 
-    def _fields_known(self, is_dataclass: bool, own: tuple[DeclaredField, ...]) -> bool:
+    def _fields_known(self, is_dataclass: bool) -> bool:
         if self.unknown_base or any(not p.fields_known for p in self.parents):
             return False
         return not (is_dataclass and self.declaration.conditional_body)
 
-    def _merge_fields(self, own: tuple[DeclaredField, ...], framework: Framework) -> list[Field]:
+    def _merge_members(self, body: Body, framework: Framework, is_dataclass: bool) -> list[Field]:
+        """Fields and `InitVar`s, with those of the bases, as the dataclass machinery collects them."""
         merged: dict[str, Field] = {}
-        bases = _ancestors(self.parents)
+        if framework is NAMED_TUPLE and self.roots:
+            bases: list[PytreeClass] = []
+        else:
+            bases = _ancestors(self.parents)
+        if not is_dataclass:
+            bases = next(([b] for b in bases if b.is_dataclass), [])
+        relisted = framework is REGISTER_DATACLASS and self.registering is not None
         for parent in reversed(bases):
-            if parent.is_dataclass:
-                for field in parent.fields:
-                    same = parent.framework is framework
-                    merged[field.name] = field if same else _with_role(field, self._role(field, framework))
-        for declared in own:
-            field = self._field(declared)
-            role = self._role(field, framework)
+            for field in parent.members:
+                same = parent.framework is framework and not relisted
+                merged[field.name] = field if same else _with_role(field, self._role(field, framework))
+        if not is_dataclass:
+            return list(merged.values())
+        for declared in body.members:
+            field = self._field(declared, bases)
             before = merged.get(field.name)
-            if framework is SIMPLE_PYTREE and before is not None and before.role is Role.STATIC:
-                role = Role.STATIC  # static once, static for ever (simple_pytree 0.2.2)
-            merged[field.name] = _with_role(field, role)
+            if framework.marks_stay and before is not None:
+                field = _marked_as(field, before, framework)
+            merged[field.name] = _with_role(field, self._role(field, framework))
         return list(merged.values())
 
-    def _field(self, declared: DeclaredField) -> Field:
+    def _marked_again(self, fields: list[Field], body: Body, framework: Framework) -> list[Field]:
+        """Fields whose names the body of a class that is no dataclass marks as static (or as data)."""
+        marks = {m.declaration.name: m for m in body.members if m.declared_by_call}
+        out = []
+        for field in fields:
+            declared = marks.get(field.name)
+            if declared is not None:
+                field = _marked_as(replace(field, metadata=declared.metadata), field, framework)
+                field = _with_role(field, self._role(field, framework))
+            out.append(field)
+        return out
+
+    def _custom_init(self) -> Function | None:
+        """The user-written `__init__` that constructs instances, if a base does not generate one."""
+        if "__init__" in self.declaration.methods:
+            return self.module.outline.functions[self.declaration.methods["__init__"][-1]]
+        for base in _ancestors(self.parents):
+            if base.generated_init or "__init__" in base.symbol.declaration.methods:
+                return base.custom_init()
+        return None
+
+    def _post_init(self) -> Function | None:
+        owners = [self.symbol, *(c.symbol for c in _ancestors(self.parents))]
+        found = next((o for o in owners if "__post_init__" in o.declaration.methods), None)
+        return None if found is None else found.module.outline.functions[found.declaration.methods["__post_init__"][-1]]
+
+    def _carried(self, field: Field, framework: Framework, init: Function | None) -> Field:
+        """A leaf that instances do not carry is not in the pytree, if that is read from their `__dict__`.
+
+        A plain default is a class attribute: the dataclass machinery assigns none to an `init=False` field,
+        and a custom `__init__` assigns only what it says.
+        """
+        if not framework.reads_dict or field.role is not Role.LEAF or field.kind is not Kind.FIELD:
+            return field
+        if init is not None:
+            if any(a.attr == field.name for a in init.self_assignments):
+                return field
+            must_be_set = framework.id == "equinox" and field.default is None
+            return field if must_be_set else _with_role(field, Role.UNKNOWN)
+        if field.init or field.default is None:
+            return field
+        return _with_role(field, Role.DROPPED if self._post_init() is None else Role.UNKNOWN)
+
+    def _attributes_known(self, framework: Framework, fields: list[Field], init: Function | None) -> bool:
+        """Whether construction assigns no attributes but fields, where attributes are flattened too."""
+        if not framework.reads_dict or framework.id == "equinox":
+            return True
+        names = {f.name for f in fields}
+        hook = init or self._post_init()
+        return hook is None or (not hook.self_calls and all(a.attr in names for a in hook.self_assignments))
+
+    def _class_attributes(self) -> frozenset[str]:
+        """The names to which the class body binds a value."""
+        names = [f.name for f in self.declaration.fields if f.value is not None]
+        return frozenset([*names, *(a.name for a in self.declaration.assignments), *self.declaration.methods])
+
+    def _inherited_default(self, name: str, bases: list[PytreeClass]) -> Placed | None:
+        """The class attribute that becomes the default of a field declared without one."""
+        for assignment in reversed(self.declaration.assignments):
+            if assignment.name == name:
+                return self._assigned(assignment.value, self.symbol)
+        for base in bases:
+            declaration = base.symbol.declaration
+            for assignment in reversed(declaration.assignments):
+                if assignment.name == name:
+                    return self._assigned(assignment.value, base.symbol)
+            for declared in declaration.fields:
+                if declared.name == name and declared.value is not None:
+                    own = next((f for f in base.members if f.name == name and f.owner == base.symbol), None)
+                    if own is None:
+                        return self._assigned(declared.value, base.symbol)
+                    if own.default is not None:
+                        return own.default
+        return None
+
+    def _assigned(self, value: Expr | None, owner: ClassSymbol) -> Placed | None:
+        return None if value is None else Placed(value, owner.module, owner.declaration.qualname)
+
+    def _field(self, declared: DeclaredField, bases: list[PytreeClass]) -> Field:
         declaration = declared.declaration
+        default = declared.default
+        if default is None and not declared.declared_by_call and not (self.roots and self.roots[0] is NAMED_TUPLE):
+            default = self._inherited_default(declaration.name, bases)
         return Field(
             name=declaration.name,
             role=Role.UNKNOWN,
             owner=self.symbol,
             at=declaration.name_at,
             annotation=Placed(declaration.annotation, self.module, self.declaration.qualname),
-            default=declared.default,
+            default=default,
             factory=declared.factory,
             init=declared.init,
             kw_only=declared.kw_only,
             metadata=declared.metadata,
             opaque=declared.opaque,
             declared_by_call=declared.declared_by_call,
+            kind=declared.kind,
         )
 
     def _role(self, field: Field, framework: Framework) -> Role:
@@ -436,26 +597,17 @@ class _ClassBuilder:
             return Role.DROPPED
         return role
 
-    def _apply_lists(
-        self, fields: list[Field], callee: Callee
-    ) -> tuple[list[Field], tuple[str, ...] | None, bool]:
-        """Roles from `data_fields`, `meta_fields` and `drop_fields`, where they are given."""
+    def _lists(self, callee: Callee) -> FieldLists | None:
+        """`data_fields`, `meta_fields` and `drop_fields`, if any are given."""
         data = callee.keyword("data_fields") or _item(callee.positional, 1)
         meta = callee.keyword("meta_fields") or _item(callee.positional, 2)
         if callee.positional and isinstance(callee.positional[0].expr, Display):
             data, meta = callee.positional[0], _item(callee.positional, 1)
         if data is None and meta is None:
-            return fields, None, True
-        data_names, meta_names = self._names(data), self._names(meta)
-        dropped = self._names(callee.keyword("drop_fields")) or ()
-        if data_names is None or meta_names is None:
-            return [_with_role(f, Role.UNKNOWN) for f in fields], None, True
-        roles = {
-            **dict.fromkeys(dropped, Role.DROPPED),
-            **dict.fromkeys(data_names, Role.LEAF),
-            **dict.fromkeys(meta_names, Role.STATIC),
-        }
-        return [_with_role(f, roles.get(f.name, Role.DROPPED)) for f in fields], data_names, True
+            return None
+        dropped = callee.keyword("drop_fields")
+        names = () if dropped is None else self._names(dropped)
+        return FieldLists(self._names(data), self._names(meta), names, data is not None, meta is not None)
 
     def _names(self, placed: Placed | None) -> tuple[str, ...] | None:
         """The strings of a literal list or tuple, directly or through a constant."""
@@ -479,6 +631,34 @@ _DROPS_INIT_FALSE = frozenset({"jax_dataclasses", "tjax"})
 
 def _with_role(field: Field, role: Role) -> Field:
     return field if field.role is role else replace(field, role=role)
+
+
+def _marked_as(field: Field, before: Field, framework: Framework) -> Field:
+    """A field declared again, marked as it was before where the framework keeps the first mark."""
+    if framework.static_metadata is None:
+        return field
+    key, means_static = framework.static_metadata
+    if framework is SIMPLE_PYTREE:  # static once, static for ever (simple_pytree 0.2.2)
+        kept = before.metadata.get(key) is means_static
+    else:
+        kept = key in before.metadata and key not in field.metadata
+    return replace(field, metadata={**field.metadata, key: before.metadata[key]}) if kept else field
+
+
+def _apply_lists(fields: list[Field], lists: FieldLists | None) -> tuple[list[Field], tuple[str, ...] | None]:
+    """Roles from lists of fields, where they are given, and the order of the leaves."""
+    if lists is None:
+        return fields, None
+    if lists.data is None or lists.meta is None:
+        return [_with_role(f, Role.UNKNOWN) for f in fields], None
+    roles = {**dict.fromkeys(lists.data, Role.LEAF), **dict.fromkeys(lists.meta, Role.STATIC)}
+    return [_with_role(f, roles.get(f.name, Role.DROPPED)) for f in fields], lists.data
+
+
+def _in_step(members: list[Field], fields: list[Field]) -> list[Field]:
+    """The members, with the fields among them as they are by now."""
+    by_name = {f.name: f for f in fields}
+    return [by_name.get(m.name, m) if m.kind is Kind.FIELD else m for m in members]
 
 
 def _ancestors(parents: list[PytreeClass]) -> list[PytreeClass]:

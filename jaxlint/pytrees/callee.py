@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jaxlint.expr import Argument, Attribute, Call, Constant, Expr, Name
+from jaxlint.expr import Argument, Attribute, Call, Expr, Name
 from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
@@ -183,12 +183,3 @@ class _Arguments:
 
 def _is_parameter(expr: Expr, parameters: set[str]) -> bool:
     return isinstance(expr, Name) and expr.id in parameters
-
-
-def truth(value: Placed | None, default: bool | None) -> bool | None:
-    """The truth value of a literal; `default` if there is no value, None if it is no literal."""
-    if value is None:
-        return default
-    if isinstance(value.expr, Constant):
-        return bool(value.expr.value) if value.expr.kind != "ellipsis" else True
-    return None

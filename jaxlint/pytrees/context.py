@@ -10,7 +10,7 @@ from jaxlint.names import ClassSymbol, External, Resolver, ValueSymbol
 from jaxlint.project import Module
 
 if TYPE_CHECKING:
-    from jaxlint.pytrees.model import PytreeClass
+    from jaxlint.pytrees.model import Placed, PytreeClass
 
 
 class FieldContext:
@@ -34,6 +34,12 @@ class FieldContext:
         self.metadata = metadata
         self._resolver = resolver
         self._class_of = class_of
+
+    def at(self, annotation: Placed) -> FieldContext:
+        """The same questions about the annotation of another field."""
+        return FieldContext(
+            annotation.expr, annotation.module, annotation.scope, self.metadata, self._resolver, self._class_of
+        )
 
     def resolve(self, expr: Expr, module: Module, scope: str) -> str | None:
         """The canonical dotted name that `expr` stands for, or None if that is a project's own thing or unknown."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxlint.expr import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
 from jaxlint.names import ClassSymbol, External, Resolver
 from jaxlint.outline import FieldDeclaration
 from jaxlint.project import Module
-from jaxlint.pytrees.callee import Callee, CalleeFinder, truth
-from jaxlint.pytrees.model import FieldFunction, Placed
+from jaxlint.pytrees.callee import Callee, CalleeFinder
+from jaxlint.pytrees.model import FieldFunction, Kind, Placed, truth
+
+
+_KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
+#: Annotations that equinox hides from the dataclass machinery.
+_ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
 
 
 @dataclass(frozen=True)
@@ -26,14 +31,14 @@ class DeclaredField:
     declared_by_call: bool
     #: Whether the field's value is a call that cannot be seen through.
     opaque: bool
+    kind: Kind = Kind.FIELD
 
 
 @dataclass(frozen=True)
 class Body:
-    """What a class body declares: fields, InitVars, and whether that is all."""
+    """What the annotated names of a class body declare, in order."""
 
-    fields: tuple[DeclaredField, ...]
-    init_vars: tuple[str, ...]
+    members: tuple[DeclaredField, ...]
 
 
 class BodyReader:
@@ -48,24 +53,23 @@ class BodyReader:
         """The fields of the class's own annotations, in order."""
         module = symbol.module
         scope = symbol.declaration.qualname
-        fields: dict[str, DeclaredField] = {}
-        init_vars: list[str] = []
+        members: dict[str, DeclaredField] = {}
         for declaration in symbol.declaration.fields:
             head = self._head(declaration.annotation, module, scope)
-            if head == "typing.ClassVar":
+            if head in _ABSTRACT:
                 continue
             if head == "dataclasses.KW_ONLY":
                 kw_only = True
                 continue
-            if head == "dataclasses.InitVar":
-                init_vars.append(declaration.name)
-                continue
-            fields[declaration.name] = self.read_field(declaration, module, scope, kw_only)
-        return Body(tuple(fields.values()), tuple(init_vars))
+            member = self.read_field(declaration, module, scope, kw_only)
+            members[declaration.name] = replace(member, kind=_KINDS.get(head or "", Kind.FIELD))
+        return Body(tuple(members.values()))
 
     def _head(self, annotation: Expr, module: Module, scope: str) -> str | None:
         """The canonical name of `X` in an annotation `X` or `X[...]`, quoted or not."""
         if isinstance(annotation, Constant) and annotation.kind == "str":
+            if module.outline.future_annotations:
+                return None  # a quoted annotation is quoted twice then, and the dataclass machinery looks once
             parsed = parse_annotation(annotation.value, annotation.at)
             if parsed is None:
                 return None
@@ -88,13 +92,21 @@ class BodyReader:
         return DeclaredField(
             declaration,
             self.metadata(callee),
-            callee.keyword("default"),
-            callee.keyword("default_factory") or callee.keyword("factory"),
+            self._given(callee, "default"),
+            self._given(callee, "default_factory") or self._given(callee, "factory"),
             truth(callee.keyword("init"), True) is not False,
             truth(callee.keyword("kw_only"), kw_only) is True,
             True,
             not callee.complete,
         )
+
+    def _given(self, callee: Callee, name: str) -> Placed | None:
+        """The argument `name`, unless it is `dataclasses.MISSING`."""
+        value = callee.keyword(name)
+        if value is None or not isinstance(value.expr, (Name, Attribute)):
+            return value
+        symbol = self.resolver.resolve(value.expr, value.module, value.scope)
+        return None if isinstance(symbol, External) and symbol.name == "dataclasses.MISSING" else value
 
     def metadata(self, callee: Callee) -> dict[str, bool | None]:
         """The truth values in the metadata that a field function leaves; None where it is no literal."""

@@ -11,7 +11,9 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Expr, Span
+import msgspec
+
+from jaxlint.expr import Constant, Expr, Span
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function, Parameter
 from jaxlint.project import Module
@@ -27,6 +29,14 @@ class Role(Enum):
     STATIC = "static"  #: part of the treedef (meta field, aux data): compared with ==, never traced
     DROPPED = "dropped"  #: not in the pytree at all: reset whenever the instance is rebuilt
     UNKNOWN = "unknown"
+
+
+class Kind(Enum):
+    """What the dataclass machinery makes of an annotated name."""
+
+    FIELD = "field"
+    INIT_VAR = "InitVar"  #: a parameter of the constructor, and no field
+    CLASS_VAR = "ClassVar"  #: neither, but it keeps the place of a field of that name
 
 
 class Unflatten(Enum):
@@ -62,6 +72,15 @@ class Placed:
     scope: str
 
 
+def truth(value: Placed | None, default: bool | None) -> bool | None:
+    """The truth value of a literal; `default` if there is no value, None if it is no literal."""
+    if value is None:
+        return default
+    if isinstance(value.expr, Constant):
+        return bool(value.expr.value) if value.expr.kind != "ellipsis" else True
+    return None
+
+
 @dataclass(frozen=True)
 class Field:
     """One field of a pytree class (or of a plain dataclass)."""
@@ -82,6 +101,7 @@ class Field:
     opaque: bool = False
     #: Whether the field's declaration is a call of a field function (`struct.field(...)`, …).
     declared_by_call: bool = False
+    kind: Kind = Kind.FIELD
 
     @property
     def has_default(self) -> bool | None:
@@ -101,6 +121,28 @@ class FieldFunction:
     positional: tuple[str, ...] = ()
     #: Whether metadata that the user passes wins over `fixed`.
     user_wins: bool = False
+
+
+@dataclass(frozen=True)
+class DataclassParams:
+    """The options with which the dataclass machinery made a class; None where they are no literals."""
+
+    init: bool | None
+    eq: bool | None
+    frozen: bool | None
+    order: bool | None
+    unsafe_hash: bool | None
+
+
+@dataclass(frozen=True)
+class FieldLists:
+    """`data_fields`, `meta_fields` and `drop_fields` of a registration; None where they cannot be read."""
+
+    data: tuple[str, ...] | None
+    meta: tuple[str, ...] | None
+    dropped: tuple[str, ...] | None
+    data_given: bool
+    meta_given: bool
 
 
 @dataclass(frozen=True)
@@ -131,6 +173,16 @@ class Framework:
     #: Whether the framework overwrites a user-defined method of that name.
     replace_overwrites: bool = False
     keyword_only: bool = False
+    #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
+    reads_dict: bool = False
+    #: Whether the framework's base class has `__eq__` and `__hash__` of its own.
+    defines_eq: bool = False
+    #: Whether a field that was marked once stays as it was marked in subclasses that declare it again.
+    marks_stay: bool = False
+    #: The class keyword that turns registration off.
+    register_keyword: str = ""
+    #: The class keywords that are accepted; None: whatever the base classes take.
+    class_keywords: frozenset[str] | None = None
     #: The metadata key that marks static fields, and the truth value that means static.
     static_metadata: tuple[str, bool] | None = None
     #: Decides the role of a field where metadata does not.
@@ -153,6 +205,8 @@ class PytreeClass:
     #: False if a base class or a part of the body cannot be seen, so that there may be more fields.
     fields_known: bool
     frozen: bool | None
+    #: False if instances carry further attributes that are flattened like fields.
+    attributes_known: bool = field(default=True, kw_only=True)
     #: Whether the class itself is a dataclass (generated `__init__`, fields from its own annotations).
     is_dataclass: bool
     #: Registered as a pytree; False for an undecorated subclass, which is one opaque leaf.
@@ -160,15 +214,24 @@ class PytreeClass:
     #: Whether the dataclass machinery generates `__init__` here.
     generated_init: bool
     eq: bool | None
-    init_vars: tuple[str, ...] = ()
+    #: All that the dataclass machinery keeps of this class and its bases, in that order.
+    members: tuple[Field, ...] = ()
     #: Whether a decorator that cannot be seen through is applied.
     unknown_decorator: bool = False
     #: The names whose assignment is refused; None: all.
     frozen_names: frozenset[str] | None = None
-    options: Mapping[str, Expr] = field(default_factory=dict)
+    #: Whether the framework's own base class stands before all visible bases.
+    root_first: bool = False
+    #: The options of the decorator, or the class keywords.
+    options: Mapping[str, Placed] = field(default_factory=dict)
+    #: How the dataclass machinery was called for this very class, if it was.
+    params: DataclassParams | None = None
+    #: The frameworks whose decorators or functions register this very class.
+    registered_by: tuple[Framework, ...] = ()
+    #: The lists of fields that its registration gives, if it gives any.
+    lists: FieldLists | None = None
     #: The order of the leaves where it is neither of declaration nor alphabetical.
     explicit_leaves: tuple[str, ...] | None = None
-    unsafe_hash: bool | None = False
 
     def __repr__(self) -> str:
         return f"PytreeClass({self.symbol.full_name})"
@@ -187,6 +250,15 @@ class PytreeClass:
     def is_pytree(self) -> bool:
         """Whether the class belongs to a pytree framework."""
         return self.framework.is_pytree
+
+    def option(self, name: str, default: bool) -> bool | None:
+        """The truth value of an option; None if it is no literal."""
+        return truth(self.options.get(name), default)
+
+    @property
+    def init_vars(self) -> tuple[str, ...]:
+        """The names of the `InitVar`s."""
+        return tuple(f.name for f in self.members if f.kind is Kind.INIT_VAR)
 
     @cached_property
     def _by_name(self) -> dict[str, Field]:
@@ -222,7 +294,8 @@ class PytreeClass:
         """Whether the framework's own `replace` is what instances have, and not a method of the user's."""
         name = self.framework.replace_method
         for cls in self.mro:
-            if self.framework.replace_overwrites and cls.registered:
+            forbidden = self.framework.register_keyword and cls.params is not None
+            if self.framework.replace_overwrites and (cls.registered or forbidden):
                 return True
             if name in cls.symbol.declaration.methods:
                 return False
@@ -231,7 +304,7 @@ class PytreeClass:
     @property
     def leaves(self) -> tuple[Field, ...] | None:
         """The leaf fields in flattening order, or None if some role is unknown."""
-        if not self.fields_known or any(f.role is Role.UNKNOWN for f in self.fields):
+        if not self.fields_known or not self.attributes_known or any(f.role is Role.UNKNOWN for f in self.fields):
             return None
         leaves = [f for f in self.fields if f.role is Role.LEAF]
         if self.explicit_leaves is not None:
@@ -257,23 +330,40 @@ class PytreeClass:
 
     def constructor(self) -> tuple[Parameter, ...] | None:
         """The constructor's parameters without `self`, or None if they cannot be told."""
-        custom = self.custom_init()
-        if custom is not None:
-            return custom.parameters[1:]
-        if not self.fields_known or not self.is_dataclass_like:
+        maker = self._init_owner()
+        if maker is None:
             return None
-        fields = [f for f in self.fields if f.init]
-        ordered = [f for f in fields if not f.kw_only] + [f for f in fields if f.kw_only]
+        custom = maker.symbol.declaration.methods.get("__init__")
+        keyword_only = (
+            maker.framework.keyword_only
+            and maker.registered
+            and maker.option("mappable_dataclass", True) is not False
+        )
+        if custom:
+            parameters = maker.module.outline.functions[custom[-1]].parameters[1:]
+            return tuple(msgspec.structs.replace(p, kind="keyword") for p in parameters) if keyword_only else parameters
+        if not maker.fields_known:
+            return None
+        members = [f for f in maker.members if f.init and f.kind is not Kind.CLASS_VAR]
         return tuple(
             Parameter(
                 f.name,
                 f.annotation.expr if f.annotation else None,
                 f.default.expr if f.default else (f.factory.expr if f.factory else None),
-                "keyword" if f.kw_only or self.framework.keyword_only else "positional",
+                "keyword" if f.kw_only or keyword_only else "positional",
                 f.at,
             )
-            for f in ordered
+            for f in [*(f for f in members if not f.kw_only), *(f for f in members if f.kw_only)]
         )
+
+    def _init_owner(self) -> PytreeClass | None:
+        """The class whose `__init__`, written or generated, constructs instances; None if it is none that is seen."""
+        for cls in self.mro:
+            if "__init__" in cls.symbol.declaration.methods or cls.generated_init:
+                return cls
+            if cls.unknown_decorator or (not cls.fields_known and not cls.is_pytree):
+                return None
+        return None
 
     @property
     def is_dataclass_like(self) -> bool:

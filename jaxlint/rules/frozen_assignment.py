@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import EventRule, Problem
 
 #: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
-_ALLOW_DELETE = frozenset({"equinox", "simple_pytree"})
+_ALLOW_DELETE = {
+    "equinox": "removes the leaf, and the instance no longer matches others; set it to None with `eqx.tree_at`",
+    "simple_pytree": "makes the next flattening fail (KeyError); build a new instance",
+}
 _VERBS = {"delete": "deleting", "augment": "changing"}
 
 
@@ -93,15 +97,17 @@ class FrozenAssignment(EventRule):
         """Look at one assignment of an attribute."""
         assert isinstance(event, AssignAttribute)
         cls = event.receiver.cls
-        if not refuses_assignment(event):
+        if not all(refuses_assignment(event, receiver) for receiver in (event.receiver, *event.alternatives)):
             return
-        text = event.receiver_text or "the instance"
-        target = f"{text}.{event.attr}" if event.receiver_text else f".{event.attr}"
+        if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
+            yield _deleted(event, cls)
+            return
+        target = f"{event.receiver_text or ''}.{event.attr}" if event.attr else f"an attribute of {_name(event)}"
         verb = _VERBS.get(event.how, "assigning")
         yield Problem(
             at=event.at,
             message=(
-                f"`{cls.name}` is frozen ({cls.framework.title}): {verb} `{target}` raises"
+                f"`{cls.name}` is frozen ({cls.framework.title}): {verb} {_quoted(target)} raises"
                 f" {cls.framework.frozen_error}; {_way_out(cls, event)}"
             ),
             reason=f"instances of {cls.framework.title} classes are immutable; an update is a copy with changes",
@@ -111,16 +117,27 @@ class FrozenAssignment(EventRule):
         )
 
 
-def refuses_assignment(event: AssignAttribute) -> bool:
-    """Whether the assignment certainly raises."""
-    cls = event.receiver.cls
+def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
+    """Deleting is not refused by every framework; what is left is no longer an instance that can be rebuilt."""
+    target = f"{event.receiver_text or ''}.{event.attr}"
+    consequence = _ALLOW_DELETE[cls.framework.id]
+    return Problem(
+        at=event.at,
+        message=f"`{cls.name}` is frozen ({cls.framework.title}): deleting `{target}` {consequence}",
+        reason=f"{cls.framework.title} does not refuse the deletion, but the instance has lost a field",
+        help="build a new instance instead",
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+    )
+
+
+def refuses_assignment(event: AssignAttribute, receiver: Instance) -> bool:
+    """Whether the assignment certainly raises if the receiver is `receiver`."""
+    cls = receiver.cls
     if cls.frozen is not True or event.mutable_copy:
         return False
     if cls.frozen_names is not None and event.attr not in cls.frozen_names:
         return False
-    if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
-        return False
-    if not event.receiver.exact and any(s.frozen is not True for s in event.place.subclasses(cls)):
+    if not receiver.exact and any(s.frozen is not True for s in event.place.subclasses(cls)):
         return False
     return not (event.on_self and _constructing(event, cls))
 
@@ -150,6 +167,14 @@ def _runs_in_construction(
         if any(name in cls.module.outline.functions[q].self_calls for q in qualnames)
     } - {name}
     return bool(callers) and all(_runs_in_construction(c, family, allowed, seen | {name}) for c in callers)
+
+
+def _name(event: AssignAttribute) -> str:
+    return f"`{event.receiver_text}`" if event.receiver_text else "the instance"
+
+
+def _quoted(target: str) -> str:
+    return target if target.startswith("an ") else f"`{target}`"
 
 
 def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:

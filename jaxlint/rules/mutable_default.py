@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.infer.values import Array, plain
+from jaxlint.pytrees.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
-
-_REFUSED_EVERYWHERE = ("list", "dict", "set")
 
 
 class MutableDefault(ClassRule):
@@ -96,10 +95,10 @@ class MutableDefault(ClassRule):
             if kind is None:
                 continue
             if cls.framework is NAMED_TUPLE:
-                if kind[0] in _REFUSED_EVERYWHERE and _holds_arrays(cls, evaluator):
+                if kind[0] in REFUSED_EVERYWHERE and _holds_arrays(cls, evaluator):
                     yield self._shared(cls, field, kind[1])
                 continue
-            everywhere = kind[0] in _REFUSED_EVERYWHERE
+            everywhere = kind[0] in REFUSED_EVERYWHERE
             when = "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
             yield Problem(
                 at=field.default.expr.at if field.default.module is cls.module else field.at,
@@ -127,36 +126,6 @@ class MutableDefault(ClassRule):
             confidence=Confidence.MEDIUM,
             severity=Severity.WARNING,
         )
-
-
-def mutable_kind(value: Value) -> tuple[str, str, str] | None:
-    """How a default that the dataclass machinery refuses is called: key, phrase, type name. None if it is accepted."""
-    match value:
-        case Container(kind="list" | "dict" | "set" as kind):
-            return kind, f"a {kind}", kind
-        case Array(library="jax"):
-            return "array", "a jax array", "jaxlib._jax.ArrayImpl"
-        case Array(library="numpy"):
-            return "array", "a numpy array", "numpy.ndarray"
-        case Scalar(kind="bytearray"):
-            return "bytearray", "a bytearray", "bytearray"
-        case Instance(cls=cls, exact=True) if is_unhashable(cls):
-            return "instance", f"an instance of the mutable `{cls.name}`", cls.name
-    return None
-
-
-def is_unhashable(cls: PytreeClass) -> bool:
-    """Whether instances certainly have no hash: a dataclass with `eq` that is neither frozen nor hashed by hand."""
-    return (
-        cls.is_dataclass
-        and cls.framework is not NAMED_TUPLE
-        and cls.eq is True
-        and cls.frozen is False
-        and cls.unsafe_hash is False
-        and not cls.unknown_decorator
-        and not any("__hash__" in c.symbol.declaration.methods for c in (cls,))
-        and not any(a.name == "__hash__" for a in cls.symbol.declaration.assignments)
-    )
 
 
 def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -22,8 +22,6 @@ from jaxlint.infer.values import (
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
-#: Frameworks in which an array that is not marked otherwise is static; JAX214 is about those.
-_STATIC_BY_OMISSION = frozenset({"treex"})
 _MAX_DEPTH = 5
 
 
@@ -104,14 +102,16 @@ class StaticArrayField(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations and defaults of the class's own static fields."""
-        if cls.framework.id in _STATIC_BY_OMISSION:
-            return
         for field in cls.static_fields:
-            if field.owner != cls.symbol:
+            if field.owner != cls.symbol or _static_by_omission(field, cls):
                 continue
-            sure = holds_array(declared_value(field, cls, evaluator), cls, evaluator)
-            if sure is None and field.default is not None:
-                sure = gives_array(evaluator.static(field.default), cls, evaluator) or None
+            value = declared_value(field, cls, evaluator)
+            sure = holds_array(value, cls, evaluator)
+            for default in (field.default, field.factory):
+                if sure is None and default is not None:
+                    sure = gives_array(evaluator.made_by_default(default), cls, evaluator) or None
+            if sure is None and holds_module(value, evaluator):
+                yield _module_problem(field.at, cls, field)
             if sure is not None:
                 confidence = Confidence.HIGH if sure else Confidence.MEDIUM
                 yield _problem(field.at, cls, field, "is declared static and holds an array", confidence)
@@ -127,17 +127,43 @@ class StaticArrayField(ClassRule, EventRule):
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
             if not event.on_self or event.how not in ("assign", "setattr"):
                 return
-        if cls.framework.id in _STATIC_BY_OMISSION:
-            return
         for value in values:
             field = cls.field(value.name)
-            if field is None or field.role is not Role.STATIC:
+            if field is None or field.role is not Role.STATIC or _static_by_omission(field, cls):
                 continue
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
             confidence = Confidence.HIGH if sure else Confidence.MEDIUM
             yield _problem(value.at, cls, field, "is static and is given an array", confidence)
+
+
+def _static_by_omission(field: Field, cls: PytreeClass) -> bool:
+    """Whether the field is static only because treex found no kind; JAX214 is about those."""
+    return cls.framework.id == "treex" and not field.metadata
+
+
+def holds_module(value: Value, evaluator: Evaluator) -> bool:
+    """Whether values of this description are equinox modules with arrays: those are compared by value."""
+    value = plain(value)
+    if not isinstance(value, Instance) or value.cls.framework.id != "equinox":
+        return False
+    read = evaluator.annotations.read
+    return any(isinstance(read(f.annotation, value.cls), Array) for f in value.cls.leaves or () if f.annotation)
+
+
+def _module_problem(at: object, cls: PytreeClass, field: Field) -> Problem:
+    return Problem(
+        at=at,
+        message=(
+            f"field `{field.name}` of `{cls.name}` is declared static and holds a module with arrays:"
+            " its arrays are no leaves, and every new value recompiles; make it a data field"
+        ),
+        reason="a static module is part of the treedef: it is not differentiated, and its arrays are compared by value",
+        help=f"drop {cls.framework.static_spelling} so that the arrays of `{field.name}` become leaves",
+        confidence=Confidence.HIGH,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+    )
 
 
 def declared_value(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
@@ -16,6 +17,8 @@ _COUNTER_NAMES = frozenset(
     """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
     epoch_count iteration_count update_count current_step current_epoch""".split()
 )
+#: Names of sizes, limits and seeds: they are raised once, while things are set up.
+_SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Frameworks in which Python ints are static without any marker: there only an explicit marker counts.
 _STATIC_BY_VALUE = frozenset({"flax.nnx", "treex", "mujoco.mjx"})
 
@@ -110,7 +113,7 @@ class StaticCounter(ClassRule, EventRule):
         if isinstance(event, Construct):
             cls, values = event.cls.cls, event.arguments
         elif isinstance(event, Replace):
-            cls, values, loops = event.receiver.cls, event.keywords, event.in_loop and event.rebinds
+            cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
         else:
             assert isinstance(event, AssignAttribute)
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
@@ -119,10 +122,18 @@ class StaticCounter(ClassRule, EventRule):
             loops = event.in_loop
         for value in values:
             field = cls.field(value.name)
-            if field is None or field.role is not Role.STATIC or not _explicit(field, cls):
+            if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
                 continue
-            if _counts_up(value.value, field, cls) or (loops and _is_loop_index(value.value)):
+            if isinstance(event, Replace) and not event.rebinds and field.name not in _COUNTER_NAMES:
+                loops = False
+            counts = _counts_up(value.value, field, cls) and _is_repeated(event, field)
+            if counts or (loops and _is_loop_index(value.value)):
                 yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
+
+
+def _static_by_value(field: Field, cls: PytreeClass) -> bool:
+    """Whether the field is static only because of its value, in a framework whose objects also live outside of jit."""
+    return cls.framework.id in ("flax.nnx", "treex") and not field.metadata
 
 
 def _explicit(field: Field, cls: PytreeClass) -> bool:
@@ -138,6 +149,11 @@ def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
         and value.field == field.name
         and (value.cls in cls.mro or cls in value.cls.mro)
     )
+
+
+def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
+    """Whether the update may run more than once: in a loop, or in a function and not on a size or limit."""
+    return event.in_loop or (bool(event.place.functions) and not _SIZES.search(field.name))
 
 
 def _is_loop_index(value: Value) -> bool:

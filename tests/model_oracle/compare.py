@@ -129,12 +129,11 @@ def _reruns(cls: PytreeClass, found: Observed) -> Iterator[Fact]:
 
 
 def _replace(cls: PytreeClass, method: str, found: Observed) -> Iterator[Fact]:
-    observed = found.replaces.get(method)
     if cls.framework.replace_method == method and cls.has_framework_replace:
-        # an instance that cannot be copied says nothing
-        if observed is not None or not found.parameters:
-            yield Fact(cls.name, method, "framework", observed or "framework")
-    elif observed is not None:
-        yield Fact(cls.name, method, "user" if cls.method(method) is not None else "none", observed)
+        predicted: str | None = "framework"
     else:
-        yield Fact(cls.name, method, "none" if cls.method(method) is None else None, "none")
+        predicted = "none" if cls.method(method) is None else "user"
+    observed = found.replaces.get(method, "none")
+    if observed == "failed":  # there is one, whosesoever it is
+        predicted, observed = "none" if predicted == "none" else "some", "some"
+    yield Fact(cls.name, method, predicted, observed)

@@ -68,7 +68,7 @@ def _class(draw: st.DrawFn, spelling: Spelling, name: str, earlier: list[Draft])
     bare = parent is not None and _chance(draw, 25)
     draft = Draft(name, [], list(parent.names) if parent is not None else [])
     fields = _fields(draw, spelling, draft, [d.name for d in earlier], short=bare and _chance(draw, 50))
-    options = [] if bare else [o for o in spelling.options if _chance(draw, 12)]
+    options = [] if bare else list({o.partition("=")[0]: o for o in spelling.options if _chance(draw, 12)}.values())
     decorators = [] if bare and spelling.decorators else spelling.decorated(options)
     lists = _lists(draw, draft.names) if spelling.style in ("lists", "call") else ""
     body = fields + _members(draw, spelling, draft)

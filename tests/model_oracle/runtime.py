@@ -42,7 +42,7 @@ class Observed:
     roles: dict[str, str] = dataclasses.field(default_factory=dict)
     #: What `setattr` raises, by name; None: nothing. "unheard_of" is no field.
     refusals: dict[str, str | None] = dataclasses.field(default_factory=dict)
-    #: "framework" or "user", by name of the method.
+    #: "framework", "user" or "failed", by name of the method.
     replaces: dict[str, str] = dataclasses.field(default_factory=dict)
     #: The hooks that rebuilding the instance runs.
     reruns: set[str] = dataclasses.field(default_factory=set)
@@ -165,8 +165,9 @@ class _Observer:
             paths, treedef = _children(instance)
         except Exception:
             return
-        names = [getattr(path[0], "name", None) or self._owner(instance, child) for path, child in paths]
-        names = [name for name in names if not name.startswith("_pytree__")]
+        owners = [(getattr(path[0], "name", None) or self._owner(instance, child), child) for path, child in paths]
+        # equinox has a placeholder for what the instance does not carry
+        names = [n for n, child in owners if not n.startswith("_pytree__") and getattr(instance, n, None) is child]
         found.leaves = tuple(names)
         for name in self.names or ():
             found.roles[name] = "leaf" if name in names else self._role(instance, treedef, name)
@@ -201,6 +202,7 @@ class _Observer:
         try:
             copy = getattr(instance, method)(**({} if first is None else {first: getattr(instance, first)}))
         except Exception:
+            self.found.replaces[method] = "failed"
             return
         self.found.replaces[method] = "user" if copy == "mine" else "framework"
 

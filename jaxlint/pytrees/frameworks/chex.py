@@ -14,4 +14,5 @@ CHEX = Framework(
     replace_method="replace",
     replace_overwrites=True,
     keyword_only=True,
+    reads_dict=True,
 )

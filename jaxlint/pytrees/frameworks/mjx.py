@@ -5,13 +5,37 @@ from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import Framework, Role, Subclasses
 
 
+_ARRAYS = frozenset(
+    {
+        "jax.Array",
+        "jax.numpy.ndarray",
+        "jax.typing.ArrayLike",
+        "jaxtyping.Array",
+        "chex.Array",
+        "chex.ArrayDevice",
+        "chex.ArrayTree",
+        "chex.Numeric",
+        "chex.PRNGKey",
+    }
+)
+_CONTAINERS = frozenset(
+    {f"typing.{name}" for name in ("Tuple", "List", "Dict", "Set", "Union", "Optional")}
+    | {f"builtins.{name}" for name in ("tuple", "list", "dict", "set")}
+)
+
+
 def _role(field: FieldContext) -> Role:
-    if field.annotation is None:
-        return Role.UNKNOWN
-    if field.module.outline.future_annotations:
-        return Role.STATIC
-    found = _contains_array(field.annotation, field, 0)
+    found = _is_leaf(field, 0)
     return Role.UNKNOWN if found is None else Role.LEAF if found else Role.STATIC
+
+
+def _is_leaf(field: FieldContext, depth: int) -> bool | None:
+    """mjx looks at the annotation as it is stored: one that is a string holds no array."""
+    if field.annotation is None:
+        return None
+    if field.quoted or field.module.outline.future_annotations:
+        return False
+    return _contains_array(field.annotation, field, depth)
 
 
 def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
@@ -25,24 +49,22 @@ def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
             head = field.resolve(value, field.module, field.scope)
             if head is None:
                 return None
-            if head == "typing.Annotated":
+            if head not in _CONTAINERS:
                 return False
             items = index.items if isinstance(index, Display) else (index,)
             found = [_contains_array(i, field, depth + 1) for i in items]
             return True if True in found else None if None in found else False
         case Name() | Attribute():
             head = field.resolve(expr, field.module, field.scope)
-            if head in {"jax.Array", "jax.typing.ArrayLike"}:
+            if head in _ARRAYS:
                 return True
             if head is not None:
                 return False
             cls = field.class_of(expr)
             if cls is None:
                 return None
-            if not cls.is_dataclass:
-                return False
-            roles = {f.role for f in cls.fields}
-            return True if Role.LEAF in roles else None if Role.UNKNOWN in roles else False
+            found = [_is_leaf(field.at(f.annotation), depth + 1) for f in cls.fields if f.annotation is not None]
+            return True if True in found else None if None in found or not cls.fields_known else False
     return False
 
 
@@ -52,6 +74,9 @@ MJX = Framework(
     bases=frozenset({"mujoco.mjx._src.dataclasses.PyTreeNode"}),
     subclasses=Subclasses.AUTO,
     replace_method="replace",
+    replace_overwrites=True,
+    register_keyword="register_as_pytree",
+    class_keywords=frozenset({"register_as_pytree"}),
     role=_role,
     static_spelling="an annotation without jax.Array",
 )
