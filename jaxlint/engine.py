@@ -73,33 +73,27 @@ class Checker:
 
     def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
         """The paths of the modules that import a framework, directly or through other modules."""
-        importers: dict[str, list[str]] = {}
+        importers = self.project.importers
         reached: list[str] = []
         for module in modules:
+            if module.name.partition(".")[0] in self.packages:
+                reached.append(module.path)
             for level, name in module.outline.imported_modules:
                 if level == 0 and name.partition(".")[0] in self.packages:
                     reached.append(module.path)
-                    break
-            else:
-                if module.name.partition(".")[0] in self.packages:
-                    reached.append(module.path)
-                    continue
-                for level, name in module.outline.imported_modules:
-                    imported = (
-                        self.project.find(name, module)
-                        if level == 0
-                        else self.project.find_relative(level, name, module)
-                    )
-                    if imported is not None:
-                        importers.setdefault(imported.path, []).append(module.path)
-                        if self._is_installed(imported):
-                            reached.append(module.path)
+                imported = self.project.find(name, module) if level == 0 else None
+                if level > 0:
+                    imported = self.project.find_relative(level, name, module)
+                if imported is not None and imported is not module:
+                    importers.setdefault(imported.path, []).append(module)
+                    if self._is_installed(imported):
+                        reached.append(module.path)
         relevant: set[str] = set()
         while reached:
             path = reached.pop()
             if path not in relevant:
                 relevant.add(path)
-                reached += importers.get(path, [])
+                reached += [m.path for m in importers.get(path, [])]
         return relevant
 
     def _is_installed(self, module: Module) -> bool:
@@ -109,33 +103,39 @@ class Checker:
 
     def check(self, module: Module) -> list[Finding]:
         """The findings of one module, sorted, without the suppressed ones."""
-        outline = module.outline
+        _ = module.outline
         if module.problem is not None:
             return self._unreadable(module, module.problem)
         if module.path not in self._relevant:
             return []
+        try:
+            return self._findings(module)
+        except Unreadable as problem:  # it vanished or changed since its outline was made
+            return self._unreadable(module, problem)
+        finally:
+            module.forget_source()
+
+    def _findings(self, module: Module) -> list[Finding]:
+        """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
         found: dict[Finding, None] = {}
         for problem, rule in self._class_problems(module):
             assert isinstance(problem.at, tuple)
             found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
-        if self.event_rules and outline.units:
+        if self.event_rules and module.outline.units:
             for unit, tree, events in self._guarded_events(module):
                 for finding in self._event_findings(module, unit, tree, events):
                     found[finding] = None
-            for path, row in self.reader.unread:
-                message = "this statement nests too deeply to be checked; split it"
-                for finding in self._unreadable(module, Unreadable(message, row, 1)) if path == module.path else ():
-                    found[finding] = None
+            unread = [row for path, row in self.reader.unread if path == module.path]
             self.reader.unread.clear()
+            if unread:
+                _ = module.source
+            for row in unread:
+                message = "this statement nests too deeply to be checked; split it"
+                for finding in self._unreadable(module, Unreadable(message, row, 1)):
+                    found[finding] = None
         if not found:
-            module.forget_source()
             return []
-        try:
-            kept = apply(module.source, sorted(found, key=lambda f: f.sort_key))
-        except Unreadable as problem:
-            return self._unreadable(module, problem)
-        module.forget_source()
-        return kept
+        return apply(module.source, sorted(found, key=lambda f: f.sort_key))
 
     def _unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
         if not self.reports_unreadable:

@@ -8,6 +8,7 @@ their line range and their triggers. Only units whose triggers a rule asks for a
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 
 import msgspec
@@ -190,9 +191,9 @@ def parse_tree(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def build_outline(tree: ast.Module) -> Outline:
-    """The outline of a parsed module."""
-    return _Builder().build(tree)
+def build_outline(tree: ast.Module, text: str) -> Outline:
+    """The outline of a module that was parsed from `text`."""
+    return _Builder().build(tree, text)
 
 
 class _Function:
@@ -231,11 +232,12 @@ class _Builder:
         self.unit_classes: set[str] = set()
         self.names: set[str] = set()
 
-    def build(self, tree: ast.Module) -> Outline:
+    def build(self, tree: ast.Module, text: str) -> Outline:
         module = self.scopes[""]
         units: list[Unit] = []
+        lines = re.split(r"\r\n?|\n", text) if "\r" in text else text.split("\n")
         for statement in tree.body:
-            first, last = _rows(statement)
+            first, last = _rows(statement, lines)
             kind = _unit_kind(statement)
             if not (units and units[-1].last >= first):
                 self._start_unit()
@@ -425,6 +427,8 @@ class _Builder:
                 values: list[ast.expr | None] = [None] * len(elts)
                 if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elts):
                     values = list(value.elts)
+                elif value is not None and not any(isinstance(e, ast.Starred) for e in elts):
+                    values = [_item(value, index) for index in range(len(elts))]
                 for element, part in zip(elts, values, strict=True):
                     self._target(element, part, None, scope)
             case ast.Starred(value=inner):
@@ -678,11 +682,19 @@ def expects_error(items: list[ast.withitem]) -> bool:
     return False
 
 
-def _rows(node: ast.stmt) -> tuple[int, int]:
+def _item(value: ast.expr, index: int) -> ast.expr:
+    """`value[index]`, standing where `value` stands: what unpacking assigns to one of the targets."""
+    item = ast.copy_location(ast.Constant(index), value)
+    return ast.copy_location(ast.Subscript(value, item, ast.Load()), value)
+
+
+def _rows(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
+    """The first and last row of a statement; its first decorator may begin below its `@`."""
     first = node.lineno
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        for decorator in node.decorator_list:
-            first = min(first, decorator.lineno)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.decorator_list:
+        first = node.decorator_list[0].lineno
+        while first > 1 and not lines[first - 1].lstrip(" \t\f").startswith("@"):
+            first -= 1
     return first, node.end_lineno or first
 
 

@@ -17,7 +17,7 @@ from jaxlint.source import Source, Unreadable
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
 
-_EMPTY = build_outline(parse_tree(""))
+_EMPTY = build_outline(parse_tree(""), "")
 
 
 class Module:
@@ -30,6 +30,7 @@ class Module:
         self.roots = roots
         self._source: Source | None = None
         self._outline: Outline | None = None
+        self._fingerprint: int | None = None
         self.problem: Unreadable | None = None
 
     def __repr__(self) -> str:
@@ -37,9 +38,13 @@ class Module:
 
     @property
     def source(self) -> Source:
-        """The decoded file. Raises `Unreadable` if it cannot be read or decoded."""
+        """The decoded file. Raises `Unreadable` if it cannot be read or decoded, or is another one than before."""
         if self._source is None:
-            self._source = Source.read(self.path)
+            source = Source.read(self.path)
+            fingerprint = hash(source.raw)
+            if self._fingerprint not in (None, fingerprint):
+                raise Unreadable("changed while it was being checked; check it again")
+            self._source, self._fingerprint = source, fingerprint
         return self._source
 
     def forget_source(self) -> None:
@@ -76,9 +81,9 @@ class Module:
 def _outline_of(text: str) -> Outline:
     """The outline of a text. Raises what `ast.parse` raises."""
     try:
-        return build_outline(parse_tree(text))
+        return build_outline(parse_tree(text), text)
     except RecursionError:
-        return with_deep_stack(lambda: build_outline(parse_tree(text)))
+        return with_deep_stack(lambda: build_outline(parse_tree(text), text))
 
 
 def _newer_grammar(text: str) -> Outline | None:
@@ -120,6 +125,8 @@ class Project:
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
+        #: The modules that import a module, by its path; filled by whoever walks the import graph.
+        self.importers: dict[str, list[Module]] = {}
 
     # -- files ------------------------------------------------------------------------------
 

@@ -110,7 +110,15 @@ _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
 _COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
 
 
+#: By what names the errors are caught that an event may raise.
+_ANY_ERROR = frozenset({"Exception", "BaseException"})
+_RAISED: dict[type[Event], frozenset[str]] = {
+    AssignAttribute: _ANY_ERROR | {"FrozenInstanceError", "AttributeError"},
+    Replace: _ANY_ERROR | {"TypeError", "ValueError"},
+    Construct: _ANY_ERROR | {"TypeError", "ValueError"},
+}
 _MAX_CALL_DEPTH = 6
+_MAX_OVERRIDES = 8
 
 
 @dataclass(frozen=True)
@@ -147,10 +155,14 @@ class CallEvaluator:
         self.events: list[Event] | None = None
         self.place: Place | None = None
         self.loop_depth = 0
+        #: The errors that the code around expects.
+        self.expected: frozenset[str] = frozenset()
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
+        #: Keeps what a call passes for parameters without annotation.
+        self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         #: The reader of the statements around the expression; None outside of units.
         self.reader: UnitReader | None = None
         self.depth = 0
@@ -158,8 +170,8 @@ class CallEvaluator:
     # -- events -----------------------------------------------------------------------------
 
     def note(self, event: Event) -> None:
-        """Keep an event, unless the code is being read a second time or only for its value."""
-        if self.events is not None:
+        """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
+        if self.events is not None and not self.expected & _RAISED[type(event)]:
             self.events.append(event)
 
     def assign_attribute(
@@ -308,8 +320,28 @@ class CallEvaluator:
 
         What is `passed` for parameters without annotation is taken for them.
         """
-        result = self._returned(function, passed or Passed([], {}))
+        passed = passed or Passed([], {})
+        result = self._returned(function, passed)
+        overrides = self._overrides(function)
+        if len(overrides) > _MAX_OVERRIDES:
+            return UNKNOWN
+        for override in overrides:
+            result = join(result, self._returned(override, passed))
         return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
+
+    def _overrides(self, function: FunctionValue) -> list[FunctionValue]:
+        """The methods of subclasses that may be called instead."""
+        receiver = plain(function.receiver) if function.receiver is not None else None
+        if not isinstance(receiver, (Instance, ClassObject)) or receiver.exact:
+            return []
+        name = function.symbol.declaration.name
+        found: list[FunctionValue] = []
+        for cls in self.model.subclasses(receiver.cls):
+            qualnames = cls.symbol.declaration.methods.get(name)
+            if qualnames:
+                symbol = FunctionSymbol(cls.module, cls.module.outline.functions[qualnames[-1]])
+                found.append(FunctionValue(symbol, type(receiver)(cls, False)))
+        return found
 
     def _returned(self, function: FunctionValue, passed: Passed) -> Value:
         declaration = function.symbol.declaration
@@ -344,6 +376,8 @@ class CallEvaluator:
         for parameter in parameters:
             if parameter.name in passed.keywords and parameter.annotation is None:
                 bound[parameter.name] = plain(passed.keywords[parameter.name])
+        if bound and self.place is not None and function.symbol.module is self.place.module:
+            self.note_call(function.symbol, bound, self.place.functions[-1] if self.place.functions else None)
         bound = {name: value for name, value in bound.items() if is_informative(value)}
         if declaration.returns is not None and not bound:
             return UNKNOWN
@@ -503,10 +537,7 @@ class CallEvaluator:
                 return Container(kind, first.items, first.element)
             return Container(kind, None, element_of(first) if values else UNKNOWN)
         if name == "dict":
-            names = tuple(a.keyword for a in call.args if a.keyword is not None)
-            if len(names) == len(call.args):
-                return Container("dict", tuple(values), UNKNOWN, names)
-            return Container("dict")
+            return self._updated(dict_of({}), call, values)
         if name == "range":
             return Container("list", None, Scalar("int", varying=True))
         if name == "enumerate" and values:
@@ -552,6 +583,8 @@ class CallEvaluator:
 
     def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function or lambda: what it returns. Arguments become known to its parameters."""
+        if self.expected & _ANY_ERROR:
+            function.read = True  # called where it is meant to fail
         if function.running or self.depth > _MAX_CALL_DEPTH:
             return UNKNOWN
         function.running = True

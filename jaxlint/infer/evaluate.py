@@ -161,6 +161,8 @@ class Evaluator:
             case Compare(left=left, comparators=comparators):
                 operands = [plain(self.evaluate(e, env)) for e in (left, *comparators)]
                 arrays = [o for o in operands if isinstance(o, Array)]
+                if set(expr.ops) & {"is", "is not", "in", "not in"}:
+                    return Scalar("bool")
                 if arrays:
                     return Array(arrays[0].library, True if all(_is_single(o) for o in operands) else None)
                 return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
@@ -344,7 +346,7 @@ class Evaluator:
 
     def _subscript(self, expr: Subscript, env: Environment) -> Value:
         value = plain(without_none(plain(self.evaluate(expr.value, env))))
-        index = self.evaluate(expr.index, env)
+        self.evaluate(expr.index, env)
         match value:
             case Container(items=items, kind=kind):
                 if kind in ("dict", "mapping"):
@@ -358,12 +360,11 @@ class Evaluator:
                     position = expr.index.value
                     if -len(items) <= position < len(items):
                         return items[position]
-                if isinstance(plain(index), Scalar):
-                    return element_of(value)
-                return UNKNOWN
+                sliced = getattr(expr.index, "kind", "") == "Slice"
+                return Container(kind, None, element_of(value)) if sliced else element_of(value)
             case Array(library=library):
                 sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
-                return Array(library) if library == "jax" or sliced else UNKNOWN
+                return Array(library) if sliced else UNKNOWN
             case Indexed(array=array):
                 return Indexed(array, True)
             case ClassObject() | Symbolic() | FunctionValue():

@@ -41,9 +41,6 @@ from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Class, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
 
-_EXPECTED_ERRORS = frozenset(
-    {"FrozenInstanceError", "AttributeError", "TypeError", "ValueError", "Exception", "BaseException"}
-)
 _MAX_LOOPS_READ_TWICE = 3
 
 
@@ -150,12 +147,12 @@ class UnitReader:
     def _reading(self, events: list[Event] | None, place: Place) -> Iterator[None]:
         """Be the reader of what is evaluated; readers nest when a return value is looked up."""
         calls = self.calls
-        saved = (calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets)
-        calls.events, calls.place, calls.reader, calls.loop_depth = events, place, self, 0
+        saved = (calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets, calls.expected)
+        calls.events, calls.place, calls.reader, calls.loop_depth, calls.expected = events, place, self, 0, frozenset()
         try:
             yield
         finally:
-            calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets = saved
+            calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets, calls.expected = saved
 
     # -- functions --------------------------------------------------------------------------
 
@@ -352,13 +349,17 @@ class UnitReader:
 
     def _import(self, node: cst.Import | cst.ImportFrom, env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""
-        if not env.scope or isinstance(node.names, cst.ImportStar):
+        if isinstance(node.names, cst.ImportStar):
             return
         for alias in node.names:
             bound = alias.asname.name if alias.asname is not None else alias.name
             name = dotted(to_expr(bound)) if isinstance(bound, cst.BaseExpression) else None
             if name is not None:
                 root = name.partition(".")[0]
+                if not env.scope:
+                    env.forget(root)
+                    env.values.pop(root, None)
+                    continue
                 symbol = self.evaluator.model.resolver.resolve_name(root, self.module, env.scope)
                 env.values[root] = self.evaluator.of_symbol(self.evaluator.model.resolver.follow(symbol))
 
@@ -545,7 +546,7 @@ class UnitReader:
                 self._assign(target, entered, env, "with", None)
                 if copied is not None and isinstance(target, Name):
                     env.mutable_copies |= {target.id}
-        self._block_expecting(node.body.body, env, expects_error)
+        self._block_expecting(node.body.body, env, frozenset({"Exception"}) if expects_error else frozenset())
         for item in node.items:
             if item.asname is not None and isinstance(item.asname.name, cst.Name):
                 env.mutable_copies -= {item.asname.name.value}
@@ -562,20 +563,18 @@ class UnitReader:
                     self.calls.events = events
         return None
 
-    def _block_expecting(self, body: Sequence[cst.CSTNode], env: Environment, expects_error: bool) -> None:
-        """Read a block; where errors are expected nothing in it is reported."""
-        if not expects_error:
-            self._block(body, env)
-            return
-        events, self.calls.events = self.calls.events, None
+    def _block_expecting(self, body: Sequence[cst.CSTNode], env: Environment, expected: frozenset[str]) -> None:
+        """Read a block; events that raise one of the expected errors are not reported."""
+        outer, self.calls.expected = self.calls.expected, self.calls.expected | expected
         try:
             self._block(body, env)
         finally:
-            self.calls.events = events
-        env.dead = False
+            self.calls.expected = outer
+        if expected:
+            env.dead = False
 
     def _try(self, node: cst.Try | cst.TryStar, env: Environment) -> None:
-        expected = any(_handles_expected_error(h) for h in node.handlers)
+        expected = frozenset(name for h in node.handlers for name in _swallowed(h))
         start = env.copy()
         body = env.copy()
         self._block_expecting(node.body.body, body, expected)
@@ -630,16 +629,15 @@ class UnitReader:
         env.become(merged)
 
 
-def _handles_expected_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether the handler swallows what wrong use of an instance raises."""
+def _swallowed(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
+    """The names of the errors that a handler swallows."""
     for statement in handler.body.body:
         if isinstance(statement, cst.SimpleStatementLine) and any(isinstance(s, cst.Raise) for s in statement.body):
-            return False
+            return []
     if handler.type is None:
-        return True
+        return ["Exception"]
     kind = to_expr(handler.type)
-    names = kind.items if isinstance(kind, Display) else (kind,)
-    return any((dotted(n) or "").rpartition(".")[2] in _EXPECTED_ERRORS for n in names)
+    return [(dotted(n) or "").rpartition(".")[2] for n in (kind.items if isinstance(kind, Display) else (kind,))]
 
 
 def _assigned_names(body: Sequence[cst.CSTNode]) -> set[str]:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from jaxlint.cst import parse_unit
 from jaxlint.expr import dotted
+from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
@@ -39,11 +40,13 @@ class ModuleReader:
         self.evaluator = Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
         self.calls.return_of = self.return_of
+        self.calls.note_call = lambda f, p, c: self.call_sites.note(f, p, c)
         self._trees: OrderedDict[tuple[str, int], cst.Module | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
-        self._called: list[tuple[Unit, cst.Module, list[Event]]] = []
+        self._called: list[tuple[FunctionSymbol, Unit, cst.Module, list[Event]]] = []
+        self.call_sites = CallSites(model)
         self._return_depth = 0
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
@@ -78,6 +81,7 @@ class ModuleReader:
         env = Environment(module, "")
         self._reading = module
         self._called = []
+        self.call_sites.start(module)
         for unit in self._worth_reading(module):
             tree = self.tree(module, unit)
             if tree is None:
@@ -92,7 +96,11 @@ class ModuleReader:
                 self.unread.append((module.path, unit.first))
             if events:
                 found.append((unit, tree, events))
-        return found + [called for called in self._called if called[2]]
+        return found + [
+            (unit, tree, events)
+            for function, unit, tree, events in self._called
+            if events and self.call_sites.agree(function)
+        ]
 
     def _worth_reading(self, module: Module) -> list[Unit]:
         units = module.outline.units
@@ -213,7 +221,7 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            self._called.append((unit, tree, events))
+            self._called.append((symbol, unit, tree, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 

@@ -242,8 +242,6 @@ def element_of(value: Value) -> Value:
         if value.items is not None:
             return choice(list(value.items)) if value.items else UNKNOWN
         return value.element
-    if isinstance(value, Array):
-        return Array(value.library)
     return UNKNOWN
 
 

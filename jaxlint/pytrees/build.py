@@ -9,7 +9,7 @@ from functools import cached_property
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
-from jaxlint.names import ClassSymbol, External, Resolver, Symbol
+from jaxlint.names import ClassSymbol, External, Resolver, Symbol, ValueSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.callee import Callee, CalleeFinder
@@ -103,9 +103,20 @@ class PytreeModel:
         """The class that a resolved name stands for."""
         if isinstance(symbol, External) and symbol.name in _STUBS:
             return self.build(self._stub(symbol.name))
-        if isinstance(symbol, ClassSymbol):
-            return self.build(symbol)
-        return None
+        if isinstance(symbol, ValueSymbol):
+            symbol = self._registered(symbol)
+        return self.build(symbol) if isinstance(symbol, ClassSymbol) else None
+
+    def _registered(self, symbol: ValueSymbol) -> Symbol:
+        """The class `State` in `State = register_dataclass(State)`."""
+        call = symbol.assignment.value
+        if isinstance(call, Call) and call.args and isinstance(call.args[0].value, (Name, Attribute)):
+            declaration = symbol.module.outline.classes.get(dotted(call.args[0].value) or "")
+            if declaration is not None:
+                callee = self.callees.of_call(call, symbol.module, symbol.scope)
+                if callee is not None and callee.name in BY_DECORATOR:
+                    return ClassSymbol(symbol.module, declaration)
+        return symbol
 
     def classes_in(self, module: Module) -> list[PytreeClass]:
         """All classes a module declares, in source order (nested ones too)."""
@@ -202,8 +213,8 @@ class _ClassBuilder:
         self.scope = symbol.declaration.scope
         self.parents: list[PytreeClass] = []
         self.roots: list[Framework] = []
-        #: Whether the framework's base class stands before all visible bases.
-        self.root_first = False
+        #: The visible bases that stand before the framework's base class, if that is a base.
+        self.before_root: list[PytreeClass] | None = None
         self.unknown_base = False
         self.unknown_decorator = False
         self.dataclass_options: Callee | None = None
@@ -225,7 +236,7 @@ class _ClassBuilder:
             members = self._marked_again(members, body, framework)
         generated_init = self._generated_init(framework, is_dataclass)
         init = None if generated_init else self._custom_init()
-        members = [self._carried(f, framework, init) for f in members]
+        members = [self._carried(f, framework, generated_init, init) for f in members]
         fields = [f for f in members if f.kind is Kind.FIELD]
         explicit: tuple[str, ...] | None = None
         lists: FieldLists | None = None
@@ -263,7 +274,7 @@ class _ClassBuilder:
             unknown_decorator=self.unknown_decorator,
             frozen_names=names,
             explicit_leaves=explicit,
-            root_first=self.root_first,
+            root_first=self.before_root == [],
             options=self._options(),
             params=params,
             registered_by=tuple(self.registered_by),
@@ -285,7 +296,7 @@ class _ClassBuilder:
             elif isinstance(symbol, External):
                 framework = BY_BASE.get(symbol.name)
                 if framework is not None:
-                    self.root_first = self.root_first or not self.parents
+                    self.before_root = list(self.parents) if self.before_root is None else self.before_root
                     self.roots.append(framework)
                 elif symbol.name.partition(".")[0] not in _NEUTRAL_PACKAGES:
                     self.unknown_base = True
@@ -372,7 +383,7 @@ class _ClassBuilder:
             return False
         if framework.id == "equinox":
             # equinox: a subclass without an `__init__` of its own keeps the custom one of a base
-            for base in _ancestors(self.parents):
+            for base in _ancestors(self.parents if self.before_root is None else self.before_root):
                 if base.framework is framework:
                     return base.generated_init
                 if "__init__" in base.symbol.declaration.methods or base.generated_init:
@@ -403,7 +414,7 @@ class _ClassBuilder:
             return params.eq
         if framework is NAMED_TUPLE and self.roots:
             return True
-        for ancestor in [] if self.root_first and framework.defines_eq else _ancestors(self.parents):
+        for ancestor in [] if self.before_root == [] and framework.defines_eq else _ancestors(self.parents):
             if ancestor.eq is not False or (ancestor.root_first and ancestor.framework.defines_eq):
                 return ancestor.eq
         return None if self.unknown_base else False
@@ -492,20 +503,22 @@ class _ClassBuilder:
         """The user-written `__init__` that constructs instances, if a base does not generate one."""
         if "__init__" in self.declaration.methods:
             return self.module.outline.functions[self.declaration.methods["__init__"][-1]]
-        for base in _ancestors(self.parents):
-            if base.generated_init or "__init__" in base.symbol.declaration.methods:
-                return base.custom_init()
-        return None
+        return next((b.custom_init() for b in self._init_owner()), None)
+
+    def _init_owner(self) -> list[PytreeClass]:
+        """The base, if any, whose `__init__` constructs instances of a class that has none."""
+        owners = (b for b in _ancestors(self.parents) if b.generated_init or "__init__" in b.symbol.declaration.methods)
+        return [owner for owner in [next(owners, None)] if owner is not None]
 
     def _post_init(self) -> Function | None:
         owners = [self.symbol, *(c.symbol for c in _ancestors(self.parents))]
         found = next((o for o in owners if "__post_init__" in o.declaration.methods), None)
         return None if found is None else found.module.outline.functions[found.declaration.methods["__post_init__"][-1]]
 
-    def _carried(self, field: Field, framework: Framework, init: Function | None) -> Field:
+    def _carried(self, field: Field, framework: Framework, generated: bool, init: Function | None) -> Field:
         """A leaf that instances do not carry is not in the pytree, if that is read from their `__dict__`.
 
-        A plain default is a class attribute: the dataclass machinery assigns none to an `init=False` field,
+        A plain default is a class attribute: the dataclass machinery assigns it to no `init=False` field,
         and a custom `__init__` assigns only what it says.
         """
         if not framework.reads_dict or field.role is not Role.LEAF or field.kind is not Kind.FIELD:
@@ -515,9 +528,15 @@ class _ClassBuilder:
                 return field
             must_be_set = framework.id == "equinox" and field.default is None
             return field if must_be_set else _with_role(field, Role.UNKNOWN)
-        if field.init or field.default is None:
+        hook = self._post_init()
+        if field.default is None:
+            unset = not field.init and field.factory is None and hook is None
+            return _with_role(field, Role.DROPPED) if unset else field
+        if not generated and not any(field.name in {m.name for m in b.members} for b in self._init_owner()):
+            return _with_role(field, Role.UNKNOWN)
+        if field.init:
             return field
-        return _with_role(field, Role.DROPPED if self._post_init() is None else Role.UNKNOWN)
+        return _with_role(field, Role.DROPPED if hook is None else Role.UNKNOWN)
 
     def _attributes_known(self, framework: Framework, fields: list[Field], init: Function | None) -> bool:
         """Whether construction assigns no attributes but fields, where attributes are flattened too."""
@@ -578,6 +597,8 @@ class _ClassBuilder:
     def _role(self, field: Field, framework: Framework) -> Role:
         if field.opaque:
             return Role.UNKNOWN
+        if not field.init and framework.id in _DROPS_INIT_FALSE:
+            return Role.DROPPED
         if framework.static_metadata is not None:
             key, means_static = framework.static_metadata
             if key in field.metadata:
@@ -588,14 +609,10 @@ class _ClassBuilder:
                     return Role.STATIC
                 if framework.role is None:
                     return Role.LEAF
-        if framework.role is not None and field.annotation is not None:
-            place = field.annotation
-            role = framework.role(self.model.context(place.expr, place.module, place.scope, field.metadata))
-        else:
-            role = Role.LEAF
-        if not field.init and role is Role.LEAF and framework.id in _DROPS_INIT_FALSE:
-            return Role.DROPPED
-        return role
+        if framework.role is None or field.annotation is None:
+            return Role.LEAF
+        place = field.annotation
+        return framework.role(self.model.context(place.expr, place.module, place.scope, field.metadata))
 
     def _lists(self, callee: Callee) -> FieldLists | None:
         """`data_fields`, `meta_fields` and `drop_fields`, if any are given."""

@@ -140,6 +140,8 @@ class CalleeFinder:
                 value = given.named[arg.value.id]
                 if arg.keyword is not None:
                     keywords.append((arg.keyword, value))
+                else:
+                    positional.append(value)
         return Callee(callee.name, tuple(positional), tuple(keywords), callee.complete and given.complete)
 
 

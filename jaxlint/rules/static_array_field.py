@@ -21,6 +21,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.rules.frozen_assignment import refuses_assignment
 
 _MAX_DEPTH = 5
 
@@ -125,7 +126,7 @@ class StaticArrayField(ClassRule, EventRule):
         else:
             assert isinstance(event, AssignAttribute)
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
-            if not event.on_self or event.how not in ("assign", "setattr"):
+            if event.how not in ("assign", "setattr", "unpack") or refuses_assignment(event, event.receiver):
                 return
         for value in values:
             field = cls.field(value.name)

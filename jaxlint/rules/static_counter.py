@@ -153,6 +153,8 @@ def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
 
 def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
     """Whether the update may run more than once: in a loop, or in a function and not on a size or limit."""
+    if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
+        return False  # a child of a tree
     return event.in_loop or (bool(event.place.functions) and not _SIZES.search(field.name))
 
 

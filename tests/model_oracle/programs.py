@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from tests.model_oracle.spellings import FIELD_CALLS, HEADER, Spelling
+from tests.model_oracle.spellings import ALIASES, FIELD_CALLS, HEADER, Spelling
 
 #: Not in alphabetical order, so that the order of leaves tells.
 _NAMES = ("w", "theta", "b", "kernel", "alpha", "n")
@@ -40,6 +40,9 @@ class Draft:
     name: str
     lines: list[str]
     names: list[str] = field(default_factory=list)
+    #: The fields that nothing but `__post_init__` sets.
+    unset: list[str] = field(default_factory=list)
+    is_hooked: bool = False
 
 
 def _chance(draw: st.DrawFn, percent: int) -> bool:
@@ -66,17 +69,25 @@ def programs(draw: st.DrawFn, spelling: Spelling) -> Program:
 def _class(draw: st.DrawFn, spelling: Spelling, name: str, earlier: list[Draft]) -> Draft:
     parent = draw(st.sampled_from(earlier)) if earlier and _chance(draw, 80) else None
     bare = parent is not None and _chance(draw, 25)
-    draft = Draft(name, [], list(parent.names) if parent is not None else [])
+    draft = Draft(name, [])
+    if parent is not None:
+        draft = Draft(name, [], list(parent.names), list(parent.unset), parent.is_hooked)
     fields = _fields(draw, spelling, draft, [d.name for d in earlier], short=bare and _chance(draw, 50))
     options = [] if bare else list({o.partition("=")[0]: o for o in spelling.options if _chance(draw, 12)}.values())
     decorators = [] if bare and spelling.decorators else spelling.decorated(options)
-    lists = _lists(draw, draft.names) if spelling.style in ("lists", "call") else ""
+    lists = _lists(draw, draft.names, spelling.style) if spelling.style in ("lists", "call") else ""
+    base = _bases(draw, spelling, parent)
+    for name_, alias in ALIASES.items():
+        if _chance(draw, 10):
+            decorators = [d.replace(name_, alias) for d in decorators]
+            base = base.replace(name_, alias)
     body = fields + _members(draw, spelling, draft)
+    target = draw(st.sampled_from(["", f"{name} = "]))
     draft.lines = [
         *(d.replace("{lists}", lists) for d in decorators),
-        f"class {name}{_bases(draw, spelling, parent)}:",
+        f"class {name}{base}:",
         *(body or ["    pass"]),
-        *([f"{name} = jax.tree_util.register_dataclass({name}{lists})"] if spelling.style == "call" and not bare else []),
+        *([f"{target}jax.tree_util.register_dataclass({name}{lists})"] if spelling.style == "call" and not bare else []),
         "",
     ]
     return draft
@@ -103,6 +114,8 @@ def _fields(draw: st.DrawFn, spelling: Spelling, draft: Draft, classes: list[str
             lines.append("    _: KW_ONLY")
             defaulted = False
         line, has_default = _field(draw, spelling, name, classes, defaulted)
+        if "init=False" in line and "default" not in line:
+            draft.unset.append(name)
         defaulted = defaulted or has_default
         lines.append(line)
         if name not in draft.names:
@@ -123,14 +136,16 @@ def _field(draw: st.DrawFn, spelling: Spelling, name: str, classes: list[str], d
     if kind == "plain":
         return (f"{start} = {_default(draw)}", True) if wants_default else (start, False)
     call = draw(st.sampled_from(spelling.own_calls if kind == "own" else FIELD_CALLS))
-    arguments = _arguments(draw, call, wants_default)
+    arguments = _arguments(draw, spelling, call, wants_default)
     text = call + (", " if arguments and not call.endswith("(") else "") + ", ".join(arguments) + ")"
     return f"{start} = {text}", any(a.startswith("default") for a in arguments)
 
 
-def _arguments(draw: st.DrawFn, call: str, wants_default: bool) -> list[str]:
+def _arguments(draw: st.DrawFn, spelling: Spelling, call: str, wants_default: bool) -> list[str]:
     arguments: list[str] = []
-    hidden = _chance(draw, 6)
+    hidden = _chance(draw, 6) and (call.startswith("nnx") or not spelling.by_value)
+    if hidden and _chance(draw, 30):
+        return ["init=False"]  # `__post_init__` may assign it
     if wants_default or hidden:
         factory = _chance(draw, 40) and not call.startswith("jax_static")
         arguments.append(f"default_factory={draw(st.sampled_from(_FACTORIES))}" if factory else f"default={_default(draw)}")
@@ -181,8 +196,12 @@ def _members(draw: st.DrawFn, spelling: Spelling, draft: Draft) -> list[str]:
         lines += ["    def __eq__(self, other):", "        return False"]
     if _chance(draw, 3):
         lines += ["    def __hash__(self):", "        return 1"]
-    if _chance(draw, 12):
+    if draft.is_hooked or _chance(draw, 50 if draft.unset else 12):
+        draft.is_hooked = True
         lines += _HOOK
+        extra = [draw(st.sampled_from(draft.names))] if draft.names and _chance(draw, 20) else []
+        for name in dict.fromkeys(draft.unset + extra):
+            lines.append(_assignment(spelling, name, "5.0"))
     if spelling.custom_init and draft.names and _chance(draw, 40 if spelling.id.endswith("plain") else 8):
         lines += _init(draw, spelling, draft)
     return lines
@@ -196,18 +215,20 @@ def _init(draw: st.DrawFn, spelling: Spelling, draft: Draft) -> list[str]:
     default = draw(st.sampled_from(["", " = 1.0"]))
     parameters = ", ".join(f"{n}{suffix}{default}" for n in names)
     lines = [f"    def __init__(self, {star}{parameters}):", "        NOTED.append('init')"]
-    for name in names:
-        value = name + suffix
-        lines.append(
-            f"        self.{name} = {value}" if spelling.assigns else f"        object.__setattr__(self, '{name}', {value})"
-        )
+    lines += [_assignment(spelling, name, name + suffix) for name in names]
     return lines
+
+
+def _assignment(spelling: Spelling, name: str, value: str) -> str:
+    if spelling.assigns:
+        return f"        self.{name} = {value}"
+    return f"        object.__setattr__(self, '{name}', {value})"
 
 
 # -- lists of fields --------------------------------------------------------------------------
 
 
-def _lists(draw: st.DrawFn, names: list[str]) -> str:
+def _lists(draw: st.DrawFn, names: list[str], style: str) -> str:
     """The arguments of `register_dataclass` after the class: nothing, or lists that mostly fit."""
     if _chance(draw, 25):
         return ""
@@ -222,6 +243,8 @@ def _lists(draw: st.DrawFn, names: list[str]) -> str:
         data.append("unheard_of")
     if order and _chance(draw, 5):
         meta.append(order[0])
+    if style == "call" and not extra and _chance(draw, 15):
+        return f", {data!r}, {meta!r}"
     parts = [f", data_fields={data!r}", f", meta_fields={tuple(meta) if _chance(draw, 20) else meta!r}"]
     if _chance(draw, 5):
         parts.pop()

@@ -98,7 +98,7 @@ class _Observer:
         found.fields = self.names
         found.registered = self._is_registered()
         found.hashable = self.cls.__hash__ is not None
-        found.compares_fields = _is_generated(self.cls.__eq__) or self.cls.__eq__ is tuple.__eq__
+        found.compares_fields = _is_generated(self.cls.__eq__) or getattr(self.cls, "__eq__", None) is tuple.__eq__
         instance = self._construct()
         if instance is not None:
             found.built = True
@@ -167,7 +167,7 @@ class _Observer:
             return
         owners = [(getattr(path[0], "name", None) or self._owner(instance, child), child) for path, child in paths]
         # equinox has a placeholder for what the instance does not carry
-        names = [n for n, child in owners if not n.startswith("_pytree__") and getattr(instance, n, None) is child]
+        names = [n for n, child in owners if not n.startswith("_pytree__") and type(child).__name__ != "_Missing"]
         found.leaves = tuple(names)
         for name in self.names or ():
             found.roles[name] = "leaf" if name in names else self._role(instance, treedef, name)

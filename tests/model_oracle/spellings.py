@@ -16,10 +16,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax_dataclasses as jdc
+import jax_dataclasses
 import numpy as np
 import simple_pytree as sp
 from flax import nnx, struct
+from flax.struct import PyTreeNode as Node
 from flax.training.train_state import TrainState
+from jax import tree_util as jtu
+from jax.tree_util import register_dataclass
 from penzai import pz
 
 T = TypeVar("T")
@@ -28,6 +32,10 @@ StaticInt = jdc.Static[int]
 META = dict(static=True)
 FLAX_META = {"pytree_node": False}
 NOTED = []
+struct_class = struct.dataclass
+Tree = sp.Pytree
+module_type = eqx.Module
+chex_class = chex.dataclass
 hidden = partial(struct.field, pytree_node=False)
 fixed = partial(eqx.field, static=True)
 
@@ -88,6 +96,18 @@ class ArrayRecord:
     level: Optional[jax.Array] = None
 
 '''
+
+#: Other names of the same things.
+ALIASES = {
+    "struct.dataclass": "struct_class",
+    "struct.PyTreeNode": "Node",
+    "jax.tree_util.register_dataclass": "register_dataclass",
+    "jax.tree_util.": "jtu.",
+    "jdc.": "jax_dataclasses.",
+    "sp.Pytree": "Tree",
+    "eqx.Module": "module_type",
+    "@chex.dataclass": "@chex_class",
+}
 
 #: Annotations that are as good for one framework as for another.
 ANNOTATIONS = (
@@ -161,6 +181,8 @@ class Spelling:
     #: "lists", "call" or "namedtuple": what `programs.py` has to do.
     style: str = ""
     custom_init: bool = True
+    #: Whether values decide what is a leaf.
+    by_value: bool = False
 
     def decorated(self, options: list[str]) -> list[str]:
         """The decorator lines with their options."""
@@ -261,6 +283,7 @@ SPELLINGS = {
             own_calls=("nnx.data(", "nnx.static("),
             annotations=_NNX_ANNOTATIONS,
             assigns=True,
+            by_value=True,
         ),
         Spelling(
             "mjx",

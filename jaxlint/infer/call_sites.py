@@ -1,0 +1,69 @@
+"""Who calls a function with what: whether the parameters without annotation are told by the calls."""
+
+from __future__ import annotations
+
+from jaxlint.infer.values import UnknownValue, Value, plain
+from jaxlint.names import FunctionSymbol
+from jaxlint.outline import Function, Import
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+
+
+class CallSites:
+    """The calls that the module being read makes to its own functions.
+
+    What a call passes is believed only if every other call that is seen passes the same class, and if no
+    other module can call the function.
+    """
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+        self._module: Module | None = None
+        #: What is passed for each parameter, by function.
+        self._passed: dict[tuple[str, str], dict[str, set[Value]]] = {}
+        #: The functions in which something unknown is passed on, by parameter; "" outside of functions.
+        self._unknown: dict[tuple[str, str], dict[str, set[str]]] = {}
+        self._informed: set[str] = set()
+
+    def start(self, module: Module) -> None:
+        """Forget the calls of the module before."""
+        self._module = module
+        self._passed, self._unknown, self._informed = {}, {}, set()
+
+    def note(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
+        """Note one call: what it passes for the parameters that have no annotation."""
+        for name, value in passed.items():
+            value = plain(value)
+            if isinstance(value, UnknownValue):
+                where = caller.qualname if caller is not None else ""
+                self._unknown.setdefault(function.key, {}).setdefault(name, set()).add(where)
+            else:
+                self._passed.setdefault(function.key, {}).setdefault(name, set()).add(value)
+                self._informed.add(function.declaration.qualname)
+
+    def agree(self, function: FunctionSymbol) -> bool:
+        """Whether all calls pass the same for each parameter, as far as it can be seen."""
+        passed = self._passed.get(function.key, {})
+        if any(len({_kind(v) for v in values}) > 1 for values in passed.values()):
+            return False
+        for name, callers in self._unknown.get(function.key, {}).items():
+            if name in passed and not callers <= self._informed:
+                return False
+        return not self._used_elsewhere(function)
+
+    def _used_elsewhere(self, function: FunctionSymbol) -> bool:
+        """Whether another module that imports this one may call the function."""
+        name = function.declaration.name
+        for module in self.model.project.importers.get(function.module.path, []):
+            if any(name in unit.calls for unit in module.outline.units):
+                return True
+            for bindings in module.outline.module_scope.bindings.values():
+                if any(isinstance(b, Import) and b.name == name for b in bindings):
+                    return True
+        return False
+
+
+def _kind(value: Value) -> object:
+    """What two values must have in common to count as the same."""
+    cls = getattr(value, "cls", None)
+    return cls if cls is not None else type(value)
