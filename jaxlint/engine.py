@@ -72,22 +72,34 @@ class Checker:
         self.model.index_subclasses([m for m in modules if m.path in self._relevant])
 
     def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
-        """The paths of the modules that import a framework, directly or through other modules."""
+        """The paths of the modules that import a framework, directly or through other modules (checked or not)."""
         importers = self.project.importers
         reached: list[str] = []
-        for module in modules:
-            if module.name.partition(".")[0] in self.packages:
+        pending = list(reversed(modules))
+        seen = {module.path for module in modules}
+        while pending:
+            module = pending.pop()
+            imports = module.outline.imported_modules
+            tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
+            direct = not self.packages.isdisjoint(tops)
+            if direct:
                 reached.append(module.path)
-            for level, name in module.outline.imported_modules:
-                if level == 0 and name.partition(".")[0] in self.packages:
+            for level, name in imports:
+                imported = (
+                    self.project.find(name, module)
+                    if level == 0
+                    else self.project.find_relative(level, name, module)
+                )
+                if imported is None or imported is module:
+                    continue
+                importers.setdefault(imported.path, []).append(module)
+                if self._is_installed(imported):
                     reached.append(module.path)
-                imported = self.project.find(name, module) if level == 0 else None
-                if level > 0:
-                    imported = self.project.find_relative(level, name, module)
-                if imported is not None and imported is not module:
-                    importers.setdefault(imported.path, []).append(module)
-                    if self._is_installed(imported):
-                        reached.append(module.path)
+                elif not direct and imported.path not in seen:
+                    seen.add(imported.path)
+                    pending.append(imported)
+                    _ = imported.outline
+                    imported.forget_source()
         relevant: set[str] = set()
         while reached:
             path = reached.pop()

@@ -101,6 +101,8 @@ class Function(msgspec.Struct):
     self_assignments: tuple[SelfAssignment, ...] = ()
     self_calls: frozenset[str] = frozenset()
     statements: int = 0
+    #: Whether the body only binds local names and returns, and so does nothing to what it is given.
+    only_returns: bool = False
 
     @property
     def self_name(self) -> str | None:
@@ -359,9 +361,9 @@ class _Builder:
         guard = ""
         while True:
             self._scan(node.test)
-            checking = _is_type_checking(node.test)
-            self._guarded("type_checking" if checking else guard or "conditional", node.body, scope)
-            guard = "runtime" if checking else guard
+            here, below = _type_checking_guards(node.test)
+            self._guarded(here or guard or "conditional", node.body, scope)
+            guard = below or guard
             if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
                 node = node.orelse[0]
             else:
@@ -501,8 +503,18 @@ class _Builder:
             stack.extend(ast.iter_child_nodes(current))
 
     def _extend_all(self, value: ast.expr) -> None:
-        if self.all_names is not None and isinstance(value, (ast.List, ast.Tuple)):
-            self.all_names += [e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+        """Add to `__all__`; what cannot be read makes it unknown."""
+        parts = [value]
+        while parts and self.all_names is not None:
+            match parts.pop():
+                case ast.BinOp(left=left, op=ast.Add(), right=right):
+                    parts += [left, right]
+                case ast.List(elts=elts) | ast.Tuple(elts=elts):
+                    parts += elts
+                case ast.Constant(value=str(name)):
+                    self.all_names.append(name)
+                case _:
+                    self.all_names = None
 
     def _extend_all_call(self, call: ast.Call) -> None:
         func = call.func
@@ -510,7 +522,7 @@ class _Builder:
             isinstance(func, ast.Attribute)
             and isinstance(func.value, ast.Name)
             and func.value.id == "__all__"
-            and func.attr == "extend"
+            and func.attr in ("extend", "append")
             and call.args
         ):
             self._extend_all(call.args[0])
@@ -525,7 +537,8 @@ class _Builder:
         parameters = tuple(_parameters(node.args))
         for parameter in (*node.args.defaults, *node.args.kw_defaults):
             self._scan(parameter)
-        keeps_values = node.name.startswith("tree_flatten") or any(isinstance(s, ast.ClassDef) for s in node.body)
+        first = node.args.args[0].arg if node.args.args else ""
+        keeps_values = "flatten" in node.name or first in _CLASS_PARAMETERS or any(isinstance(s, ast.ClassDef) for s in node.body)
         inner = Scope("function", f"{qualname}.<locals>", scope.qualname, {}, set(), keeps_values)
         self.scopes[inner.qualname] = inner
         for parameter in parameters:
@@ -564,6 +577,7 @@ class _Builder:
             self_assignments=tuple(collected.assignments),
             self_calls=frozenset(collected.calls),
             statements=collected.statements,
+            only_returns=_only_returns(node.body),
         )
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
@@ -688,6 +702,25 @@ def _item(value: ast.expr, index: int) -> ast.expr:
     return ast.copy_location(ast.Subscript(value, item, ast.Load()), value)
 
 
+_CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
+
+
+def _only_returns(body: list[ast.stmt]) -> bool:
+    """Whether statements only bind local names, define functions and return."""
+    for statement in body:
+        match statement:
+            case ast.Return() | ast.FunctionDef() | ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Raise() | ast.Assert():
+                continue
+            case ast.Expr(value=ast.Constant()):
+                continue
+            case ast.Assign(targets=[ast.Name()]):
+                continue
+            case ast.If(body=inner, orelse=orelse) if _only_returns(inner) and _only_returns(orelse):
+                continue
+        return False
+    return True
+
+
 def _rows(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
     """The first and last row of a statement; its first decorator may begin below its `@`."""
     first = node.lineno
@@ -702,6 +735,15 @@ def _unit_kind(node: ast.stmt) -> str:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return "import"
     return "definition" if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else "code"
+
+
+def _type_checking_guards(test: ast.expr) -> tuple[str, str]:
+    """What a test of TYPE_CHECKING says of the branch below it, and of the `else` branch."""
+    if _is_type_checking(test):
+        return "type_checking", "runtime"
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_type_checking(test.operand):
+        return "runtime", "type_checking"
+    return "", ""
 
 
 def _is_type_checking(test: ast.expr) -> bool:

@@ -28,6 +28,8 @@ class Module:
         self.name = name
         self.is_package = is_package
         self.roots = roots
+        #: A folder without `__init__.py` that is imported as a package.
+        self.is_namespace = False
         self._source: Source | None = None
         self._outline: Outline | None = None
         self._fingerprint: int | None = None
@@ -59,7 +61,7 @@ class Module:
         return self._outline
 
     def _read_outline(self) -> Outline:
-        if os.path.isdir(self.path):
+        if self.is_namespace:
             return _EMPTY
         try:
             text = self.source.text
@@ -245,6 +247,7 @@ class Project:
         if module is None:
             name = ".".join(parts) if importer is None else f"{importer.name}.{'.'.join(parts)}"
             module = Module(folder, name, True, importer.roots if importer else (os.path.dirname(folder),))
+            module.is_namespace = True
             self._modules[folder] = module
         return module
 

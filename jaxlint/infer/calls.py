@@ -39,6 +39,7 @@ from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import EXPECTS_ERROR
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -277,7 +278,7 @@ class CallEvaluator:
         """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
         name = func.symbol.declaration.name
         receiver = plain(func.receiver) if func.receiver is not None else None
-        if not self.model.is_stub(func.symbol.module):
+        if not is_stub(func.symbol.module):
             return
         if name == "apply_gradients" and isinstance(receiver, Instance):
             pairs = [(a, v) for a, v in zip(call.args, values, strict=True) if a.keyword != "grads"]
@@ -359,7 +360,7 @@ class CallEvaluator:
             self._read_with(function, passed)
             value = self.evaluator.annotations.read(Placed(declaration.returns, module, declaration.scope), owner)
             receiver = plain(function.receiver) if function.receiver is not None else None
-            if isinstance(receiver, ClassObject) and receiver.exact and self.model.is_stub(module):
+            if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
                 return Instance(receiver.cls, exact=True)  # TrainState.create
             return value
         return self._read_with(function, passed)

@@ -58,6 +58,7 @@ from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.stubs import described
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import CallEvaluator
@@ -76,6 +77,7 @@ class Evaluator:
         self.annotations = AnnotationReader(model)
         self.calls: CallEvaluator
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
+        self._variables: dict[tuple[str, str], Value] = {}
         self._static_depth = 0
 
     # -- outside of functions ---------------------------------------------------------------
@@ -101,18 +103,29 @@ class Evaluator:
         if cls is not None:
             return ClassObject(cls)
         match symbol:
-            case External() | ModuleSymbol():
+            case External(name=name):
+                found = described(name)
+                return FunctionValue(found) if isinstance(found, FunctionSymbol) else Symbolic(symbol)
+            case ModuleSymbol():
                 return Symbolic(symbol)
             case FunctionSymbol():
                 return FunctionValue(symbol)
-            case ValueSymbol(module=module, scope=scope, assignment=assignment):
-                if assignment.value is not None:
-                    value = self.static(Placed(assignment.value, module, scope))
-                    if not isinstance(value, UnknownValue):
-                        return value
-                if assignment.annotation is not None:
-                    return self.annotations.read(Placed(assignment.annotation, module, scope))
+            case ValueSymbol():
+                if symbol.key not in self._variables:
+                    self._variables[symbol.key] = UNKNOWN  # stops cycles
+                    self._variables[symbol.key] = self._variable(symbol)
+                return self._variables[symbol.key]
         return UNKNOWN
+
+    def _variable(self, symbol: ValueSymbol) -> Value:
+        """The value of a variable outside of functions: what it is assigned, else what its annotation says."""
+        assignment = symbol.assignment
+        value: Value = UNKNOWN
+        if assignment.value is not None:
+            value = self.static(Placed(assignment.value, symbol.module, symbol.scope))
+        if isinstance(value, UnknownValue) and assignment.annotation is not None:
+            value = self.annotations.read(Placed(assignment.annotation, symbol.module, symbol.scope))
+        return value
 
     def parameter(self, function: Function, name: str, module: Module) -> Value:
         """What the annotation of a parameter says."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
 from jaxlint.config import ExtraField, Settings
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
-from jaxlint.names import ClassSymbol, External, Resolver, Symbol, ValueSymbol
-from jaxlint.outline import Function
+from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
+from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, ValueSymbol
+from jaxlint.outline import Class, FieldDeclaration, Function
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
@@ -26,12 +25,14 @@ from jaxlint.pytrees.frameworks import (
     FLAX_NODE,
     JAX_DATACLASSES,
     NAMED_TUPLE,
+    NNX,
     PENZAI,
     PLAIN_CLASS,
     PYTREE_NODE_CLASS,
     REGISTER_DATACLASS,
     REGISTER_STATIC,
     SIMPLE_PYTREE,
+    TREEX,
 )
 from jaxlint.pytrees.model import (
     DataclassParams,
@@ -47,9 +48,8 @@ from jaxlint.pytrees.model import (
     merge_mro,
     truth,
 )
+from jaxlint.pytrees.stubs import ALWAYS, described
 
-#: Classes of frameworks that are described by a stub of ours instead of by their own source.
-_STUBS = {"flax.training.train_state.TrainState": ("train_state.pyi", "TrainState")}
 #: Further names at which resolution stops, because inference or a rule knows them.
 _KNOWN = frozenset(
     {
@@ -83,7 +83,7 @@ class PytreeModel:
         settings = settings or Settings()
         aliases = {**ALIASES, **settings.extra_decorators, **settings.extra_bases}
         functions = {**FIELD_FUNCTIONS, **{n: _extra_field(f) for n, f in settings.extra_fields.items()}}
-        known = frozenset({*BY_DECORATOR, *BY_BASE, *functions, *_STUBS, *_KNOWN, *aliases.values()})
+        known = frozenset({*BY_DECORATOR, *BY_BASE, *functions, *ALWAYS, *_KNOWN, *aliases.values()})
         self.project = project
         self.resolver = Resolver(project, known, aliases)
         self.callees = CalleeFinder(self.resolver)
@@ -101,11 +101,36 @@ class PytreeModel:
 
     def class_of_symbol(self, symbol: Symbol) -> PytreeClass | None:
         """The class that a resolved name stands for."""
-        if isinstance(symbol, External) and symbol.name in _STUBS:
-            return self.build(self._stub(symbol.name))
+        if isinstance(symbol, External):
+            found = described(symbol.name)
+            return self.build(found) if isinstance(found, ClassSymbol) else None
         if isinstance(symbol, ValueSymbol):
-            symbol = self._registered(symbol)
+            symbol = self._named_tuple(symbol) or self._registered(symbol)
         return self.build(symbol) if isinstance(symbol, ClassSymbol) else None
+
+    def _named_tuple(self, symbol: ValueSymbol) -> ClassSymbol | None:
+        """The class that `Point = namedtuple("Point", "x y")` makes."""
+        call = symbol.assignment.value
+        if not isinstance(call, Call) or len(call.positional) < 2:
+            return None
+        func = self.resolver.resolve(call.func, symbol.module, symbol.scope)
+        names = field_names(call.positional[1])
+        if not isinstance(func, External) or func.name not in NAMED_TUPLE.bases or names is None:
+            return None
+        at = symbol.assignment.at
+        declaration = Class(
+            name=symbol.name,
+            qualname=symbol.name,
+            scope=symbol.scope,
+            bases=(Argument(at, call.func),),
+            decorators=(),
+            fields=tuple(FieldDeclaration(n, Constant(at, None, "ellipsis"), None, at, at) for n in names),
+            assignments=(),
+            methods={},
+            at=at,
+            name_at=at,
+        )
+        return ClassSymbol(symbol.module, declaration)
 
     def _registered(self, symbol: ValueSymbol) -> Symbol:
         """The class `State` in `State = register_dataclass(State)`."""
@@ -121,17 +146,6 @@ class PytreeModel:
     def classes_in(self, module: Module) -> list[PytreeClass]:
         """All classes a module declares, in source order (nested ones too)."""
         return [self.build(ClassSymbol(module, c)) for c in module.outline.classes.values()]
-
-    @cached_property
-    def _stub_module(self) -> Module:
-        return Module(os.path.join(os.path.dirname(__file__), "stubs", "train_state.pyi"), "train_state", False, ())
-
-    def is_stub(self, module: Module) -> bool:
-        """Whether the module is a description of ours instead of a file of the user's."""
-        return module is self._stub_module
-
-    def _stub(self, name: str) -> ClassSymbol:
-        return ClassSymbol(self._stub_module, self._stub_module.outline.classes[_STUBS[name][1]])
 
     # -- building ---------------------------------------------------------------------------
 
@@ -232,8 +246,8 @@ class _ClassBuilder:
         params = self._params(framework, is_dataclass)
         body = self.model.bodies.read(self.symbol, self._option("kw_only", False) is True)
         members = self._merge_members(body, framework, is_dataclass)
-        if framework.marks_stay and not is_dataclass:
-            members = self._marked_again(members, body, framework)
+        if framework.marks_stay:
+            members = self._marked(members, framework)
         generated_init = self._generated_init(framework, is_dataclass)
         init = None if generated_init else self._custom_init()
         members = [self._carried(f, framework, generated_init, init) for f in members]
@@ -243,7 +257,7 @@ class _ClassBuilder:
         known = self._fields_known(is_dataclass)
         attributes = AttributeReader(self.model, self.symbol)
         if framework is PYTREE_NODE_CLASS:
-            flattened = attributes.from_flatten()
+            flattened = attributes.from_flatten(self._flatten_function())
             if flattened is not None:
                 fields, explicit = flattened, tuple(f.name for f in flattened if f.role is Role.LEAF)
             else:
@@ -255,7 +269,10 @@ class _ClassBuilder:
         elif framework is REGISTER_STATIC:
             fields = [_with_role(f, Role.STATIC) for f in fields]
         elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
-            fields = attributes.from_init(fields)
+            fields = attributes.from_init(fields, _ancestors(self.parents))
+            known = False
+        elif framework is TREEX and not is_dataclass:
+            fields = [f for f in self._merge_members(body, framework, True) if f.kind is Kind.FIELD]
             known = False
         frozen, names = self._frozen(framework, params)
         return PytreeClass(
@@ -264,7 +281,7 @@ class _ClassBuilder:
             parents=tuple(self.parents),
             fields=tuple(fields),
             fields_known=known,
-            attributes_known=self._attributes_known(framework, fields, init),
+            attributes_known=self._attributes_known(framework, fields, generated_init, init),
             frozen=frozen,
             is_dataclass=is_dataclass,
             registered=registered,
@@ -303,6 +320,15 @@ class _ClassBuilder:
             else:
                 self.unknown_base = True
 
+    def _flatten_function(self) -> Function | None:
+        """The function of this module that `register_pytree_node` is given to flatten the class."""
+        placed = _item(self.registering[1].positional, 1) if self.registering is not None else None
+        if placed is None:
+            return None
+        symbol = self.model.resolver.resolve(placed.expr, placed.module, placed.scope)
+        same = isinstance(symbol, FunctionSymbol) and symbol.module is self.module
+        return symbol.declaration if isinstance(symbol, FunctionSymbol) and same else None
+
     def _read_decorators(self) -> None:
         callees = [
             self.model.callees.of_decorator(d, self.module, self.scope) for d in reversed(self.declaration.decorators)
@@ -315,6 +341,7 @@ class _ClassBuilder:
         if callee is None:
             self.unknown_decorator = True
             return
+        self.unknown_decorator |= not callee.transparent
         inner = _item(callee.positional, 0)
         if inner is not None and isinstance(inner.expr, Call):  # a wrapper: register(dataclass(cls))
             self._apply(self.model.callees.of_call(inner.expr, inner.module, inner.scope))
@@ -436,7 +463,7 @@ class _ClassBuilder:
             return params.frozen, None
         if framework is SIMPLE_PYTREE:
             mutable = truth(self._placed_keyword("mutable"), False)
-            if mutable is not False and any(p.framework is SIMPLE_PYTREE and p.params and p.params.frozen for p in self.parents):
+            if mutable is not False and any(c.params and c.params.frozen is not False for c in _ancestors(self.parents)):
                 return None, None
             return (None if mutable is None else not mutable), None
         return (False, None) if params is not None else self._inherited_frozen()
@@ -475,29 +502,39 @@ class _ClassBuilder:
         relisted = framework is REGISTER_DATACLASS and self.registering is not None
         for parent in reversed(bases):
             for field in parent.members:
-                same = parent.framework is framework and not relisted
-                merged[field.name] = field if same else _with_role(field, self._role(field, framework))
+                known = parent.framework is framework and not relisted and not framework.reads_dict
+                merged[field.name] = field if known else _with_role(field, self._role(field, framework))
         if not is_dataclass:
             return list(merged.values())
         for declared in body.members:
             field = self._field(declared, bases)
-            before = merged.get(field.name)
-            if framework.marks_stay and before is not None:
-                field = _marked_as(field, before, framework)
             merged[field.name] = _with_role(field, self._role(field, framework))
         return list(merged.values())
 
-    def _marked_again(self, fields: list[Field], body: Body, framework: Framework) -> list[Field]:
-        """Fields whose names the body of a class that is no dataclass marks as static (or as data)."""
-        marks = {m.declaration.name: m for m in body.members if m.declared_by_call}
-        out = []
+    def _marked(self, fields: list[Field], framework: Framework) -> list[Field]:
+        """The fields with the marks that the bodies of all classes leave, decorated or not.
+
+        simple_pytree: static once, static for ever; nnx: the nearest class counts, and plain dataclasses do not.
+        """
+        key, means_static = framework.static_metadata or ("", True)
+        marks: dict[str, bool | None] = {}
+        for cls in reversed(_ancestors(self.parents)):
+            if cls.framework is framework:
+                found = self.model.bodies.marks(cls.symbol, key)
+            elif framework is SIMPLE_PYTREE and cls.params is not None:
+                found = {m.name: m.metadata[key] for m in cls.members if key in m.metadata}
+            else:
+                continue
+            marks.update({n: v for n, v in found.items() if marks.get(n) is not means_static or framework is NNX})
+        own = self.model.bodies.marks(self.symbol, key)
+        marks.update({n: v for n, v in own.items() if marks.get(n) is not means_static or framework is NNX})
+        marked = []
         for field in fields:
-            declared = marks.get(field.name)
-            if declared is not None:
-                field = _marked_as(replace(field, metadata=declared.metadata), field, framework)
-                field = _with_role(field, self._role(field, framework))
-            out.append(field)
-        return out
+            metadata = {k: v for k, v in field.metadata.items() if k != key}
+            if field.name in marks:
+                metadata[key] = marks[field.name]
+            marked.append(replace(field, metadata=metadata))
+        return [_with_role(f, self._role(f, framework)) for f in marked]
 
     def _custom_init(self) -> Function | None:
         """The user-written `__init__` that constructs instances, if a base does not generate one."""
@@ -510,7 +547,10 @@ class _ClassBuilder:
         owners = (b for b in _ancestors(self.parents) if b.generated_init or "__init__" in b.symbol.declaration.methods)
         return [owner for owner in [next(owners, None)] if owner is not None]
 
-    def _post_init(self) -> Function | None:
+    def _post_init(self, generated: bool) -> Function | None:
+        """The `__post_init__` that a generated `__init__` calls: it calls none if there was none when it was made."""
+        if not generated and not any(b.method("__post_init__") for b in self._init_owner()):
+            return None
         owners = [self.symbol, *(c.symbol for c in _ancestors(self.parents))]
         found = next((o for o in owners if "__post_init__" in o.declaration.methods), None)
         return None if found is None else found.module.outline.functions[found.declaration.methods["__post_init__"][-1]]
@@ -528,7 +568,7 @@ class _ClassBuilder:
                 return field
             must_be_set = framework.id == "equinox" and field.default is None
             return field if must_be_set else _with_role(field, Role.UNKNOWN)
-        hook = self._post_init()
+        hook = self._post_init(generated)
         if field.default is None:
             unset = not field.init and field.factory is None and hook is None
             return _with_role(field, Role.DROPPED) if unset else field
@@ -538,12 +578,14 @@ class _ClassBuilder:
             return field
         return _with_role(field, Role.DROPPED if hook is None else Role.UNKNOWN)
 
-    def _attributes_known(self, framework: Framework, fields: list[Field], init: Function | None) -> bool:
+    def _attributes_known(
+        self, framework: Framework, fields: list[Field], generated: bool, init: Function | None
+    ) -> bool:
         """Whether construction assigns no attributes but fields, where attributes are flattened too."""
         if not framework.reads_dict or framework.id == "equinox":
             return True
         names = {f.name for f in fields}
-        hook = init or self._post_init()
+        hook = init or self._post_init(generated)
         return hook is None or (not hook.self_calls and all(a.attr in names for a in hook.self_assignments))
 
     def _class_attributes(self) -> frozenset[str]:
@@ -607,8 +649,7 @@ class _ClassBuilder:
                     return Role.UNKNOWN
                 if value is means_static:
                     return Role.STATIC
-                if framework.role is None:
-                    return Role.LEAF
+                return Role.LEAF
         if framework.role is None or field.annotation is None:
             return Role.LEAF
         place = field.annotation
@@ -650,18 +691,6 @@ def _with_role(field: Field, role: Role) -> Field:
     return field if field.role is role else replace(field, role=role)
 
 
-def _marked_as(field: Field, before: Field, framework: Framework) -> Field:
-    """A field declared again, marked as it was before where the framework keeps the first mark."""
-    if framework.static_metadata is None:
-        return field
-    key, means_static = framework.static_metadata
-    if framework is SIMPLE_PYTREE:  # static once, static for ever (simple_pytree 0.2.2)
-        kept = before.metadata.get(key) is means_static
-    else:
-        kept = key in before.metadata and key not in field.metadata
-    return replace(field, metadata={**field.metadata, key: before.metadata[key]}) if kept else field
-
-
 def _apply_lists(fields: list[Field], lists: FieldLists | None) -> tuple[list[Field], tuple[str, ...] | None]:
     """Roles from lists of fields, where they are given, and the order of the leaves."""
     if lists is None:
@@ -689,6 +718,19 @@ def _extra_field(extra: ExtraField) -> FieldFunction:
     if extra.static is None:
         return like
     return replace(like, fixed={**like.fixed, "static": extra.static, "pytree_node": not extra.static})
+
+
+def field_names(expr: Expr) -> list[str] | None:
+    """The field names that `namedtuple("P", "x y")` or `NamedTuple("P", [("x", int)])` lists."""
+    if isinstance(expr, Constant) and isinstance(expr.value, str):
+        return expr.value.replace(",", " ").split()
+    names: list[str] = []
+    for item in expr.items if isinstance(expr, Display) else ():
+        first = item.items[0] if isinstance(item, Display) and item.items else item
+        if not (isinstance(first, Constant) and isinstance(first.value, str)):
+            return None
+        names.append(first.value)
+    return names or None
 
 
 def _opaque_class(symbol: ClassSymbol) -> PytreeClass:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, Name
 from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
-from jaxlint.outline import Function
+from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed
 
@@ -24,6 +24,8 @@ class Callee:
     positional: tuple[Placed, ...] = ()
     keywords: tuple[tuple[str, Placed], ...] = ()
     complete: bool = True
+    #: False if a wrapper on the way does more than to call it.
+    transparent: bool = True
 
     def keyword(self, name: str) -> Placed | None:
         """The value given for the keyword `name`; the last one counts."""
@@ -44,7 +46,7 @@ class Callee:
                 positional.append(Placed(arg.value, module, scope))
             else:
                 keywords.append((arg.keyword, Placed(arg.value, module, scope)))
-        return Callee(self.name, tuple(positional), tuple(keywords), complete)
+        return Callee(self.name, tuple(positional), tuple(keywords), complete, self.transparent)
 
 
 class CalleeFinder:
@@ -112,7 +114,7 @@ class CalleeFinder:
         for inner in family:
             scope = f"{inner.qualname}.<locals>"
             for value in inner.return_values:
-                call = value
+                call = self._assigned(value, module, scope)
                 while isinstance(call, Call) and isinstance(call.func, Call):
                     call = call.func
                 if isinstance(call, Call):
@@ -121,7 +123,17 @@ class CalleeFinder:
                         found.append(callee)
         if len({c.name for c in found}) != 1:
             return None
-        return max(found, key=lambda c: len(c.keywords))
+        best = max(found, key=lambda c: len(c.keywords))
+        return best if all(f.only_returns for f in family) else replace(best, transparent=False)
+
+    def _assigned(self, value: Expr, module: Module, scope: str) -> Expr:
+        """What was last assigned to a local variable that is returned (`cls = dataclass(cls)`)."""
+        if isinstance(value, Name):
+            bindings = module.outline.scopes[scope].bindings.get(value.id, [])
+            last = bindings[-1] if bindings else None
+            if isinstance(last, Assignment) and last.guard == "" and isinstance(last.value, Call):
+                return last.value
+        return value
 
     def _returned(
         self, call: Call, module: Module, scope: str, given: _Bound, parameters: set[str], depth: int
@@ -142,7 +154,8 @@ class CalleeFinder:
                     keywords.append((arg.keyword, value))
                 else:
                     positional.append(value)
-        return Callee(callee.name, tuple(positional), tuple(keywords), callee.complete and given.complete)
+        complete = callee.complete and given.complete
+        return Callee(callee.name, tuple(positional), tuple(keywords), complete, callee.transparent)
 
 
 @dataclass(frozen=True)

@@ -125,16 +125,12 @@ class _Creation:
 
     def _conflicting_markers(self) -> Iterator[CreationError]:
         """nnx: a field that is data in a parent cannot be static here, nor the other way round."""
-        marks = [self._marks(cls) for cls in self.cls.mro if cls.framework is NNX]
+        classes = [cls for cls in self.cls.mro if cls.framework is NNX]
+        marks = [self.evaluator.model.bodies.marks(cls.symbol, "static") for cls in classes]
         for name, own in marks[0].items():
             before = next((m[name] for m in marks[1:] if name in m), own)
             if before is not own:
                 yield CreationError("ValueError", "Conflicting pytree annotation for attribute")
-
-    def _marks(self, cls: PytreeClass) -> dict[str, bool | None]:
-        """What a class body says of `static`, by name."""
-        members = self.evaluator.model.bodies.read(cls.symbol, False).members
-        return {m.declaration.name: m.metadata["static"] for m in members if "static" in m.metadata}
 
     # -- the dataclass machinery --------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlint.expr import Constant
 from jaxlint.infer.values import Array, ClassObject, Container, FunctionValue, Instance, Scalar, Value
-from jaxlint.pytrees.frameworks import NAMED_TUPLE, PLAIN_CLASS
+from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
 
 #: Kinds of defaults (see `mutable_kind`) that Python 3.10 refuses already.
@@ -50,7 +50,7 @@ def is_hashable(cls: PytreeClass) -> bool | None:
             return None if answer == "unknown" else answer == "yes"
         if ancestor.root_first and ancestor.framework.defines_eq:
             return True
-    if any(c.framework.id == "chex" and c.option("mappable_dataclass", True) is not False for c in cls.mro):
+    if any(c.framework is CHEX and c.params and c.option("mappable_dataclass", True) is not False for c in cls.mro):
         return False  # collections.abc.Mapping has __eq__ and no __hash__
     return None if any(c.framework is PLAIN_CLASS and not c.fields_known for c in cls.mro) else True
 

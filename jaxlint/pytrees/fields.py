@@ -65,6 +65,19 @@ class BodyReader:
             members[declaration.name] = replace(member, kind=_KINDS.get(head or "", Kind.FIELD))
         return Body(tuple(members.values()))
 
+    def marks(self, symbol: ClassSymbol, key: str) -> dict[str, bool | None]:
+        """The metadata `key` that field functions leave on names of a class body, annotated or not."""
+        declaration = symbol.declaration
+        values = [(a.name, a.value) for a in declaration.assignments] + [(f.name, f.value) for f in declaration.fields]
+        found: dict[str, bool | None] = {}
+        for name, value in values:
+            callee = self.callees.of_call(value, symbol.module, declaration.qualname) if isinstance(value, Call) else None
+            if callee is not None and callee.name in self.functions:
+                metadata = self.metadata(callee)
+                if key in metadata:
+                    found[name] = metadata[key]
+        return found
+
     def _head(self, annotation: Expr, module: Module, scope: str) -> str | None:
         """The canonical name of `X` in an annotation `X` or `X[...]`, quoted or not."""
         if isinstance(annotation, Constant) and annotation.kind == "str":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Attribute, Display, Expr, Name, children
+from jaxlint.expr import Attribute, Call, DictDisplay, Display, Expr, Name, Span, Starred, children
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Assignment, Function
-from jaxlint.pytrees.model import Field, Placed, Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.build import PytreeModel
@@ -24,11 +24,13 @@ class AttributeReader:
         self.symbol = symbol
         self.module = symbol.module
 
-    def from_flatten(self) -> list[Field] | None:
-        """Children as leaves and aux data as static fields; None if `tree_flatten` says something else."""
-        for name in _FLATTEN:
-            method = self._method(name)
-            if method is None:
+    def from_flatten(self, function: Function | None = None) -> list[Field] | None:
+        """Children as leaves and aux data as static fields; None if the flattening cannot be read.
+
+        `function` is what `register_pytree_node` is given; without one the class's own `tree_flatten` is read.
+        """
+        for method in (function,) if function is not None else map(self._method, _FLATTEN):
+            if method is None or not method.parameters:
                 continue
             if len(method.return_values) != 1:
                 return None
@@ -37,34 +39,23 @@ class AttributeReader:
                 return None
             children_part = self._attributes(returned.items[0], method)
             aux_part = self._attributes(returned.items[1], method)
-            if children_part is None or aux_part is None:
-                return None
-            roles = {**dict.fromkeys(children_part, Role.LEAF), **dict.fromkeys(aux_part, Role.STATIC)}
-            return [self._attribute(attr, role) for attr, role in roles.items()]
+            leaves = [self._attribute(attr, Role.LEAF) for attr in children_part if attr not in aux_part]
+            static = [replace(self._attribute(attr, Role.STATIC), at=at) for attr, at in aux_part.items()]
+            return leaves + [f for f in static if f.name not in children_part]
         return None
 
-    def from_init(self, declared: list[Field]) -> list[Field]:
-        """Every attribute that `__init__` assigns: a leaf unless the class body marks it static."""
+    def from_init(self, declared: list[Field], ancestors: list[PytreeClass]) -> list[Field]:
+        """Every attribute that `__init__` assigns: a leaf unless a class body marks it static."""
         init = self._method("__init__")
-        static = {a.name for a in self._static_assignments()}
+        owners = [self.symbol, *(c.symbol for c in ancestors)]
+        marks = [self.model.bodies.marks(owner, "pytree_node") for owner in owners]
+        static = {name for found in marks for name, mark in found.items() if mark is False}
         fields = {f.name: f for f in declared}
         for assignment in init.self_assignments if init is not None else ():
             if assignment.attr not in fields:
                 role = Role.STATIC if assignment.attr in static else Role.LEAF
                 fields[assignment.attr] = self._attribute(assignment.attr, role)
         return list(fields.values())
-
-    def _static_assignments(self) -> list[Field]:
-        from jaxlint.expr import Call
-
-        out = []
-        scope = self.symbol.declaration.qualname
-        for assignment in self.symbol.declaration.assignments:
-            if isinstance(assignment.value, Call):
-                callee = self.model.callees.of_call(assignment.value, self.module, scope)
-                if callee is not None and callee.name == "simple_pytree.static_field":
-                    out.append(Field(assignment.name, Role.STATIC, self.symbol, assignment.at))
-        return out
 
     def _method(self, name: str) -> Function | None:
         qualnames = self.symbol.declaration.methods.get(name)
@@ -79,27 +70,21 @@ class AttributeReader:
                 return bindings[0].value
         return expr
 
-    def _attributes(self, expr: Expr, method: Function) -> list[str] | None:
-        """The attributes of `self` in an expression, in order; None if `self` is used in another way."""
-        found: list[str] = []
-        stack = [self._local(expr, method)]
+    def _attributes(self, expr: Expr, method: Function) -> dict[str, Span]:
+        """The attributes of `self` that stand as they are in a tuple, list or dict, and where they stand.
+
+        What is computed from an attribute (`self.index.tobytes()`) is not the attribute itself.
+        """
+        found: dict[str, Span] = {}
+        stack = [expr]
         while stack:
-            current = stack.pop()
+            current = self._local(stack.pop(), method)
             if isinstance(current, Attribute) and isinstance(current.value, Name):
-                if current.value.id == method.self_name:
-                    if current.attr == "__dict__":
-                        return None
-                    found.append(current.attr)
-                continue
-            if isinstance(current, Name):
-                local = self._local(current, method)
-                if local is not current:
-                    stack.append(local)
-                elif current.id == method.self_name:
-                    return None
-                continue
-            stack.extend(reversed(children(current)))
-        return list(dict.fromkeys(found))
+                if current.value.id == method.parameters[0].name:
+                    found.setdefault(current.attr, current.at)
+            elif isinstance(current, (Display, DictDisplay, Starred)):
+                stack.extend(reversed(children(current)))
+        return found
 
     def _attribute(self, name: str, role: Role) -> Field:
         """An attribute with what `__init__` tells of its type."""

@@ -85,8 +85,8 @@ class MutableDefault(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the defaults of the class's own fields."""
-        if not cls.is_dataclass:
-            return
+        if not cls.is_dataclass or cls.unknown_decorator:
+            return  # a decorator may have replaced the defaults before the dataclass machinery sees them
         for field in cls.fields:
             if field.owner != cls.symbol or field.default is None:
                 continue

@@ -143,7 +143,7 @@ def _field(draw: st.DrawFn, spelling: Spelling, name: str, classes: list[str], d
 
 def _arguments(draw: st.DrawFn, spelling: Spelling, call: str, wants_default: bool) -> list[str]:
     arguments: list[str] = []
-    hidden = _chance(draw, 6) and (call.startswith("nnx") or not spelling.by_value)
+    hidden = _chance(draw, 6) and not call.startswith("jax_static") and (call.startswith("nnx") or not spelling.by_value)
     if hidden and _chance(draw, 30):
         return ["init=False"]  # `__post_init__` may assign it
     if wants_default or hidden:
@@ -151,7 +151,7 @@ def _arguments(draw: st.DrawFn, spelling: Spelling, call: str, wants_default: bo
         arguments.append(f"default_factory={draw(st.sampled_from(_FACTORIES))}" if factory else f"default={_default(draw)}")
     if not call.startswith(("jax_static", "sp.")) and _chance(draw, 8):
         arguments.append("kw_only=True")
-    if hidden and not call.startswith("jax_static"):
+    if hidden:
         arguments.append("init=False")
     return arguments
 
@@ -199,7 +199,8 @@ def _members(draw: st.DrawFn, spelling: Spelling, draft: Draft) -> list[str]:
     if draft.is_hooked or _chance(draw, 50 if draft.unset else 12):
         draft.is_hooked = True
         lines += _HOOK
-        extra = [draw(st.sampled_from(draft.names))] if draft.names and _chance(draw, 20) else []
+        may_assign = spelling.assigns and not spelling.by_value
+        extra = [draw(st.sampled_from(draft.names))] if may_assign and draft.names and _chance(draw, 20) else []
         for name in dict.fromkeys(draft.unset + extra):
             lines.append(_assignment(spelling, name, "5.0"))
     if spelling.custom_init and draft.names and _chance(draw, 40 if spelling.id.endswith("plain") else 8):

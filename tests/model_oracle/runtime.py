@@ -12,6 +12,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -91,7 +92,7 @@ class _Observer:
         self.notes = notes
         self.found = Observed(cls.__name__)
         self.names = _field_names(cls)
-        self.codes = {name: index for index, name in enumerate(sorted(self.names or ()), start=1)}
+        self.codes = {name: index for index, name in enumerate(sorted(self.names or ()), start=1001)}
 
     def observe(self) -> Observed:
         found = self.found
@@ -119,7 +120,7 @@ class _Observer:
 
     def _value(self, name: str) -> Any:
         """A value that fits the annotation, and tells the field."""
-        code = self.codes.setdefault(name.removesuffix("_in"), len(self.codes) + 1)
+        code = self.codes.setdefault(name.removesuffix("_in"), len(self.codes) + 1001)
         kind = str(getattr(self.cls, "__dataclass_fields__", {}).get(name.removesuffix("_in"), types.SimpleNamespace(type="")).type)
         if "rray" in kind:
             return (_array(code),) if "uple" in kind and "Seq" not in kind else _array(code)
@@ -215,13 +216,9 @@ def _field_names(cls: type) -> tuple[str, ...] | None:
     return tuple(f.name for f in dataclasses.fields(cls))
 
 
+@cache
 def _array(code: int) -> Any:
-    while len(_ARRAYS) <= code:
-        _ARRAYS.append(jnp.asarray(np.int32(len(_ARRAYS))))
-    return _ARRAYS[code]
-
-
-_ARRAYS: list[Any] = []
+    return jnp.asarray(np.int32(code))
 
 
 def _children(instance: Any) -> tuple[list[tuple[Any, Any]], Any]:

@@ -62,4 +62,5 @@ __all__ = [
     "REGISTER_DATACLASS",
     "REGISTER_STATIC",
     "SIMPLE_PYTREE",
+    "TREEX",
 ]

@@ -1,0 +1,49 @@
+"""Classes of well-known packages, described by stubs of ours where their own source is not in sight."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import msgspec
+
+from jaxlint.names import ClassSymbol, FunctionSymbol
+from jaxlint.project import Module
+
+#: The modules described, and the files that do it.
+_FILES = {
+    "flax.training.train_state": "train_state.pyi",
+    "mujoco.mjx": "mjx.pyi",
+    "brax.envs": "brax_envs.pyi",
+    "brax.envs.base": "brax_envs.pyi",
+}
+_EQUINOX_LAYERS = "equinox.nn"
+#: Described even where the package's own source can be read: rules know its methods.
+ALWAYS = frozenset({"flax.training.train_state.TrainState"})
+
+
+def described(name: str) -> ClassSymbol | FunctionSymbol | None:
+    """The class or function that a dotted name of a well-known package stands for, or None."""
+    package, _, last = name.rpartition(".")
+    if package == _EQUINOX_LAYERS and last[:1].isupper():
+        module = _module("equinox_nn.pyi")
+        layer = module.outline.classes["Layer"]
+        return ClassSymbol(module, msgspec.structs.replace(layer, name=last, qualname=last))
+    if package not in _FILES:
+        return None
+    module = _module(_FILES[package])
+    if last in module.outline.classes:
+        return ClassSymbol(module, module.outline.classes[last])
+    if last in module.outline.functions:
+        return FunctionSymbol(module, module.outline.functions[last])
+    return None
+
+
+def is_stub(module: Module) -> bool:
+    """Whether the module is a description of ours instead of a file of the user's."""
+    return os.path.dirname(module.path) == os.path.dirname(__file__)
+
+
+@cache
+def _module(file: str) -> Module:
+    return Module(os.path.join(os.path.dirname(__file__), file), file.removesuffix(".pyi"), False, ())
