@@ -157,7 +157,7 @@ def to_expr(node: cst.BaseExpression, depth: int = 0) -> Expr:
             return Compare(
                 node,
                 to_expr(left, d),
-                tuple(_COMPARE[type(c.operator)] if type(c.operator) in _COMPARE else "!=" for c in comparisons),
+                tuple(_COMPARE.get(type(c.operator), "!=") for c in comparisons),
                 tuple(to_expr(c.comparator, d) for c in comparisons),
             )
         case cst.IfExp(test=test, body=body, orelse=orelse):
@@ -176,9 +176,7 @@ def to_expr(node: cst.BaseExpression, depth: int = 0) -> Expr:
 
 
 def _argument(arg: cst.Arg, d: int) -> Argument:
-    return Argument(
-        arg, to_expr(arg.value, d), arg.keyword.value if arg.keyword is not None else None, arg.star
-    )
+    return Argument(arg, to_expr(arg.value, d), arg.keyword.value if arg.keyword is not None else None, arg.star)
 
 
 def _element(element: cst.BaseElement, d: int) -> Expr:
@@ -191,7 +189,7 @@ def _index(node: cst.Subscript, elements: Iterable[cst.SubscriptElement], d: int
     for element in elements:
         if isinstance(element.slice, cst.Index):
             items.append(to_expr(element.slice.value, d))
-        else:
+        elif isinstance(element.slice, cst.Slice):
             bounds = (element.slice.lower, element.slice.upper, element.slice.step)
             items.append(Other(node, "Slice", tuple(to_expr(b, d) for b in bounds if b is not None)))
     return items[0] if len(items) == 1 else Display(node, "tuple", tuple(items))
@@ -211,7 +209,7 @@ def _literal(node: cst.BaseExpression) -> Constant:
     """The value of a literal; f-strings inside a concatenation leave it unknown."""
     if isinstance(node, cst.SimpleString):
         text = node.value
-        if text[0] in "'\"" and "\\" not in text and text[:3] not in ('""\"', "'''"):
+        if text[0] in "'\"" and "\\" not in text and text[:3] not in ('"""', "'''"):
             return Constant(node, text[1:-1], "str")
     elif isinstance(node, cst.Integer) and node.value.isdecimal() and node.value[0] != "0":
         return Constant(node, int(node.value), "int")
@@ -270,7 +268,7 @@ class _Positions(CodegenState):
         if id(node) in self.wanted and id(node) not in self.found:
             self.found[id(node)] = (*self.starts[id(node)], self.row, self.column)
 
-    def record_syntactic_position(
+    def record_syntactic_position(  # type: ignore[override]
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
     ) -> _Syntactic:
         return _Syntactic(self, node)

@@ -55,7 +55,9 @@ class Checker:
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.reports_unreadable = rule_enabled(UnreadableFile, settings)
         self.packages = _FRAMEWORK_PACKAGES | {
-            name.partition(".")[0] for name in (*settings.extra_decorators, *settings.extra_bases, *settings.extra_fields)
+            name.partition(".")[0]
+            for names in (settings.extra_decorators, settings.extra_bases, settings.extra_fields)
+            for name in names
         }
         self.errors: list[str] = []
         self._relevant: set[str] = set()
@@ -86,9 +88,7 @@ class Checker:
                 reached.append(module.path)
             for level, name in imports:
                 imported = (
-                    self.project.find(name, module)
-                    if level == 0
-                    else self.project.find_relative(level, name, module)
+                    self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
                 )
                 if imported is None or imported is module:
                     continue
@@ -180,13 +180,13 @@ class Checker:
     def _event_findings(self, module: Module, unit: Unit, tree: cst.Module, events: list[Event]) -> list[Finding]:
         problems: list[tuple[Problem, Rule]] = []
         for event in events:
-            for rule in self.event_rules:
-                if not isinstance(event, rule.events):
+            for event_rule in self.event_rules:
+                if not isinstance(event, event_rule.events):
                     continue
                 try:
-                    problems += [(p, rule) for p in rule.check_event(event, self.reader.evaluator)]
+                    problems += [(p, event_rule) for p in event_rule.check_event(event, self.reader.evaluator)]
                 except Exception as error:
-                    self._failed(rule.code, module, error)
+                    self._failed(event_rule.code, module, error)
         if not problems:
             return []
         nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
@@ -210,9 +210,7 @@ class Checker:
         end = source.codepoint_column(span.end_row, span.end_column)
         return (span.row, start + 1, span.end_row, end + 1)
 
-    def _finding(
-        self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]
-    ) -> Finding:
+    def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         return Finding(
             path=module.path,
             row=place[0],
@@ -310,4 +308,3 @@ def check_source(text: str, path: str = "<string>.py", settings: Settings | None
     checker._relevant = checker._reaching_frameworks([module]) | {module.path}
     checker.model.index_subclasses([module])
     return _ordered(checker.check(module))
-

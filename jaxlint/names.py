@@ -217,7 +217,7 @@ class Resolver:
         source = self._import_module(star, module)
         if not isinstance(source, Module):
             full = self._canonical(f"{source}.{name}")
-            return External(full) if full in self.known or name not in _BUILTINS and _is_opaque(full) else None
+            return External(full) if full in self.known or (name not in _BUILTINS and _is_opaque(full)) else None
         exported = source.outline.all_names
         if source.path == module.path or (name not in exported if exported is not None else name.startswith("_")):
             return None
@@ -259,7 +259,6 @@ class Resolver:
                 if binding.guard in ("opaque", "parameter"):
                     return UNKNOWN
                 return ValueSymbol(module, scope.qualname, name, binding)
-        return UNKNOWN
 
     def _imported(self, binding: Import, module: Module) -> Symbol:
         source = self._import_module(binding, module)
@@ -312,5 +311,3 @@ def _is_placeholder(binding: Binding) -> bool:
         (isinstance(binding.value, Constant) and binding.value.kind == "NoneType")
         or (binding.value is None and binding.annotation is not None)
     )
-
-

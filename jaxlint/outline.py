@@ -103,6 +103,8 @@ class Function(msgspec.Struct):
     statements: int = 0
     #: Whether the body only binds local names and returns, and so does nothing to what it is given.
     only_returns: bool = False
+    #: The calls that stand alone in the body of a function that is given a class.
+    effects: tuple[Call, ...] = ()
 
     @property
     def self_name(self) -> str | None:
@@ -403,9 +405,7 @@ class _Builder:
 
     # -- targets and expressions ------------------------------------------------------------
 
-    def _target(
-        self, target: ast.expr, value: ast.expr | None, annotation: ast.expr | None, scope: Scope
-    ) -> None:
+    def _target(self, target: ast.expr, value: ast.expr | None, annotation: ast.expr | None, scope: Scope) -> None:
         match target:
             case ast.Name(id=name):
                 if name == "__all__" and scope.kind == "module" and value is not None:
@@ -482,11 +482,7 @@ class _Builder:
                     if func.attr != "replace" or current.keywords:  # type: ignore[attr-defined]
                         self.calls.add(func.attr)  # str.replace has no keywords
                     function = self.function
-                    if (
-                        function is not None
-                        and type(func.value) is ast.Name
-                        and func.value.id == function.self_name
-                    ):
+                    if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
                         function.calls.add(func.attr)
                 elif type(func) is ast.Name:
                     self.calls.add(func.id)
@@ -538,11 +534,12 @@ class _Builder:
         for parameter in (*node.args.defaults, *node.args.kw_defaults):
             self._scan(parameter)
         first = node.args.args[0].arg if node.args.args else ""
-        keeps_values = "flatten" in node.name or first in _CLASS_PARAMETERS or any(isinstance(s, ast.ClassDef) for s in node.body)
+        keeps_values = "flatten" in node.name or first in _CLASS_PARAMETERS
+        keeps_values = keeps_values or any(isinstance(s, ast.ClassDef) for s in node.body)
         inner = Scope("function", f"{qualname}.<locals>", scope.qualname, {}, set(), keeps_values)
         self.scopes[inner.qualname] = inner
-        for parameter in parameters:
-            inner.bindings[parameter.name] = [Assignment(None, parameter.annotation, parameter.at, "parameter")]
+        for declared in parameters:
+            inner.bindings[declared.name] = [Assignment(None, declared.annotation, declared.at, "parameter")]
         is_method = scope.kind == "class"
         decorators = tuple(from_ast(d) for d in node.decorator_list)
         self_name = None
@@ -578,6 +575,7 @@ class _Builder:
             self_calls=frozenset(collected.calls),
             statements=collected.statements,
             only_returns=_only_returns(node.body),
+            effects=tuple(_effects(node.body)) if first in _CLASS_PARAMETERS else (),
         )
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
@@ -647,12 +645,12 @@ def _class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassA
                         span_of(target),
                     )
                 )
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-                    whole = target if isinstance(target, ast.Name) else None
+            case ast.Assign(targets=targets, value=assigned):
+                for bound in targets:
+                    names = bound.elts if isinstance(bound, (ast.Tuple, ast.List)) else [bound]
+                    whole = bound if isinstance(bound, ast.Name) else None
                     assignments += [
-                        ClassAssignment(n.id, from_ast(value) if whole is not None else None, span_of(statement))
+                        ClassAssignment(n.id, from_ast(assigned) if whole is not None else None, span_of(statement))
                         for n in names
                         if isinstance(n, ast.Name)
                     ]
@@ -705,11 +703,19 @@ def _item(value: ast.expr, index: int) -> ast.expr:
 _CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
 
 
+def _effects(body: list[ast.stmt]) -> list[Call]:
+    """The calls among some statements."""
+    calls = [from_ast(s.value) for s in body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+    return [call for call in calls if isinstance(call, Call)]
+
+
 def _only_returns(body: list[ast.stmt]) -> bool:
     """Whether statements only bind local names, define functions and return."""
     for statement in body:
         match statement:
-            case ast.Return() | ast.FunctionDef() | ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Raise() | ast.Assert():
+            case ast.Return() | ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+                continue
+            case ast.Pass() | ast.Raise() | ast.Assert():
                 continue
             case ast.Expr(value=ast.Constant()):
                 continue

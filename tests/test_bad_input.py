@@ -12,15 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jaxlint.engine
 from jaxlint import check_paths
-from jaxlint.files import PathError
+from jaxlint.files import PathError, discover
 from jaxlint.source import Source, Unreadable
 from tests.oracle import cases
 
@@ -186,7 +186,8 @@ def test_several_top_level_statements_on_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "decorator", ["@(\n    lambda f: f\n)", "@(\n f)", "@(  # why\n  # @not\n    f)", "@ \\\nf", "@f\n@(\nf\n)\n@f", "@f  # @"]
+    "decorator",
+    ["@(\n    lambda f: f\n)", "@(\n f)", "@(  # why\n  # @not\n    f)", "@ \\\nf", "@f\n@(\nf\n)\n@f", "@f  # @"],
 )
 def test_decorators_over_several_lines(tmp_path: Path, decorator: str) -> None:
     text = HEAD + "def f(g): return g\n" + decorator + "\n" + STEP + decorator + "\nclass A: x = 1\n" + STEP
@@ -194,7 +195,9 @@ def test_decorators_over_several_lines(tmp_path: Path, decorator: str) -> None:
     assert check(tmp_path, text) == [("JAX401", first, 5), ("JAX401", first + decorator.count("\n") + 4, 5)]
 
 
-@pytest.mark.parametrize("content", ["", "\n", "\ufeff", "# only\n# comments\n", '"""Only a docstring."""', "\f", "\r\r"])
+@pytest.mark.parametrize(
+    "content", ["", "\n", "\ufeff", "# only\n# comments\n", '"""Only a docstring."""', "\f", "\r\r"]
+)
 def test_files_with_nothing_in_them(tmp_path: Path, content: str) -> None:
     assert check(tmp_path, content) == []
 
@@ -465,10 +468,8 @@ def test_files_that_change_while_they_are_checked(
         if done == 2:
             change_it()
 
-    discover = jaxlint.engine.discover
-
-    def discover_and_change(*arguments: list[str]) -> list[str]:
-        found = discover(*arguments)
+    def discover_and_change(paths: Sequence[str], exclude: Sequence[str], base: str) -> list[str]:
+        found = discover(paths, exclude, base)
         change_it()
         return found
 
@@ -483,7 +484,7 @@ def test_files_that_change_while_they_are_checked(
     if bad.is_dir():
         bad.rmdir()
     bad.write_text(content)
-    monkeypatch.setattr(jaxlint.engine, "discover", discover_and_change)
+    monkeypatch.setattr("jaxlint.engine.discover", discover_and_change)
     result = check_paths([str(tmp_path)])
     assert result.errors == []
     assert (result.files, len(result.findings)) == (2, 2)
@@ -495,7 +496,12 @@ def test_files_that_change_while_they_are_checked(
 
 #: The modules of all programs with a bug that are one module.
 TEXTS = sorted(
-    {text for program in cases.programs() if program.is_bad and len(program.files) == 1 for text in program.files.values()}
+    {
+        text
+        for program in cases.programs()
+        if program.is_bad and len(program.files) == 1
+        for text in program.files.values()
+    }
 )
 
 

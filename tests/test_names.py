@@ -427,9 +427,7 @@ def test_alias_in_another_module(tmp_path: Path) -> None:
         tmp_path,
         {
             "compat.py": "from flax import struct\n\ndataclass = struct.dataclass\n",
-            "main.py": "import compat\n"
-            + textwrap.dedent(STATE).replace("@struct", "@compat")
-            + textwrap.dedent(STEP),
+            "main.py": "import compat\n" + textwrap.dedent(STATE).replace("@struct", "@compat") + textwrap.dedent(STEP),
         },
     )
 

@@ -47,7 +47,9 @@ def test_shown_commands_exist() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     consoles = [m["text"] for m in BLOCK.finditer(text) if m["language"] == "console"]
     commands = {line.split()[2] for block in consoles for line in block.splitlines() if line.startswith("$ jaxlint ")}
-    options = {word for block in consoles for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", block) if "jaxlint check" in block}
+    options = {
+        word for block in consoles for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", block) if "jaxlint check" in block
+    }
     assert commands >= {"check", "rule", "tree"}
     done = jaxlint(["--help"], ROOT)
     assert commands <= set(done.stdout.split())

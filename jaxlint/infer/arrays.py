@@ -30,7 +30,8 @@ ARRAY_TYPES: dict[str, str] = {
     "flax.typing.PRNGKey": "jax",
     "distrax.Array": "array",
     "optax.Array": "array",
-    **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal", "JaxComplex")},
+    **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal")},
+    "tjax.JaxComplexArray": "jax",
     **{f"tjax.{kind}Array": "numpy" for kind in ("Numpy", "NumpyReal", "NumpyComplex", "NumpyIntegral")},
     **{f"tjax.{kind}Array": "jax" for kind in ("JaxIntegral", "JaxBoolean", "Key")},
 }
@@ -53,15 +54,19 @@ _CREATION = frozenset(
 )
 #: Functions of jax.numpy that return an array whatever they are given.
 _ELEMENTWISE = frozenset(
-    """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh cross
-    cumprod cumsum argsort argwhere searchsorted bincount flatnonzero where select deg2rad degrees diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater
-    greater_equal hypot inner interp invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp
-    logical_and logical_not logical_or logical_xor matmul maximum minimum mod multiply nan_to_num negative not_equal
-    outer power rad2deg radians reciprocal remainder rint round sign sin sinc sinh sort sqrt square subtract take
-    take_along_axis tan tanh tensordot trace true_divide trunc vdot""".split()
+    """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh
+    cross cumprod cumsum argsort argwhere searchsorted bincount flatnonzero where select deg2rad degrees
+    diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater greater_equal hypot
+    inner interp invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and
+    logical_not logical_or logical_xor matmul maximum minimum mod multiply nan_to_num negative not_equal
+    outer power rad2deg radians reciprocal remainder rint round sign sin sinc sinh sort sqrt square
+    subtract take take_along_axis tan tanh tensordot trace true_divide trunc vdot""".split()
 )
-_CONTRACTIONS = frozenset("argsort argwhere searchsorted bincount flatnonzero where select dot einsum inner matmul tensordot trace vdot cross outer take take_along_axis diff".split())
-_RANGES = frozenset("arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey".split())
+_CONTRACTIONS = frozenset(
+    """argsort argwhere searchsorted bincount flatnonzero where select dot einsum inner matmul tensordot
+    trace vdot cross outer take take_along_axis diff""".split()
+)
+_RANGES = frozenset("""arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey""".split())
 #: Reductions of jax.numpy: one element unless an axis is given.
 _REDUCTIONS = frozenset(
     """all any argmax argmin max amax mean median min amin nanmax nanmean nanmin nansum prod ptp std sum var
@@ -69,14 +74,17 @@ _REDUCTIONS = frozenset(
 )
 #: Scalar types of jax.numpy, which return 0-d arrays when called.
 _JAX_SCALARS = frozenset(
-    "float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_".split()
+    """float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64
+    complex128 bool_""".split()
 )
 _RANDOM = frozenset(
     """PRNGKey key split fold_in normal uniform bernoulli randint categorical choice permutation truncated_normal gamma
     beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t
     wrap_key_data""".split()
 )
-_NUMPY_RANDOM = frozenset("rand randn random standard_normal normal uniform randint integers choice permutation".split())
+_NUMPY_RANDOM = frozenset(
+    """rand randn random standard_normal normal uniform randint integers choice permutation""".split()
+)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -88,7 +96,7 @@ ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmi
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
 #: `x.at[...]` methods.
-AT_METHODS = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "div", "power", "min", "max", "apply", "get"})
+AT_METHODS = frozenset("set add subtract multiply mul divide div power min max apply get".split())
 
 
 def returned_library(name: str) -> str | None:

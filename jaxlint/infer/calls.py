@@ -106,7 +106,11 @@ _FORI = frozenset({"jax.lax.fori_loop"})
 _COND = frozenset({"jax.lax.cond"})
 _SWITCH = frozenset({"jax.lax.switch"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
-_SCALAR_CALLS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "len": "int", "repr": "str", "hash": "int"}
+_SCALAR_CALLS = {
+    **{kind: kind for kind in ("int", "float", "bool", "str")},
+    **dict.fromkeys(("len", "hash"), "int"),
+    "repr": "str",
+}
 _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
 _COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
 
@@ -520,7 +524,9 @@ class CallEvaluator:
             single = _full_reduction(call, positional=1)
         elif arrays.is_elementwise(name) and values:
             operands = [plain(v) for v in values]
-            single = True if all(isinstance(v, Scalar) or (isinstance(v, Array) and v.single) for v in operands) else None
+            single = (
+                True if all(isinstance(v, Scalar) or (isinstance(v, Array) and v.single) for v in operands) else None
+            )
         elif arrays.is_range(name):
             single = False
         return Array(library, single)
@@ -756,4 +762,3 @@ def _full_reduction(call: Call, positional: int = 0) -> bool | None:
     if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
         return None
     return True if len(call.positional) <= positional and not call.has_star else None
-

@@ -194,9 +194,9 @@ class Evaluator:
                 if isinstance(target, Name):
                     env.bind(target.id, result)
                 return result
-        values = [self.evaluate(part, env) for part in children(expr)]
-        if getattr(expr, "kind", "") == "Await" and values:
-            awaited = plain(values[0])
+        parts = [self.evaluate(part, env) for part in children(expr)]
+        if getattr(expr, "kind", "") == "Await" and parts:
+            awaited = plain(parts[0])
             return element_of(awaited) if isinstance(awaited, Container) and awaited.kind == "awaitable" else UNKNOWN
         return Scalar("str") if getattr(expr, "kind", "") in ("JoinedStr", "FormattedString") else UNKNOWN
 

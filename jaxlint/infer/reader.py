@@ -143,7 +143,7 @@ class ModuleReader:
         return any(self._constructs_static(name, module) for name in unit.calls)
 
     def _renamed_updates(self, module: Module) -> frozenset[str]:
-        """The other names of update functions in a module: `from dataclasses import replace as r`, `r = copy.replace`."""
+        """The other names of update functions in a module (`from dataclasses import replace as r`)."""
         if self._renamed[0] != module.path:
             names = frozenset(
                 name

@@ -9,7 +9,7 @@ from functools import cached_property
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, ValueSymbol
-from jaxlint.outline import Class, FieldDeclaration, Function
+from jaxlint.outline import Assignment, Class, FieldDeclaration, Function
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
@@ -68,7 +68,12 @@ _KNOWN = frozenset(
 #: Bases and decorators from these packages neither add fields nor change assignment.
 _NEUTRAL_PACKAGES = frozenset({"builtins", "typing", "abc", "collections", "functools", "enum", "types", "contextlib"})
 _NEUTRAL_DECORATORS = frozenset(
-    {"jaxtyping.jaxtyped", "beartype.beartype", "typeguard.typechecked", "flax.serialization.register_serialization_state"}
+    {
+        "jaxtyping.jaxtyped",
+        "beartype.beartype",
+        "typeguard.typechecked",
+        "flax.serialization.register_serialization_state",
+    }
 )
 _MAX_BASES_DEPTH = 30
 
@@ -172,9 +177,7 @@ class PytreeModel:
             outline = symbol.module.outline
             calls = list(outline.module_calls)
             for bindings in outline.module_scope.bindings.values():
-                calls += [
-                    b.value for b in bindings if isinstance(getattr(b, "value", None), Call)  # type: ignore[union-attr,misc]
-                ]
+                calls += [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
             for call in calls:
                 if not call.args or not isinstance(call.args[0].value, (Name, Attribute)):
                     continue
@@ -342,6 +345,8 @@ class _ClassBuilder:
             self.unknown_decorator = True
             return
         self.unknown_decorator |= not callee.transparent
+        for registering in callee.also:
+            self._apply(registering)
         inner = _item(callee.positional, 0)
         if inner is not None and isinstance(inner.expr, Call):  # a wrapper: register(dataclass(cls))
             self._apply(self.model.callees.of_call(inner.expr, inner.module, inner.scope))
@@ -350,7 +355,9 @@ class _ClassBuilder:
             neutral = callee.name in _NEUTRAL_DECORATORS or callee.name.partition(".")[0] in _NEUTRAL_PACKAGES
             self.unknown_decorator |= not neutral
             return
-        if framework is FLAX_DATACLASS and (FLAX_NODE in self.roots or any(p.framework is FLAX_NODE for p in self.parents)):
+        if framework is FLAX_DATACLASS and (
+            FLAX_NODE in self.roots or any(p.framework is FLAX_NODE for p in self.parents)
+        ):
             return  # flax returns a class that its base has made a pytree already
         if framework.makes_dataclass:
             self.dataclass_options, self.maker = callee, framework
@@ -446,7 +453,9 @@ class _ClassBuilder:
                 return ancestor.eq
         return None if self.unknown_base else False
 
-    def _frozen(self, framework: Framework, params: DataclassParams | None) -> tuple[bool | None, frozenset[str] | None]:
+    def _frozen(
+        self, framework: Framework, params: DataclassParams | None
+    ) -> tuple[bool | None, frozenset[str] | None]:
         """Whether assignment is refused, and for which names (None: all)."""
         if "__setattr__" in self.declaration.methods:
             return None, None
@@ -463,7 +472,9 @@ class _ClassBuilder:
             return params.frozen, None
         if framework is SIMPLE_PYTREE:
             mutable = truth(self._placed_keyword("mutable"), False)
-            if mutable is not False and any(c.params and c.params.frozen is not False for c in _ancestors(self.parents)):
+            if mutable is not False and any(
+                c.params and c.params.frozen is not False for c in _ancestors(self.parents)
+            ):
                 return None, None
             return (None if mutable is None else not mutable), None
         return (False, None) if params is not None else self._inherited_frozen()

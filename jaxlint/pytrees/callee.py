@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, Name
+from jaxlint.expr import Argument, Attribute, Call, Expr, Lambda, Name
 from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
@@ -26,6 +26,8 @@ class Callee:
     complete: bool = True
     #: False if a wrapper on the way does more than to call it.
     transparent: bool = True
+    #: What else a wrapper does with the class: calls of registering functions.
+    also: tuple[Callee, ...] = ()
 
     def keyword(self, name: str) -> Placed | None:
         """The value given for the keyword `name`; the last one counts."""
@@ -46,7 +48,7 @@ class Callee:
                 positional.append(Placed(arg.value, module, scope))
             else:
                 keywords.append((arg.keyword, Placed(arg.value, module, scope)))
-        return Callee(self.name, tuple(positional), tuple(keywords), complete, self.transparent)
+        return replace(self, positional=tuple(positional), keywords=tuple(keywords), complete=complete)
 
 
 class CalleeFinder:
@@ -72,8 +74,11 @@ class CalleeFinder:
             return None if inner is None else inner.with_arguments(call.args[1:], module, scope)
         if isinstance(call.func, (Name, Attribute)):
             symbol = self.resolver.resolve(call.func, module, scope)
+            arguments = _Arguments(call.args, module, scope)
             if isinstance(symbol, FunctionSymbol):
-                return self._through(symbol, _Arguments(call.args, module, scope), depth + 1)
+                return self._through(symbol, arguments, depth + 1)
+            if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Lambda):
+                return self._through_lambda(symbol, symbol.assignment.value, arguments, depth + 1)
         callee = self.of_function(call.func, module, scope, depth + 1)
         return None if callee is None else callee.with_arguments(call.args, module, scope)
 
@@ -88,8 +93,10 @@ class CalleeFinder:
         match self.resolver.resolve(expr, module, scope):
             case External(name=name):
                 return Callee(name)
-            case ValueSymbol(module=home, scope=home_scope, assignment=assignment):
+            case ValueSymbol(module=home, scope=home_scope, assignment=assignment) as variable:
                 value = assignment.value
+                if isinstance(value, Lambda):
+                    return self._through_lambda(variable, value, _Arguments((), module, scope), depth + 1)
                 if isinstance(value, Call) and self._is_partial(value.func, home, home_scope):
                     return self.of_call(value, home, home_scope, depth + 1)
             case FunctionSymbol() as function:
@@ -99,6 +106,16 @@ class CalleeFinder:
     def _is_partial(self, func: Expr, module: Module, scope: str) -> bool:
         symbol = self.resolver.resolve(func, module, scope)
         return isinstance(symbol, External) and symbol.name == _PARTIAL
+
+    def _through_lambda(
+        self, symbol: ValueSymbol, function: Lambda, arguments: _Arguments, depth: int
+    ) -> Callee | None:
+        """The known function that `name = lambda cls: known(cls)` calls."""
+        if not isinstance(function.body, Call):
+            return None
+        given = arguments.bound(function.params)
+        parameters = set(function.params)
+        return self._returned(function.body, symbol.module, symbol.scope, given, parameters, depth)
 
     def _through(self, symbol: FunctionSymbol, arguments: _Arguments, depth: int) -> Callee | None:
         """The known function that a small wrapper returns a call of (or a partial of)."""
@@ -115,6 +132,9 @@ class CalleeFinder:
             scope = f"{inner.qualname}.<locals>"
             for value in inner.return_values:
                 call = self._assigned(value, module, scope)
+                if isinstance(call, Lambda):
+                    parameters |= set(call.params)
+                    call = call.body
                 while isinstance(call, Call) and isinstance(call.func, Call):
                     call = call.func
                 if isinstance(call, Call):
@@ -124,7 +144,13 @@ class CalleeFinder:
         if len({c.name for c in found}) != 1:
             return None
         best = max(found, key=lambda c: len(c.keywords))
-        return best if all(f.only_returns for f in family) else replace(best, transparent=False)
+        if all(f.only_returns for f in family):
+            return best
+        effects = [
+            self.of_call(call, module, f"{f.qualname}.<locals>", depth + 1) for f in family for call in f.effects
+        ]
+        registering = tuple(c for c in effects if c is not None and c.name.startswith("jax.tree_util.register_"))
+        return replace(best, transparent=False, also=registering)
 
     def _assigned(self, value: Expr, module: Module, scope: str) -> Expr:
         """What was last assigned to a local variable that is returned (`cls = dataclass(cls)`)."""
@@ -155,7 +181,7 @@ class CalleeFinder:
                 else:
                     positional.append(value)
         complete = callee.complete and given.complete
-        return Callee(callee.name, tuple(positional), tuple(keywords), complete, callee.transparent)
+        return replace(callee, positional=tuple(positional), keywords=tuple(keywords), complete=complete)
 
 
 @dataclass(frozen=True)
@@ -175,10 +201,20 @@ class _Arguments:
 
     def bound_to(self, function: Function, home: Module) -> _Bound:
         """Bind the arguments to the parameters of `function`; defaults fill the gaps."""
-        named = {p.name: Placed(p.default, home, function.scope) for p in function.parameters if p.default is not None}
+        defaults = {
+            p.name: Placed(p.default, home, function.scope) for p in function.parameters if p.default is not None
+        }
+        keywords = tuple(p.name for p in function.parameters if p.kind == "keyword")
+        positional = tuple(p.name for p in function.parameters if p.kind == "positional")
+        return self.bound(positional, keywords, defaults)
+
+    def bound(
+        self, positional: tuple[str, ...], keywords: tuple[str, ...] = (), defaults: dict[str, Placed] | None = None
+    ) -> _Bound:
+        """Bind the arguments to parameters of these names."""
+        named = dict(defaults or {})
         rest: list[tuple[str, Placed]] = []
-        names = {p.name for p in function.parameters if p.kind in ("positional", "keyword")}
-        positional = [p.name for p in function.parameters if p.kind == "positional"]
+        names = {*positional, *keywords}
         complete = True
         index = 0
         for arg in self.args:

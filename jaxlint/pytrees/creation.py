@@ -275,5 +275,3 @@ def _is_consistent(cls: PytreeClass) -> bool:
             return False
         pending = [s for s in ([c for c in s if c is not head] for s in pending) if s]
     return True
-
-

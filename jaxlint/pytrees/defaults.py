@@ -43,7 +43,7 @@ def is_refused(value: Value, python: tuple[int, int]) -> bool | None:
 
 
 def is_hashable(cls: PytreeClass) -> bool | None:
-    """Whether `hash` accepts the instances (their contents aside): which class of the MRO sets `__hash__`, and to what."""
+    """Whether `hash` accepts the instances, their contents aside: what the first class of the MRO to say so says."""
     for ancestor in cls.mro:
         answer = _own_hash(ancestor)
         if answer != "inherited":

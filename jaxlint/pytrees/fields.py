@@ -12,7 +12,6 @@ from jaxlint.project import Module
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.model import FieldFunction, Kind, Placed, truth
 
-
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: Annotations that equinox hides from the dataclass machinery.
 _ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
@@ -71,7 +70,9 @@ class BodyReader:
         values = [(a.name, a.value) for a in declaration.assignments] + [(f.name, f.value) for f in declaration.fields]
         found: dict[str, bool | None] = {}
         for name, value in values:
-            callee = self.callees.of_call(value, symbol.module, declaration.qualname) if isinstance(value, Call) else None
+            callee = (
+                self.callees.of_call(value, symbol.module, declaration.qualname) if isinstance(value, Call) else None
+            )
             if callee is not None and callee.name in self.functions:
                 metadata = self.metadata(callee)
                 if key in metadata:

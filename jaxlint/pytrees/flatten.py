@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Attribute, Call, DictDisplay, Display, Expr, Name, Span, Starred, children
+from jaxlint.expr import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Assignment, Function
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role

@@ -335,9 +335,7 @@ class PytreeClass:
             return None
         custom = maker.symbol.declaration.methods.get("__init__")
         keyword_only = (
-            maker.framework.keyword_only
-            and maker.registered
-            and maker.option("mappable_dataclass", True) is not False
+            maker.framework.keyword_only and maker.registered and maker.option("mappable_dataclass", True) is not False
         )
         if custom:
             parameters = maker.module.outline.functions[custom[-1]].parameters[1:]

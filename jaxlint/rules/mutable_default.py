@@ -99,7 +99,9 @@ class MutableDefault(ClassRule):
                     yield self._shared(cls, field, kind[1])
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
-            when = "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
+            when = (
+                "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
+            )
             yield Problem(
                 at=field.default.expr.at if field.default.module is cls.module else field.at,
                 message=(
@@ -137,6 +139,8 @@ def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 def _field_function(cls: PytreeClass) -> str:
-    return {"flax.struct.dataclass": "struct.field", "flax.struct.PyTreeNode": "struct.field", "equinox": "eqx.field"}.get(
-        cls.framework.id, "dataclasses.field"
-    )
+    return {
+        "flax.struct.dataclass": "struct.field",
+        "flax.struct.PyTreeNode": "struct.field",
+        "equinox": "eqx.field",
+    }.get(cls.framework.id, "dataclasses.field")

@@ -74,10 +74,11 @@ class StaticArrayField(ClassRule, EventRule):
 
     ## Frameworks
 
-    All that have static fields: flax.struct, TrainState, register_dataclass (`meta_fields`, `metadata=dict(static=True)`),
-    register_static, register_pytree_node_class (aux data), jax_dataclasses (`Static[...]`), tjax, equinox,
-    simple_pytree, penzai, nnx (`nnx.static()`). In mjx, `np.ndarray` fields are static by design and no finding, but
-    `jax.Array | None` is silently static and is one. chex and NamedTuple have no static fields.
+    All that have static fields: flax.struct, TrainState, register_dataclass (`meta_fields`,
+    `metadata=dict(static=True)`), register_static, register_pytree_node_class (aux data), jax_dataclasses
+    (`Static[...]`), tjax, equinox, simple_pytree, penzai, nnx (`nnx.static()`), treex (`tx.static()`). In mjx,
+    `np.ndarray` fields are static by design and no finding, but `jax.Array | None` is silently static and is one.
+    chex and NamedTuple have no static fields.
 
     ## Fix safety
 
@@ -210,7 +211,7 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
 
 
 def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
-    """True if a value that is put into a static field holds an array of several elements, False if one of unknown size."""
+    """True if a value for a static field holds an array of several elements, False if one of unknown size."""
     value = plain(value)
     if isinstance(value, Instance):
         return holds_array(value, cls, evaluator)

@@ -4,7 +4,6 @@ from jaxlint.expr import Attribute, Constant, Display, Expr, Name, Subscript
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import Framework, Role, Subclasses
 
-
 _ARRAYS = frozenset(
     {
         "jax.Array",

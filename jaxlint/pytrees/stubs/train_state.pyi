@@ -1,6 +1,7 @@
 """flax.training.train_state (0.12.8), as far as its pytree goes."""
 
-from typing import Any, Callable, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import jax
 from flax import struct
