@@ -64,14 +64,20 @@ class Checker:
 
     # -- the whole project ------------------------------------------------------------------
 
-    def learn(self, modules: Sequence[Module], progress: Callable[[], None] = lambda: None) -> None:
-        """Read the outlines of `modules`, and learn who inherits from whom."""
+    def learn(
+        self,
+        modules: Sequence[Module],
+        progress: Callable[[], None] = lambda: None,
+        neighbours: Sequence[Module] = (),
+    ) -> None:
+        """Read the outlines of `modules`, and learn who inherits from whom (in `neighbours` too)."""
         for module in modules:
             _ = module.outline
             module.forget_source()
             progress()
-        self._relevant = self._reaching_frameworks(modules)
-        self.model.index_subclasses([m for m in modules if m.path in self._relevant])
+        seen = [*modules, *neighbours]
+        self._relevant = self._reaching_frameworks(seen)
+        self.model.index_subclasses([m for m in seen if m.path in self._relevant])
 
     def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
         """The paths of the modules that import a framework, directly or through other modules (checked or not)."""
@@ -244,6 +250,36 @@ def make_project(files: Sequence[str], settings: Settings) -> Project:
     return project
 
 
+#: How many files beside those that were asked for are read to see subclasses.
+_MAX_NEIGHBOURS = 1000
+
+
+def _names_files(paths: Sequence[str]) -> bool:
+    return any(os.path.isfile(path) for path in paths)
+
+
+def _neighbours(files: Sequence[str], project: Project) -> list[Module]:
+    """The other modules of the packages that single files were asked for from: they may hold subclasses."""
+    folders = set()
+    for path in files:
+        folder, root = os.path.dirname(path), project.package_root(path)
+        package = os.path.relpath(folder, root).partition(os.sep)[0]
+        folders.add(root if package == os.curdir else os.path.join(root, package))
+    asked = set(files)
+    found: list[str] = []
+    for folder in sorted(folders):
+        names = discover([folder]) if os.path.exists(os.path.join(folder, "__init__.py")) else _python_files(folder)
+        found += [name for name in names if name not in asked]
+    return [project.add_file(path) for path in found[:_MAX_NEIGHBOURS] if os.path.isfile(path)]
+
+
+def _python_files(folder: str) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder) if entry.name.endswith(".py"))
+    except OSError:
+        return []
+
+
 def check_paths(
     paths: Sequence[str],
     settings: Settings | None = None,
@@ -272,7 +308,7 @@ def check_paths(
             if progress is not None:
                 progress(done, total)
 
-        checker.learn(modules, advance)
+        checker.learn(modules, advance, _neighbours(files, checker.project) if _names_files(paths) else ())
         findings: list[Finding] = []
         if jobs > 1 and len(modules) > 1:
             from jaxlint.parallel import check_in_processes

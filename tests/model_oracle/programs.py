@@ -32,6 +32,11 @@ class Program:
     text: str
     classes: tuple[Declared, ...]
 
+    @property
+    def classes_text(self) -> str:
+        """The classes alone, without the header."""
+        return "\n".join(self.text.splitlines()[self.classes[0].first - 1 :])
+
 
 @dataclass
 class Draft:
