@@ -45,6 +45,8 @@ PACKAGES = {
     "xminigrid": "0.9.3",
 }
 BUDGET = 1.0
+#: A bug of our own, to show that bugs are found.
+PLANTED = "from brax.envs import State\n\n\ndef step(state: State):\n    state.reward = 1\n"
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,10 @@ def unpack(wheels: Path, folder: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(target, [n for n in archive.namelist() if n.endswith(".py")])
         (target / "pyproject.toml").touch()
+    planted = folder / "planted"
+    planted.mkdir(exist_ok=True)
+    (planted / "pyproject.toml").touch()
+    (planted / "planted.py").write_text(PLANTED)
 
 
 def measure(kind: str, folder: Path) -> Measured:
@@ -151,9 +157,10 @@ def report(runs: list[tuple[Measured, Measured]]) -> None:
     assert not checked.errors, checked.errors
     assert not parsed.errors, parsed.errors
     assert sum(checked.files.values()) == sum(parsed.files.values()), (checked.files, parsed.files)
+    assert checked.findings["planted"] == 1, checked.findings
     assert all(other.findings == checked.findings for _, other in runs)
     print(f"\n{'package':24}{'files':>7}{'lines':>9}{'findings':>10}")
-    for name, version in PACKAGES.items():
+    for name, version in {**PACKAGES, "planted": ""}.items():
         found = checked.findings.get(name, 0)
         print(f"{name + ' ' + version:24}{parsed.files[name]:7}{parsed.lines[name]:9}{found:10}")
     totals = (sum(parsed.files.values()), sum(parsed.lines.values()), sum(checked.findings.values()))

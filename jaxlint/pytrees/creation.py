@@ -50,7 +50,8 @@ def creation_error(
     cls: PytreeClass, evaluator: Evaluator, python: tuple[int, int] = sys.version_info[:2]
 ) -> CreationError | None:
     """The first error of a class declaration on a version of Python: None if there is none, or `UNSURE`."""
-    if cls.unknown_decorator or not cls.fields_known:
+    hidden = cls.params is not None and (not cls.fields_known or cls.symbol.declaration.conditional_body)
+    if cls.unknown_decorator or not cls.bases_known or hidden:
         return UNSURE
     return next(_Creation(cls, evaluator, python).errors(), None)
 

@@ -205,6 +205,8 @@ class PytreeClass:
     #: False if a base class or a part of the body cannot be seen, so that there may be more fields.
     fields_known: bool
     frozen: bool | None
+    #: False if the class or one that it inherits from has a base that cannot be seen.
+    bases_known: bool = field(default=True, kw_only=True)
     #: False if instances carry further attributes that are flattened like fields.
     attributes_known: bool = field(default=True, kw_only=True)
     #: Whether the class itself is a dataclass (generated `__init__`, fields from its own annotations).
@@ -332,7 +334,8 @@ class PytreeClass:
         """The constructor's parameters without `self`, or None if they cannot be told."""
         maker = self._init_owner()
         if maker is None:
-            return None
+            takes_none = self.bases_known and not self.unknown_decorator and not self.framework.makes_dataclass
+            return () if takes_none else None
         custom = maker.symbol.declaration.methods.get("__init__")
         keyword_only = (
             maker.framework.keyword_only and maker.registered and maker.option("mappable_dataclass", True) is not False

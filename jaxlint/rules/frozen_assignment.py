@@ -178,13 +178,26 @@ def _quoted(target: str) -> str:
 
 
 def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
-    name = event.receiver_text or "state"
+    """The update to write instead, and where its result goes."""
     if event.how == "delete":
         return "build a new instance instead"
+    name, attr = event.receiver_text or "state", event.attr or "field"
+    update = _update(cls, name, attr)
+    method = event.place.method
+    if event.on_self and method is not None and method.name in ("__init__", "__post_init__"):
+        return "compute it in a classmethod that hands it to the constructor"
+    if event.on_self:
+        return f"return `{update}` and let the caller rebind it"
+    if "." in name:
+        return f"make a new one with `{update}` and put it back into what holds it"
+    return f"use `{name} = {update}`"
+
+
+def _update(cls: PytreeClass, name: str, attr: str) -> str:
+    """The expression that copies `name` with another `attr`."""
     if cls.framework.replace_method is not None:
-        return f"use `{name} = {name}.{cls.framework.replace_method}({event.attr}=...)`"
+        return f"{name}.{cls.framework.replace_method}({attr}=...)"
     if cls.framework.id == "equinox":
-        return f"use `{name} = eqx.tree_at(lambda m: m.{event.attr}, {name}, ...)`"
-    if cls.framework.id == "jax_dataclasses":
-        return f"use `{name} = jdc.replace({name}, {event.attr}=...)` or `with jdc.copy_and_mutate({name})`"
-    return f"use `{name} = dataclasses.replace({name}, {event.attr}=...)`"
+        return f"eqx.tree_at(lambda m: m.{attr}, {name}, ...)"
+    function = "jdc.replace" if cls.framework.id == "jax_dataclasses" else "dataclasses.replace"
+    return f"{function}({name}, {attr}=...)"
