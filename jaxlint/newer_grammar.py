@@ -35,6 +35,15 @@ class _Older(cst.CSTTransformer):
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
         return updated_node.with_changes(type_parameters=None)
 
+    def leave_Index(self, original_node: cst.Index, updated_node: cst.Index) -> cst.Index:
+        return updated_node.with_changes(star=None, whitespace_after_star=None)
+
+    def leave_Annotation(self, original_node: cst.Annotation, updated_node: cst.Annotation) -> cst.Annotation:
+        annotation = updated_node.annotation
+        if isinstance(annotation, cst.StarredElement):
+            return updated_node.with_changes(annotation=annotation.value)
+        return updated_node
+
     def leave_TypeAlias(self, original_node: cst.TypeAlias, updated_node: cst.TypeAlias) -> cst.Assign:
         return cst.Assign([cst.AssignTarget(updated_node.name)], updated_node.value)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from typing import Any
 
 import msgspec
 
@@ -51,6 +52,18 @@ EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppr
 EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
 
 Binding = Import | Definition | Assignment
+
+
+class _Absent:
+    """Stands for a kind of node that the running Python does not know."""
+
+    name: ast.expr
+    value: ast.expr
+
+
+# of Python 3.11 and 3.12
+_TryStar: Any = getattr(ast, "TryStar", _Absent)
+_TypeAlias: Any = getattr(ast, "TypeAlias", _Absent)
 
 
 class Scope(msgspec.Struct):
@@ -303,6 +316,8 @@ class _Builder:
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self._scan(value)
                 self._target(target, value, annotation, scope)
+            case _TypeAlias(name=target, value=value):
+                self._target(target, value, None, scope)
             case ast.AugAssign(target=target, value=value):
                 self._scan(value)
                 if isinstance(target, ast.Name) and target.id == "__all__":
@@ -319,7 +334,7 @@ class _Builder:
                     self.function.returns.append(value)
             case ast.If():
                 self._if(node, scope)
-            case ast.Try() | ast.TryStar():  # type: ignore[attr-defined,unused-ignore]
+            case ast.Try() | _TryStar():
                 self._guarded("try", node.body, scope)
                 for handler in node.handlers:
                     self._scan(handler.type)
@@ -656,7 +671,7 @@ def _class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassA
                     ]
             case ast.If(test=test) if _is_type_checking(test):
                 conditional = conditional or any(isinstance(s, ast.AnnAssign) for s in statement.body)
-            case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | ast.Match():
+            case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | _TryStar() | ast.Match():
                 conditional = True
     return fields, assignments, conditional
 

@@ -26,12 +26,12 @@ def described(name: str) -> ClassSymbol | FunctionSymbol | None:
     """The class or function that a dotted name of a well-known package stands for, or None."""
     package, _, last = name.rpartition(".")
     if package == _EQUINOX_LAYERS and last[:1].isupper():
-        module = _module("equinox_nn.pyi")
+        module = _module("equinox_nn.pyi", package)
         layer = module.outline.classes["Layer"]
         return ClassSymbol(module, msgspec.structs.replace(layer, name=last, qualname=last))
     if package not in _FILES:
         return None
-    module = _module(_FILES[package])
+    module = _module(_FILES[package], package)
     if last in module.outline.classes:
         return ClassSymbol(module, module.outline.classes[last])
     if last in module.outline.functions:
@@ -45,5 +45,5 @@ def is_stub(module: Module) -> bool:
 
 
 @cache
-def _module(file: str) -> Module:
-    return Module(os.path.join(os.path.dirname(__file__), file), file.removesuffix(".pyi"), False, ())
+def _module(file: str, name: str) -> Module:
+    return Module(os.path.join(os.path.dirname(__file__), file), name, False, ())
