@@ -29,6 +29,11 @@ ARRAY_TYPES: dict[str, str] = {
     "flax.typing.Array": "array",
     "flax.typing.PRNGKey": "jax",
     "distrax.Array": "array",
+    # trees of arrays: what is said of an array in a static field holds for them
+    "chex.ArrayTree": "array",
+    "optax.Params": "array",
+    "optax.Updates": "array",
+    "optax.OptState": "array",
     "optax.Array": "array",
     **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal")},
     "tjax.JaxComplexArray": "jax",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Argument, Attribute, Call, Constant, Expr, Lambda, Name, Starred, dotted
@@ -98,6 +98,8 @@ TRANSPARENT = frozenset(
         "flax.linen.compact",
     }
 )
+#: Those of them that compile.
+_JITS = frozenset({"jax.jit", "jax.pmap", "equinox.filter_jit", "equinox.filter_pmap", "jax_dataclasses.jit"})
 _REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
 #: Functions that pass a carry to a function: where the carry stands, and which parameter of which argument it is.
 _SCAN = frozenset({"jax.lax.scan"})
@@ -160,6 +162,8 @@ class CallEvaluator:
         self.events: list[Event] | None = None
         self.place: Place | None = None
         self.loop_depth = 0
+        #: Whether what is evaluated is an argument of a call of a jitted function.
+        self.into_jit = False
         #: The errors that the code around expects.
         self.expected: frozenset[str] = frozenset()
         #: The targets of the assignment whose value is being evaluated.
@@ -211,7 +215,8 @@ class CallEvaluator:
         if self.events is not None and self.place is not None:
             keywords = tuple(_keywords(args, values))
             rebinds = self._receiver_text(call, function) in self.targets
-            self.note(Replace(call.at, self.place, receiver, function, keywords, self.loop_depth > 0, rebinds))
+            looping = self.loop_depth > 0
+            self.note(Replace(call.at, self.place, receiver, function, keywords, looping, rebinds, self.into_jit))
 
     def _receiver_text(self, call: Call, function: str) -> str | None:
         """The name of what is copied."""
@@ -232,10 +237,27 @@ class CallEvaluator:
         name = (dotted(call.func) or "").rpartition(".")[2]
         if name in EXPECTS_ERROR:
             return self._expecting_error(call, env)
+        outer, self.into_jit = self.into_jit, self._is_jitted(func)
         values = [self.evaluator.evaluate(a.value, env) for a in call.args]
+        self.into_jit = outer
         result = self._apply(func, call, values, env)
         self._forget_passed(call, env)
         return result
+
+    def _is_jitted(self, func: Value) -> bool:
+        """Whether a function is compiled: called with another static value, it is compiled again."""
+        if isinstance(func, LocalFunctionValue):
+            declaration, module = func.function.declaration, func.function.outer.module
+        elif isinstance(func, FunctionValue):
+            if func.jitted:
+                return True
+            declaration, module = func.symbol.declaration, func.symbol.module
+        else:
+            return False
+        decorators = declaration.decorators if declaration is not None else ()
+        scope = declaration.scope if declaration is not None else ""
+        callees = [self.model.callees.of_decorator(d, module, scope) for d in decorators]
+        return any(c is not None and c.name in _JITS for c in callees)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
@@ -295,7 +317,7 @@ class CallEvaluator:
         model = cls.cls
         if self.place is not None and model.is_pytree:
             arguments = tuple(self._bind(model, call, values))
-            self.note(Construct(call.at, self.place, cls, arguments, self.loop_depth > 0))
+            self.note(Construct(call.at, self.place, cls, arguments, self.loop_depth > 0, self.into_jit))
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
         return Instance(model, cls.exact)
@@ -489,7 +511,10 @@ class CallEvaluator:
         if name == "equinox.tree_at" and len(values) > 1:
             return plain(values[1])
         if name in TRANSPARENT and values:
-            return plain(values[0])
+            wrapped = plain(values[0])
+            if name in _JITS and isinstance(wrapped, FunctionValue):
+                return replace(wrapped, jitted=True)
+            return wrapped
         if name in BY_DECORATOR and values and isinstance(plain(values[0]), ClassObject):
             return plain(values[0])
         if name.startswith("builtins."):

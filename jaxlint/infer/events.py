@@ -91,6 +91,8 @@ class Replace(Event):
     in_loop: bool
     #: Whether the result is assigned to the name of what was copied.
     rebinds: bool
+    #: Whether the result is an argument of a call of a jitted function.
+    into_jit: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,5 @@ class Construct(Event):
     cls: ClassObject
     arguments: tuple[KeywordValue, ...]
     in_loop: bool
+    #: Whether the instance is an argument of a call of a jitted function.
+    into_jit: bool = False

@@ -99,6 +99,8 @@ class FunctionValue:
 
     symbol: FunctionSymbol
     receiver: Value | None = None
+    #: Whether it went through `jax.jit(f)`.
+    jitted: bool = False
 
 
 @dataclass(frozen=True, eq=False)

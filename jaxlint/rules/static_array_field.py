@@ -19,6 +19,7 @@ from jaxlint.infer.values import (
     arrays_in,
     plain,
 )
+from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.frozen_assignment import refuses_assignment
@@ -137,7 +138,11 @@ class StaticArrayField(ClassRule, EventRule):
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
             confidence = Confidence.HIGH if sure else Confidence.MEDIUM
-            yield _problem(value.at, cls, field, "is static and is given an array", confidence)
+            # aux data is put right in tree_flatten, wherever the instance is made
+            in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
+            yield _problem(
+                field.at if in_flatten else value.at, cls, field, "is static and is given an array", confidence
+            )
 
 
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:

@@ -111,7 +111,7 @@ class StaticCounter(ClassRule, EventRule):
         """Look at what is put into static fields."""
         loops = False
         if isinstance(event, Construct):
-            cls, values = event.cls.cls, event.arguments
+            cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
         elif isinstance(event, Replace):
             cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
         else:
@@ -124,8 +124,8 @@ class StaticCounter(ClassRule, EventRule):
             field = cls.field(value.name)
             if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
                 continue
-            if isinstance(event, Replace) and not event.rebinds and field.name not in _COUNTER_NAMES:
-                loops = False
+            if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
+                loops = loops and field.name in _COUNTER_NAMES
             counts = _counts_up(value.value, field, cls) and _is_repeated(event, field)
             if counts or (loops and _is_loop_index(value.value)):
                 yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
