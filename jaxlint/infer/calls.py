@@ -525,6 +525,8 @@ class CallEvaluator:
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
+        if name == "jax.random.split":
+            return Container("sequence", None, Array("jax"))  # one key a row
         if name == "itertools.count":
             return Container("list", None, Scalar("int", varying=True))
         return self._array_function(name, call, values)

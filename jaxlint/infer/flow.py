@@ -393,6 +393,8 @@ class UnitReader:
         match target:
             case Name(id=name):
                 env.bind(name, value)
+                if not env.scope and isinstance(value, UnknownValue) and self._bound_once(name):
+                    del env.values[name]  # what the module says of the name holds here too
             case Attribute(value=receiver_expr, attr=attr):
                 receiver = self.evaluator.evaluate(receiver_expr, env)
                 self.calls.assign_attribute(target.at, receiver_expr, receiver, attr, how, value, env)
@@ -411,6 +413,9 @@ class UnitReader:
                 self._set_item(name, index, value, env)
             case _:
                 self.evaluator.evaluate(target, env)
+
+    def _bound_once(self, name: str) -> bool:
+        return len(self.module.outline.module_scope.bindings.get(name, ())) == 1
 
     def _set_item(self, name: str, index: Expr, value: Value, env: Environment) -> None:
         """`name[index] = value`: a dict whose keys are known gets one more, or is no longer known."""
