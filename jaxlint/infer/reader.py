@@ -88,7 +88,7 @@ class ModuleReader:
                 self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
-            reader = UnitReader(self.evaluator, self.calls, module, self._declarations(module, unit, tree))
+            reader = UnitReader(self.evaluator, self.calls, module, Declarations(self._declared(module, unit), tree))
             place = Place(module, subclasses=self.model.subclasses)
             try:
                 reader.read(tree, env, events, place)
@@ -113,20 +113,26 @@ class ModuleReader:
 
     def _with_callers(self, wanted: list[Unit], module: Module) -> list[Unit]:
         """The units, with those that tell what the parameters without annotation in them are."""
-        outline = module.outline
+        units = module.outline.units
+        naming: dict[str, list[Unit]] = {}
+        calling: dict[str, list[Unit]] = {}
+        for unit in units:
+            for name in unit.references:
+                naming.setdefault(name, []).append(unit)
+            for name in unit.calls:
+                calling.setdefault(name, []).append(unit)
         chosen = {u.first for u in wanted}
         pending = list(wanted)
         while pending:
-            unit = pending.pop()
-            functions = [f for f in outline.functions.values() if unit.first <= f.at.row <= unit.last]
-            open_ended = [f for f in functions if _lacks_annotations(f)]
-            names = {f.qualname for f in open_ended if not f.scope}
-            methods = {f.name for f in open_ended if f.owner is not None}
-            for other in outline.units if names or methods else ():
-                if other.first not in chosen and (other.references & names or other.calls & methods):
-                    chosen.add(other.first)
-                    pending.append(other)
-        return [u for u in outline.units if u.first in chosen]
+            for declared in self._declared(module, pending.pop()):
+                if not isinstance(declared, Function) or not _lacks_annotations(declared):
+                    continue
+                callers = naming.pop(declared.qualname, []) if not declared.scope else []
+                if declared.owner is not None:
+                    callers = callers + calling.pop(declared.name, [])
+                pending += [u for u in callers if u.first not in chosen]
+                chosen |= {u.first for u in callers}
+        return [u for u in units if u.first in chosen]
 
     def _triggers(self, unit: Unit, module: Module) -> bool:
         outline = module.outline
@@ -163,8 +169,8 @@ class ModuleReader:
                 return bool(cls.static_fields)
         return name in self.model.static_class_names
 
-    def _declarations(self, module: Module, unit: Unit, tree: cst.Module) -> Declarations:
-        """The functions and classes that a unit declares."""
+    def _declared(self, module: Module, unit: Unit) -> list[Function | Class]:
+        """The functions and classes that a unit declares, in source order."""
         path, rows, ordered = self._order
         if path != module.path:
             outline = module.outline
@@ -173,7 +179,7 @@ class ModuleReader:
             )
             rows = [d.at.row for d in ordered]
             self._order = (module.path, rows, ordered)
-        return Declarations(ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)], tree)
+        return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
 
     # -- return values ----------------------------------------------------------------------
 
@@ -209,7 +215,7 @@ class ModuleReader:
         tree = self.tree(module, unit)
         if tree is None:
             return UNKNOWN
-        declarations = self._declarations(module, unit, tree)
+        declarations = Declarations(self._declared(module, unit), tree)
         node = declarations.node_of(declaration)
         if node is None:
             return UNKNOWN

@@ -20,7 +20,8 @@ class Tally:
 
     def add(self, fact: Fact) -> None:
         """Count one fact."""
-        kind = " ".join(fact.what.split()[:2]) if " of " not in fact.what and " to " not in fact.what else fact.what.split()[0]
+        named = " of " in fact.what or " to " in fact.what
+        kind = " ".join(fact.what.split()[: 1 if named else 2])
         (self.compared if fact.is_known else self.unknown)[kind] += 1
 
     @property

@@ -12,7 +12,18 @@ from tests.model_oracle.spellings import ALIASES, FIELD_CALLS, HEADER, Spelling
 _NAMES = ("w", "theta", "b", "kernel", "alpha", "n")
 _DEFAULTS = ("1.0", "2", "None", "'text'", "np.float32(0)", "()", "0.0 + 1.0", "jnp.float32", "(1, [2])")
 _FACTORIES = ("lambda: 1.0", "float", "lambda: jnp.zeros(2)", "list")
-_REFUSED = ("[]", "jnp.zeros(3)", "np.ones(2)", "{}", "set()", "jax.random.key(0)", "[1.0] * 2", "bytearray()", "Record()")
+_REGISTER = "jax.tree_util.register_dataclass"
+_REFUSED = (
+    "[]",
+    "jnp.zeros(3)",
+    "np.ones(2)",
+    "{}",
+    "set()",
+    "jax.random.key(0)",
+    "[1.0] * 2",
+    "bytearray()",
+    "Record()",
+)
 _HOOK = ["    def __post_init__(self, *_values):", "        NOTED.append('post')"]
 
 
@@ -92,7 +103,7 @@ def _class(draw: st.DrawFn, spelling: Spelling, name: str, earlier: list[Draft])
         *(d.replace("{lists}", lists) for d in decorators),
         f"class {name}{base}:",
         *(body or ["    pass"]),
-        *([f"{target}jax.tree_util.register_dataclass({name}{lists})"] if spelling.style == "call" and not bare else []),
+        *([f"{target}{_REGISTER}({name}{lists})"] if spelling.style == "call" and not bare else []),
         "",
     ]
     return draft
@@ -148,12 +159,14 @@ def _field(draw: st.DrawFn, spelling: Spelling, name: str, classes: list[str], d
 
 def _arguments(draw: st.DrawFn, spelling: Spelling, call: str, wants_default: bool) -> list[str]:
     arguments: list[str] = []
-    hidden = _chance(draw, 6) and not call.startswith("jax_static") and (call.startswith("nnx") or not spelling.by_value)
+    hidden = _chance(draw, 6) and not call.startswith("jax_static")
+    hidden = hidden and (call.startswith("nnx") or not spelling.by_value)
     if hidden and _chance(draw, 30):
         return ["init=False"]  # `__post_init__` may assign it
     if wants_default or hidden:
         factory = _chance(draw, 40) and not call.startswith("jax_static")
-        arguments.append(f"default_factory={draw(st.sampled_from(_FACTORIES))}" if factory else f"default={_default(draw)}")
+        default = f"default_factory={draw(st.sampled_from(_FACTORIES))}" if factory else f"default={_default(draw)}"
+        arguments.append(default)
     if not call.startswith(("jax_static", "sp.")) and _chance(draw, 8):
         arguments.append("kw_only=True")
     if hidden:
@@ -181,7 +194,7 @@ def _pseudo(draw: st.DrawFn, name: str, wants_default: bool) -> tuple[str, bool]
     else:
         lines += [f"{name}: InitVar[int]", f"{name}: ClassVar[int]"]
     line = draw(st.sampled_from(lines))
-    return "    " + line, "InitVar" in line and wants_default or "Final" in line
+    return "    " + line, ("InitVar" in line and wants_default) or "Final" in line
 
 
 # -- methods ----------------------------------------------------------------------------------

@@ -121,7 +121,8 @@ class _Observer:
     def _value(self, name: str) -> Any:
         """A value that fits the annotation, and tells the field."""
         code = self.codes.setdefault(name.removesuffix("_in"), len(self.codes) + 1001)
-        kind = str(getattr(self.cls, "__dataclass_fields__", {}).get(name.removesuffix("_in"), types.SimpleNamespace(type="")).type)
+        fields = getattr(self.cls, "__dataclass_fields__", {})
+        kind = str(fields.get(name.removesuffix("_in"), types.SimpleNamespace(type="")).type)
         if "rray" in kind:
             return (_array(code),) if "uple" in kind and "Seq" not in kind else _array(code)
         return f"text {code}" if kind in ("str", "<class 'str'>") else code if "int" in kind else float(code)

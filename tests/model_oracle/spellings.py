@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 #: What every generated module starts with; names that the classes use are defined here.
-HEADER = '''
+HEADER = """
 import dataclasses
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import partial
@@ -95,7 +95,7 @@ class FrozenRecord:
 class ArrayRecord:
     level: Optional[jax.Array] = None
 
-'''
+"""
 
 #: Other names of the same things.
 ALIASES = {
@@ -166,7 +166,8 @@ class Spelling:
     """One way to declare a pytree class."""
 
     id: str
-    #: Decorators, outermost first; `{options}` stands for the options in parentheses, if any, `{call}` for them in any case.
+    #: Decorators, outermost first; `{options}` stands for the options in parentheses, if any, `{call}` for them
+    #: in any case.
     decorators: tuple[str, ...] = ()
     base: str = ""
     options: tuple[str, ...] = ()
@@ -203,7 +204,12 @@ SPELLINGS = {
         Spelling("flax-dataclass", ("@struct.dataclass{options}",), "", _DATACLASS_OPTIONS, own_calls=_FLAX_CALLS),
         Spelling("flax-wrapper", ("@node",), own_calls=_FLAX_CALLS),
         Spelling(
-            "flax-node", (), "struct.PyTreeNode", (), ("kw_only=True", "frozen=False", "eq=False"), own_calls=_FLAX_CALLS
+            "flax-node",
+            (),
+            "struct.PyTreeNode",
+            (),
+            ("kw_only=True", "frozen=False", "eq=False"),
+            own_calls=_FLAX_CALLS,
         ),
         Spelling("flax-node-decorated", ("@struct.dataclass{options}",), "struct.PyTreeNode", ("kw_only=True",)),
         Spelling("train-state", (), "TrainState", own_calls=_FLAX_CALLS),
