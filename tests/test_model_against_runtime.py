@@ -22,8 +22,8 @@ EXAMPLES = 100
 #: What each framework must be compared on at the least, in facts.
 LEAST_COMPARED = 600
 #: The part of the facts that the model may know nothing of; more where attributes are no fields or values decide.
-MOST_UNKNOWN = {"simple-pytree-plain": 0.5, "nnx": 0.12}
-MOST_UNKNOWN_OTHERWISE = 0.06
+MOST_UNKNOWN = {"simple-pytree-plain": 0.2, "nnx": 0.08}
+MOST_UNKNOWN_OTHERWISE = 0.05
 #: Facts that must have been compared for every framework, and how often at the least.
 ALWAYS_COMPARED = {"creation": 60, "registered": 40, "hashable": 40, "assignment": 40, "replace": 15}
 #: The same, where there are dataclass fields.

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
+import msgspec
+
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, ValueSymbol
@@ -519,7 +521,7 @@ class _ClassBuilder:
         if not is_dataclass:
             return list(merged.values())
         for declared in body.members:
-            field = self._field(declared, bases)
+            field = self._field(self._with_inherited_value(declared, bases))
             merged[field.name] = _with_role(field, self._role(field, framework))
         return list(merged.values())
 
@@ -605,40 +607,48 @@ class _ClassBuilder:
         names = [f.name for f in self.declaration.fields if f.value is not None]
         return frozenset([*names, *(a.name for a in self.declaration.assignments), *self.declaration.methods])
 
-    def _inherited_default(self, name: str, bases: list[PytreeClass]) -> Placed | None:
-        """The class attribute that becomes the default of a field declared without one."""
-        for assignment in reversed(self.declaration.assignments):
-            if assignment.name == name:
-                return self._assigned(assignment.value, self.symbol)
-        for base in bases:
-            declaration = base.symbol.declaration
+    def _with_inherited_value(self, declared: DeclaredField, bases: list[PytreeClass]) -> DeclaredField:
+        """A member that is declared without a value takes the class attribute of its name, if there is one."""
+        name = declared.declaration.name
+        if declared.declaration.value is not None or (self.roots and self.roots[0] is NAMED_TUPLE):
+            return declared
+        found = self._class_attribute(name, bases)
+        if found is None:
+            return declared
+        value, owner = found
+        made = next((f for f in owner.members if f.name == name and f.owner == owner.symbol), None) if owner else None
+        if made is not None:  # the machinery has put the default itself there
+            return replace(declared, default=made.default)
+        declaration = msgspec.structs.replace(declared.declaration, value=value)
+        place = self.symbol if owner is None else owner.symbol
+        read = self.model.bodies.read_field(declaration, place.module, place.declaration.qualname, declared.kw_only)
+        return replace(read, declaration=declared.declaration, kind=declared.kind)
+
+    def _class_attribute(self, name: str, bases: list[PytreeClass]) -> tuple[Expr, PytreeClass | None] | None:
+        """What the name is bound to in the class body (None) or in the nearest base that binds it."""
+        for owner in (None, *bases):
+            declaration = self.declaration if owner is None else owner.symbol.declaration
             for assignment in reversed(declaration.assignments):
                 if assignment.name == name:
-                    return self._assigned(assignment.value, base.symbol)
+                    return None if assignment.value is None else (assignment.value, owner)
+            if owner is None:
+                continue
             for declared in declaration.fields:
                 if declared.name == name and declared.value is not None:
-                    own = next((f for f in base.members if f.name == name and f.owner == base.symbol), None)
-                    if own is None:
-                        return self._assigned(declared.value, base.symbol)
-                    if own.default is not None:
-                        return own.default
+                    made = next((f for f in owner.members if f.name == name and f.owner == owner.symbol), None)
+                    if made is None or made.default is not None:
+                        return declared.value, owner
         return None
 
-    def _assigned(self, value: Expr | None, owner: ClassSymbol) -> Placed | None:
-        return None if value is None else Placed(value, owner.module, owner.declaration.qualname)
-
-    def _field(self, declared: DeclaredField, bases: list[PytreeClass]) -> Field:
+    def _field(self, declared: DeclaredField) -> Field:
         declaration = declared.declaration
-        default = declared.default
-        if default is None and not declared.declared_by_call and not (self.roots and self.roots[0] is NAMED_TUPLE):
-            default = self._inherited_default(declaration.name, bases)
         return Field(
             name=declaration.name,
             role=Role.UNKNOWN,
             owner=self.symbol,
             at=declaration.name_at,
             annotation=Placed(declaration.annotation, self.module, self.declaration.qualname),
-            default=default,
+            default=declared.default,
             factory=declared.factory,
             init=declared.init,
             kw_only=declared.kw_only,

@@ -139,6 +139,8 @@ class _Creation:
         cls, params = self.cls, self.cls.params
         assert params is not None
         for field in self._own_members():
+            if field.kind is not Kind.FIELD and field.declared_by_call:
+                yield UNSURE
             if field.default is None or field.kind is not Kind.FIELD:
                 continue
             refused = is_refused(plain(self.evaluator.static(field.default)), self.python)
@@ -146,6 +148,12 @@ class _Creation:
                 yield UNSURE
             if refused:
                 yield CreationError("ValueError", f"for field {field.name} is not allowed: use default_factory")
+        # a `Field` object without a default is deleted, which fails if only an undecorated base has it
+        bound = {f.name for f in self.declaration.fields if f.value is not None}
+        bound |= {a.name for a in self.declaration.assignments}
+        for field in self._own_members():
+            if field.declared_by_call and field.default is None and field.name not in bound:
+                yield CreationError("AttributeError", field.name)
         annotated = {f.name for f in self.declaration.fields}
         for assignment in self.declaration.assignments:
             if assignment.name not in annotated and isinstance(assignment.value, Call):

@@ -101,7 +101,7 @@ def _facts(cls: PytreeClass) -> list[str]:
         facts.append("registered or not: unknown")
     facts.append(f"rebuilding {cls.framework.unflatten.value}")
     facts.append(f"leaves in {cls.framework.leaf_order.value} order")
-    if cls.framework.replace_method is not None:
+    if cls.has_framework_replace:
         facts.append(f"copied with changes by .{cls.framework.replace_method}()")
     return facts
 

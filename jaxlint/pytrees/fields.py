@@ -132,7 +132,7 @@ class BodyReader:
                 own[spec.keywords[parameter]] = truth(callee.positional[index], None)
         for parameter, key in spec.keywords.items():
             given = callee.keyword(parameter)
-            if given is not None:
+            if given is not None and not (spec.drops_false and truth(given, None) is False):
                 own[key] = truth(given, None)
         if callee.name == "flax.struct.field" and "pytree_node" not in own:
             own["pytree_node"] = True

@@ -119,6 +119,8 @@ class FieldFunction:
     keywords: Mapping[str, str] = field(default_factory=dict)
     #: Positional parameters, in order.
     positional: tuple[str, ...] = ()
+    #: Whether a keyword parameter that is false leaves no metadata.
+    drops_false: bool = False
     #: Whether metadata that the user passes wins over `fixed`.
     user_wins: bool = False
 
@@ -365,11 +367,6 @@ class PytreeClass:
             if cls.unknown_decorator or (not cls.fields_known and not cls.is_pytree):
                 return None
         return None
-
-    @property
-    def is_dataclass_like(self) -> bool:
-        """Whether the constructor in use is generated from fields."""
-        return any(c.generated_init for c in self.mro)
 
 
 def merge_mro(sequences: list[list[PytreeClass]]) -> list[PytreeClass]:

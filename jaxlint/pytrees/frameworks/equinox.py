@@ -23,7 +23,7 @@ EQUINOX = Framework(
     class_keywords=frozenset({"strict", "is_abstract"}),
     static_metadata=("static", True),
     field_functions={
-        "equinox.field": FieldFunction(keywords={"static": "static"}),
+        "equinox.field": FieldFunction(keywords={"static": "static"}, drops_false=True),
         "equinox.static_field": FieldFunction(fixed={"static": True}),
     },
     static_spelling="eqx.field(static=True)",
