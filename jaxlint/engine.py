@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import libcst as cst
 import msgspec
 
 from jaxlint import __version__
-from jaxlint.config import Settings, rule_enabled
+from jaxlint.config import Settings, did_you_mean, rule_enabled
 from jaxlint.cst import positions
 from jaxlint.environment import activated, site_packages
+from jaxlint.errors import UserError
 from jaxlint.expr import Span
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
@@ -21,7 +22,8 @@ from jaxlint.infer.reader import ModuleReader
 from jaxlint.outline import Unit
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.frameworks import FRAMEWORKS
+from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS, FRAMEWORKS
+from jaxlint.pytrees.stubs import ALWAYS
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import ClassRule, EventRule, Problem, Rule
 from jaxlint.rules.unreadable_file import UnreadableFile
@@ -46,6 +48,7 @@ class Checker:
     """Checks the modules of one project with the rules that the settings enable."""
 
     def __init__(self, project: Project, settings: Settings) -> None:
+        _check_extra_names(settings)
         self.project = project
         self.settings = settings
         self.model = PytreeModel(project, settings)
@@ -239,6 +242,20 @@ class Checker:
         self.errors.append(
             f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
         )
+
+
+def _check_extra_names(settings: Settings) -> None:
+    """Raise `UserError` if an extra name is said to stand for something that jaxlint does not know."""
+    extra: list[tuple[str, dict[str, str], Mapping[str, object]]] = [
+        ("extra-decorators", settings.extra_decorators, BY_DECORATOR),
+        ("extra-bases", settings.extra_bases, BY_BASE),
+        ("extra-fields", {name: field.like for name, field in settings.extra_fields.items()}, FIELD_FUNCTIONS),
+    ]
+    for key, names, known in extra:
+        for name, target in names.items():
+            if target not in known and target not in ALWAYS and target not in ALIASES:
+                hint = did_you_mean(target, known)
+                raise UserError(f"{key}: `{name}` stands for `{target}`, which jaxlint does not know{hint}")
 
 
 def make_project(files: Sequence[str], settings: Settings) -> Project:

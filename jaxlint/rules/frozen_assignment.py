@@ -181,7 +181,9 @@ def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
     """The update to write instead, and where its result goes."""
     if event.how == "delete":
         return "build a new instance instead"
-    name, attr = event.receiver_text or "state", event.attr or "field"
+    name, attr = event.receiver_text, event.attr or "field"
+    if name is None:
+        return f"put a copy made with `{_update(cls, '...', attr)}` in its place"
     update = _update(cls, name, attr)
     method = event.place.method
     if event.on_self and method is not None and method.name in ("__init__", "__post_init__"):
@@ -196,7 +198,7 @@ def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
 def _update(cls: PytreeClass, name: str, attr: str) -> str:
     """The expression that copies `name` with another `attr`."""
     if cls.framework.replace_method is not None:
-        return f"{name}.{cls.framework.replace_method}({attr}=...)"
+        return f"{'' if name == '...' else name}.{cls.framework.replace_method}({attr}=...)"
     if cls.framework.id == "equinox":
         return f"eqx.tree_at(lambda m: m.{attr}, {name}, ...)"
     function = "jdc.replace" if cls.framework.id == "jax_dataclasses" else "dataclasses.replace"

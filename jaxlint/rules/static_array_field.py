@@ -87,7 +87,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     ## When not to use it
 
-    An array of one element compares without error (and recompiles for every value). If the field must stay static,
+    An array of one element compares without error (and recompiles for every value); where that is certain, as for
+    `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static,
     hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`.
 
     ## References
