@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Constant, Expr, Name, dotted
 from jaxlint.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
-from jaxlint.project import Module, Project
+from jaxlint.project import OPAQUE_PACKAGES, Module, Project
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_ALIASES = 12
@@ -300,8 +300,6 @@ class Resolver:
 
 
 def _is_opaque(name: str) -> bool:
-    from jaxlint.project import OPAQUE_PACKAGES
-
     return name.partition(".")[0] in OPAQUE_PACKAGES
 
 

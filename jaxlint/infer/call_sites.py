@@ -5,7 +5,6 @@ from __future__ import annotations
 from jaxlint.infer.values import UnknownValue, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Import
-from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 
 
@@ -18,16 +17,14 @@ class CallSites:
 
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
-        self._module: Module | None = None
         #: What is passed for each parameter, by function.
         self._passed: dict[tuple[str, str], dict[str, set[Value]]] = {}
         #: The functions in which something unknown is passed on, by parameter; "" outside of functions.
         self._unknown: dict[tuple[str, str], dict[str, set[str]]] = {}
         self._informed: set[str] = set()
 
-    def start(self, module: Module) -> None:
+    def start(self) -> None:
         """Forget the calls of the module before."""
-        self._module = module
         self._passed, self._unknown, self._informed = {}, {}, set()
 
     def note(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:

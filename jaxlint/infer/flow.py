@@ -324,7 +324,7 @@ class UnitReader:
                 result = self.evaluator.evaluate(expr, env)
                 self.calls.targets = frozenset()
                 for destination in destinations:
-                    self._assign(destination, result, env, "assign", expr)
+                    self._assign(destination, result, env, "assign")
             case cst.AnnAssign(target=target, annotation=annotation, value=value):
                 self._annotated(target, annotation, value, env)
             case cst.AugAssign(target=target, operator=operator, value=value):
@@ -376,7 +376,7 @@ class UnitReader:
                 result = declared
         expr = to_expr(target)
         if value is not None or isinstance(expr, Name):
-            self._assign(expr, result, env, "assign", None)
+            self._assign(expr, result, env, "assign")
 
     def _augmented(self, target: Expr, operator: cst.BaseAugOp, value: Expr, env: Environment) -> None:
         right = self.evaluator.evaluate(value, env)
@@ -387,9 +387,9 @@ class UnitReader:
             result = Scalar(result.kind, varying=True)
         if isinstance(plain(left), Container):
             result = plain(left)
-        self._assign(target, result, env, "augment", None)
+        self._assign(target, result, env, "augment")
 
-    def _assign(self, target: Expr, value: Value, env: Environment, how: str, source: Expr | None) -> None:
+    def _assign(self, target: Expr, value: Value, env: Environment, how: str) -> None:
         match target:
             case Name(id=name):
                 env.bind(name, value)
@@ -405,9 +405,9 @@ class UnitReader:
                 parts = self._unpacked(value, items)
                 inner = "unpack" if how == "assign" else how
                 for item, part in zip(items, parts, strict=True):
-                    self._assign(item, part, env, inner, None)
+                    self._assign(item, part, env, inner)
             case Starred(value=inner_target):
-                self._assign(inner_target, Container("list", None, element_of(value)), env, how, None)
+                self._assign(inner_target, Container("list", None, element_of(value)), env, how)
             case Subscript(value=Name(id=name), index=index):
                 self.evaluator.evaluate(target, env)
                 self._set_item(name, index, value, env)
@@ -506,7 +506,7 @@ class UnitReader:
         def turn(start: Environment) -> Environment:
             inner = start.copy()
             if target is not None:
-                self._assign(target, element, inner, "loop", None)
+                self._assign(target, element, inner, "loop")
             if test is not None:
                 self.evaluator.evaluate(test, inner)
                 self.evaluator.narrow(test, inner, True)
@@ -550,7 +550,7 @@ class UnitReader:
                     entered = copied
             if item.asname is not None:
                 target = to_expr(item.asname.name)
-                self._assign(target, entered, env, "with", None)
+                self._assign(target, entered, env, "with")
                 if copied is not None and isinstance(target, Name):
                     env.mutable_copies |= {target.id}
         self._block_expecting(node.body.body, env, frozenset({"Exception"}) if expects_error else frozenset())

@@ -40,13 +40,13 @@ class ModuleReader:
         self.evaluator = Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
         self.calls.return_of = self.return_of
-        self.calls.note_call = lambda f, p, c: self.call_sites.note(f, p, c)
         self._trees: OrderedDict[tuple[str, int], cst.Module | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, Unit, cst.Module, list[Event]]] = []
         self.call_sites = CallSites(model)
+        self.calls.note_call = self.call_sites.note
         self._return_depth = 0
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
@@ -81,7 +81,7 @@ class ModuleReader:
         env = Environment(module, "")
         self._reading = module
         self._called = []
-        self.call_sites.start(module)
+        self.call_sites.start()
         for unit in self._worth_reading(module):
             tree = self.tree(module, unit)
             if tree is None:

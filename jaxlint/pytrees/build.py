@@ -102,10 +102,6 @@ class PytreeModel:
 
     # -- looking up -------------------------------------------------------------------------
 
-    def class_named(self, expr: Expr, module: Module, scope: str) -> PytreeClass | None:
-        """The class that an expression names, or None if it names none that can be seen."""
-        return self.class_of_symbol(self.resolver.resolve(expr, module, scope))
-
     def class_of_symbol(self, symbol: Symbol) -> PytreeClass | None:
         """The class that a resolved name stands for."""
         if isinstance(symbol, External):

@@ -285,14 +285,6 @@ class PytreeClass:
                 return cls, cls.module.outline.functions[qualnames[-1]]
         return None
 
-    def declares(self, name: str) -> bool:
-        """Whether this class or a visible base has a method or class attribute of that name."""
-        for cls in self.mro:
-            declaration = cls.symbol.declaration
-            if name in declaration.methods or any(a.name == name for a in declaration.assignments):
-                return True
-        return False
-
     @property
     def has_framework_replace(self) -> bool:
         """Whether the framework's own `replace` is what instances have, and not a method of the user's."""
