@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import libcst as cst
 
-from jaxlint.cst import nests_too_deep
+from jaxlint.cst import nests_too_deep, parse_unit
 
 
 def rewrite(text: str) -> str | None:
     """`text` in Python 3.10 grammar, with all statements on their lines, or None if libcst cannot read it either."""
-    if nests_too_deep(text):
+    module = None if nests_too_deep(text) else parse_unit(text)
+    if module is None:
         return None
     try:
-        return cst.parse_module(text).visit(_Older()).code
-    except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError, TypeError):
+        return module.visit(_Older()).code
+    except (RecursionError, MemoryError, ValueError, TypeError):
         return None
-    except BaseException as error:  # the native parser reports its own failures as PanicException
-        if type(error).__name__ == "PanicException":
-            return None
-        raise
 
 
 class _Older(cst.CSTTransformer):
