@@ -18,8 +18,7 @@ from jaxlint.expr import Span
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.infer.events import Event
-from jaxlint.infer.reader import ModuleReader
-from jaxlint.outline import Unit
+from jaxlint.infer.reader import ModuleReader, ParsedUnit
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS, FRAMEWORKS
@@ -143,8 +142,8 @@ class Checker:
             assert isinstance(problem.at, tuple)
             found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
         if self.event_rules and module.outline.units:
-            for unit, tree, events in self._guarded_events(module):
-                for finding in self._event_findings(module, unit, tree, events):
+            for parsed, events in self._guarded_events(module):
+                for finding in self._event_findings(module, parsed, events):
                     found[finding] = None
             unread = [row for path, row in self.reader.unread if path == module.path]
             self.reader.unread.clear()
@@ -179,14 +178,14 @@ class Checker:
                 for problem in problems:
                     yield problem, rule
 
-    def _guarded_events(self, module: Module) -> list[tuple[Unit, cst.Module, list[Event]]]:
+    def _guarded_events(self, module: Module) -> list[tuple[ParsedUnit, list[Event]]]:
         try:
             return self.reader.events(module)
         except Exception as error:
             self._failed("the reader", module, error)
             return []
 
-    def _event_findings(self, module: Module, unit: Unit, tree: cst.Module, events: list[Event]) -> list[Finding]:
+    def _event_findings(self, module: Module, parsed: ParsedUnit, events: list[Event]) -> list[Finding]:
         problems: list[tuple[Problem, Rule]] = []
         for event in events:
             for event_rule in self.event_rules:
@@ -199,12 +198,12 @@ class Checker:
         if not problems:
             return []
         nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
-        places = positions(tree, nodes)
+        places = positions(parsed.tree, nodes)
         findings = []
         for problem, rule in problems:
             if isinstance(problem.at, cst.CSTNode):
                 row, column, end_row, end_column = places[id(problem.at)]
-                shift = unit.first - 1
+                shift = parsed.unit.first - 1
                 place = (row + shift, column + 1, end_row + shift, end_column + 1)
             else:
                 assert isinstance(problem.at, tuple)

@@ -42,10 +42,9 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from jaxlint.infer.flow import UnitReader
     from jaxlint.outline import Function
+    from jaxlint.statements import FunctionDefinition
 
 #: Functions that return their argument, or a copy of it, of the same class.
 _SAME = frozenset(
@@ -140,7 +139,7 @@ class Passed:
 class LocalFunction:
     """A function or lambda inside the code being read, with the variables around it."""
 
-    node: cst.FunctionDef | Lambda
+    node: FunctionDefinition | Lambda
     outer: Environment
     place: Place | None
     reader: UnitReader | None

@@ -1,20 +1,18 @@
 """Reading statements: what each variable is at each point, and what happens to instances on the way.
 
-One `UnitReader` reads one unit (some top-level statements of a file) as libcst nodes. Branches are
+One `UnitReader` reads one unit (some top-level statements of a file). Branches are
 read with their own copy of the environment and merged; loop bodies are read twice, the first time
 silently, so that what they rebind is known at their start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-import libcst as cst
-
-from jaxlint.cst import to_expr
 from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Starred, Subscript, dotted
 from jaxlint.infer.calls import TRANSPARENT, CallEvaluator, LocalFunction
+from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place
@@ -37,76 +35,35 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.names import ClassSymbol, External
-from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Class, Function
+from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.statements import (
+    Annotate,
+    Assert,
+    Assign,
+    Augment,
+    Body,
+    ClassDefinition,
+    Delete,
+    Do,
+    For,
+    FunctionDefinition,
+    Handler,
+    If,
+    Importing,
+    Jump,
+    Match,
+    Raise,
+    Return,
+    Statement,
+    Try,
+    While,
+    With,
+    assigned_names,
+)
 
 _MAX_LOOPS_READ_TWICE = 3
-
-
-class Declarations:
-    """The outline's functions and classes (`found`, in source order) for the `def` and `class` nodes of a unit."""
-
-    def __init__(self, found: Iterable[Function | Class], tree: cst.Module) -> None:
-        self._by_node: dict[int, Function | Class] = {}
-        self._nodes: dict[str, cst.FunctionDef] = {}
-        pending = iter(found)
-        for node in _definitions(tree.body):
-            declared = next(pending, None)
-            if declared is None or declared.name != node.name.value:
-                break
-            self._by_node[id(node)] = declared
-            if isinstance(node, cst.FunctionDef):
-                self._nodes[declared.qualname] = node
-
-    def function(self, node: cst.FunctionDef) -> Function | None:
-        """The outline's entry of a function."""
-        found = self._by_node.get(id(node))
-        return found if isinstance(found, Function) else None
-
-    def node_of(self, function: Function) -> cst.FunctionDef | None:
-        """The node of a function of the outline."""
-        return self._nodes.get(function.qualname)
-
-    def cls(self, node: cst.ClassDef) -> Class | None:
-        """The outline's entry of a class."""
-        found = self._by_node.get(id(node))
-        return found if isinstance(found, Class) else None
-
-
-def _definitions(body: Iterable[cst.CSTNode]) -> Iterable[cst.FunctionDef | cst.ClassDef]:
-    """All functions and classes below some statements, in source order."""
-    for node in body:
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-            yield node
-            yield from _definitions(node.body.body)
-        else:
-            for block in _blocks(node):
-                yield from _definitions(block)
-
-
-def _blocks(node: cst.CSTNode) -> list[Sequence[cst.CSTNode]]:
-    """The statement lists directly below a compound statement."""
-    found: list[Sequence[cst.CSTNode]] = []
-    match node:
-        case cst.If(body=body, orelse=orelse) | cst.For(body=body, orelse=orelse) | cst.While(body=body, orelse=orelse):
-            found.append(body.body)
-            if isinstance(orelse, cst.If):
-                found.append([orelse])
-            elif orelse is not None:
-                found.append(orelse.body.body)
-        case cst.With(body=body):
-            found.append(body.body)
-        case cst.Try() | cst.TryStar():
-            found.append(node.body.body)
-            found += [h.body.body for h in node.handlers]
-            if node.orelse is not None:
-                found.append(node.orelse.body.body)
-            if node.finalbody is not None:
-                found.append(node.finalbody.body.body)
-        case cst.Match(cases=cases):
-            found += [c.body.body for c in cases]
-    return found
 
 
 class UnitReader:
@@ -123,15 +80,15 @@ class UnitReader:
 
     # -- entry points -----------------------------------------------------------------------
 
-    def read(self, tree: cst.Module, env: Environment, events: list[Event], place: Place) -> None:
+    def read(self, body: Body, env: Environment, events: list[Event], place: Place) -> None:
         """Read the unit at module level; what happens is appended to `events`."""
         with self._reading(events, place):
-            self._block(tree.body, env)
+            self._block(body, env)
             self._read_deferred()
 
     def value_returned(
         self,
-        node: cst.FunctionDef,
+        node: FunctionDefinition,
         declaration: Function,
         receiver: Value | None,
         place: Place,
@@ -158,7 +115,7 @@ class UnitReader:
 
     def _function_body(
         self,
-        node: cst.FunctionDef,
+        node: FunctionDefinition,
         declaration: Function,
         outer: Environment,
         receiver: Value | None,
@@ -185,7 +142,7 @@ class UnitReader:
         saved_loop, self.calls.loop_depth = self.calls.loop_depth, 0
         saved_silent, self.silent_loops = self.silent_loops, 0
         try:
-            self._block(node.body.body, env)
+            self._block(node.body, env)
             self._read_deferred()
             values = self.returned
         finally:
@@ -202,14 +159,11 @@ class UnitReader:
             result = join(result, Scalar("NoneType"))
         return plain(result)
 
-    def _define(self, node: cst.FunctionDef, env: Environment, owner: PytreeClass | None) -> None:
+    def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         """A `def` statement: bind the name, and read the body once the function around it is read."""
-        for decorator in node.decorators:
-            self.evaluator.evaluate(to_expr(decorator.decorator), env)
+        for expr in (*node.decorators, *node.defaults):
+            self.evaluator.evaluate(expr, env)
         declaration = self.declarations.function(node)
-        for parameter in (*node.params.params, *node.params.kwonly_params, *node.params.posonly_params):
-            if parameter.default is not None:
-                self.evaluator.evaluate(to_expr(parameter.default), env)
         if declaration is None or self.calls.place is None:
             return
         place = Place(
@@ -221,7 +175,7 @@ class UnitReader:
         outer = env if env.scope else Environment(self.module, "")
         function = LocalFunction(node, outer, place, self, declaration)
         if declaration.owner is None and env.scope:
-            env.bind(node.name.value, LocalFunctionValue(function))
+            env.bind(node.name, LocalFunctionValue(function))
         heads = [dotted(d.func if isinstance(d, Call) else d) or "" for d in declaration.decorators]
         expected_failure = EXPECTED_FAILURE & {head.rpartition(".")[2] for head in heads}
         if self.calls.events is not None and not expected_failure:
@@ -237,7 +191,7 @@ class UnitReader:
 
     def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Value:
         node, declaration = function.node, function.declaration
-        if not isinstance(node, cst.FunctionDef) or declaration is None:
+        if not isinstance(node, FunctionDefinition) or declaration is None:
             return UNKNOWN
         saved, self.calls.place = self.calls.place, function.place
         try:
@@ -281,113 +235,94 @@ class UnitReader:
 
     # -- classes ----------------------------------------------------------------------------
 
-    def _class(self, node: cst.ClassDef, env: Environment) -> None:
+    def _class(self, node: ClassDefinition, env: Environment) -> None:
         for decorator in node.decorators:
-            self.evaluator.evaluate(to_expr(decorator.decorator), env)
+            self.evaluator.evaluate(decorator, env)
         declaration = self.declarations.cls(node)
         if declaration is None:
             return
         owner = self.evaluator.model.build(ClassSymbol(self.module, declaration))
         if env.scope:
-            env.bind(node.name.value, ClassObject(owner))
+            env.bind(node.name, ClassObject(owner))
         inner = Environment(self.module, declaration.qualname, frozenset(), env if env.scope else None)
-        for statement in node.body.body:
-            if isinstance(statement, cst.FunctionDef):
+        for statement in node.body:
+            if isinstance(statement, FunctionDefinition):
                 self._define(statement, env, owner)
-            elif isinstance(statement, cst.ClassDef):
+            elif isinstance(statement, ClassDefinition):
                 self._class(statement, Environment(self.module, declaration.qualname, frozenset(), inner.outer))
             else:
-                self._block([statement], inner)
+                self._block((statement,), inner)
 
     # -- statements -------------------------------------------------------------------------
 
-    def _block(self, body: Sequence[cst.CSTNode], env: Environment) -> None:
+    def _block(self, body: Body, env: Environment) -> None:
         for statement in body:
             if env.dead:
                 return
-            if isinstance(statement, cst.SimpleStatementLine):
-                for small in statement.body:
-                    self._small(small, env)
-            elif isinstance(statement, cst.BaseSmallStatement):
-                self._small(statement, env)
-            else:
-                self._compound(statement, env)
+            self._statement(statement, env)
 
-    def _small(self, node: cst.BaseSmallStatement, env: Environment) -> None:
+    def _statement(self, node: Statement, env: Environment) -> None:
         match node:
-            case cst.Expr(value=value):
-                self.evaluator.evaluate(to_expr(value), env)
-            case cst.Assign(targets=targets, value=value):
-                expr = to_expr(value)
-                destinations = [to_expr(t.target) for t in targets]
-                self.calls.targets = frozenset(dotted(p) for d in destinations for p in getattr(d, "items", (d,)))
-                result = self.evaluator.evaluate(expr, env)
+            case Do(value=value):
+                self.evaluator.evaluate(value, env)
+            case Assign(targets=targets, value=value):
+                self.calls.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
+                result = self.evaluator.evaluate(value, env)
                 self.calls.targets = frozenset()
-                for destination in destinations:
-                    self._assign(destination, result, env, "assign")
-            case cst.AnnAssign(target=target, annotation=annotation, value=value):
-                self._annotated(target, annotation, value, env)
-            case cst.AugAssign(target=target, operator=operator, value=value):
-                self._augmented(to_expr(target), operator, to_expr(value), env)
-            case cst.Return(value=value):
-                self.returned.append(
-                    Scalar("NoneType") if value is None else self.evaluator.evaluate(to_expr(value), env)
-                )
+                for target in targets:
+                    self._assign(target, result, env, "assign")
+            case Annotate():
+                self._annotated(node, env)
+            case Augment():
+                self._augmented(node, env)
+            case Return(value=returned):
+                self.returned.append(Scalar("NoneType") if returned is None else self.evaluator.evaluate(returned, env))
                 env.dead = True
-            case cst.Raise():
-                if node.exc is not None:
-                    self.evaluator.evaluate(to_expr(node.exc), env)
+            case Raise(error=error):
+                if error is not None:
+                    self.evaluator.evaluate(error, env)
                 env.dead = True
-            case cst.Break() | cst.Continue():
+            case Jump():
                 env.dead = True
-            case cst.Del(target=target):
-                self._delete(to_expr(target), env)
-            case cst.Assert(test=test):
-                expr = to_expr(test)
-                self.evaluator.evaluate(expr, env)
-                self.evaluator.narrow(expr, env, True)
-            case cst.Import() | cst.ImportFrom():
-                self._import(node, env)
+            case Delete(target=target):
+                self._delete(target, env)
+            case Assert(test=test):
+                self.evaluator.evaluate(test, env)
+                self.evaluator.narrow(test, env, True)
+            case Importing(names=names):
+                self._import(names, env)
+            case _:
+                self._compound(node, env)
 
-    def _import(self, node: cst.Import | cst.ImportFrom, env: Environment) -> None:
+    def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""
-        if isinstance(node.names, cst.ImportStar):
-            return
-        for alias in node.names:
-            bound = alias.asname.name if alias.asname is not None else alias.name
-            name = dotted(to_expr(bound)) if isinstance(bound, cst.BaseExpression) else None
-            if name is not None:
-                root = name.partition(".")[0]
-                if not env.scope:
-                    env.forget(root)
-                    env.values.pop(root, None)
-                    continue
-                symbol = self.evaluator.model.resolver.resolve_name(root, self.module, env.scope)
-                env.values[root] = self.evaluator.of_symbol(self.evaluator.model.resolver.follow(symbol))
+        for root in (name.partition(".")[0] for name in names):
+            if not env.scope:
+                env.forget(root)
+                env.values.pop(root, None)
+                continue
+            symbol = self.evaluator.model.resolver.resolve_name(root, self.module, env.scope)
+            env.values[root] = self.evaluator.of_symbol(self.evaluator.model.resolver.follow(symbol))
 
-    def _annotated(
-        self, target: cst.BaseExpression, annotation: cst.Annotation, value: cst.BaseExpression | None, env: Environment
-    ) -> None:
-        declared = self.evaluator.annotations.read(Placed(to_expr(annotation.annotation), self.module, env.scope))
-        result: Value = declared
-        if value is not None:
-            result = self.evaluator.evaluate(to_expr(value), env)
-            if isinstance(result, UnknownValue):
-                result = declared
-        expr = to_expr(target)
-        if value is not None or isinstance(expr, Name):
-            self._assign(expr, result, env, "assign")
+    def _annotated(self, node: Annotate, env: Environment) -> None:
+        result = self.evaluator.annotations.read(Placed(node.annotation, self.module, env.scope))
+        if node.value is not None:
+            value = self.evaluator.evaluate(node.value, env)
+            if not isinstance(value, UnknownValue):
+                result = value
+        if node.value is not None or isinstance(node.target, Name):
+            self._assign(node.target, result, env, "assign")
 
-    def _augmented(self, target: Expr, operator: cst.BaseAugOp, value: Expr, env: Environment) -> None:
-        right = self.evaluator.evaluate(value, env)
-        left = self.evaluator.evaluate(target, env)
-        op = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.DivideAssign: "/"}.get(type(operator), "")
+    def _augmented(self, node: Augment, env: Environment) -> None:
+        right = self.evaluator.evaluate(node.value, env)
+        left = self.evaluator.evaluate(node.target, env)
+        op = node.op if node.op in ("+", "-", "/") else ""
         result = self.evaluator.binary(op, left, right)
         if isinstance(result, Scalar) and self.calls.loop_depth > 0:
             result = Scalar(result.kind, varying=True)
         if isinstance(plain(left), Container):
             result = plain(left)
-        self._assign(target, result, env, "augment")
+        self._assign(node.target, result, env, "augment")
 
     def _assign(self, target: Expr, value: Value, env: Environment, how: str) -> None:
         match target:
@@ -454,55 +389,46 @@ class UnitReader:
 
     # -- compound statements ----------------------------------------------------------------
 
-    def _compound(self, node: cst.CSTNode, env: Environment) -> None:
+    def _compound(self, node: Statement, env: Environment) -> None:
         match node:
-            case cst.FunctionDef():
+            case FunctionDefinition():
                 self._define(node, env, None)
-            case cst.ClassDef():
+            case ClassDefinition():
                 self._class(node, env)
-            case cst.If():
+            case If():
                 self._if(node, env)
-            case cst.For():
-                target = to_expr(node.target)
-                iterable = element_of(self.evaluator.evaluate(to_expr(node.iter), env))
-                self._loop(node.body.body, env, target, iterable, None)
-                if node.orelse is not None:
-                    self._block(node.orelse.body.body, env)
-            case cst.While():
-                self._loop(node.body.body, env, None, UNKNOWN, to_expr(node.test))
-                if node.orelse is not None:
-                    self._block(node.orelse.body.body, env)
-            case cst.With():
+            case For(target=target, iterable=iterable):
+                element = element_of(self.evaluator.evaluate(iterable, env))
+                self._loop(node.body, env, target, element, None)
+                self._block(node.orelse, env)
+            case While(test=test):
+                self._loop(node.body, env, None, UNKNOWN, test)
+                self._block(node.orelse, env)
+            case With():
                 self._with(node, env)
-            case cst.Try() | cst.TryStar():
+            case Try():
                 self._try(node, env)
-            case cst.Match():
+            case Match():
                 self._match(node, env)
 
-    def _if(self, node: cst.If, env: Environment) -> None:
+    def _if(self, node: If, env: Environment) -> None:
         """An if statement with its chain of elif: every branch starts where the tests before it failed."""
         ends: list[Environment] = []
         no = env
-        branch: cst.If | cst.Else | None = node
-        while isinstance(branch, cst.If):
-            test = to_expr(branch.test)
+        for test, body in node.branches:
             self.evaluator.evaluate(test, no)
             yes, no = no.copy(), no.copy()
             self.evaluator.narrow(test, yes, True)
             self.evaluator.narrow(test, no, False)
-            self._block(branch.body.body, yes)
+            self._block(body, yes)
             ends.append(yes)
-            branch = branch.orelse
-        if branch is not None:
-            self._block(branch.body.body, no)
+        self._block(node.orelse, no)
         ends.append(no)
         merged = merge(ends)
         merged.dead = all(e.dead for e in ends)
         env.become(merged)
 
-    def _loop(
-        self, body: Sequence[cst.CSTNode], env: Environment, target: Expr | None, element: Value, test: Expr | None
-    ) -> None:
+    def _loop(self, body: Body, env: Environment, target: Expr | None, element: Value, test: Expr | None) -> None:
         def turn(start: Environment) -> Environment:
             inner = start.copy()
             if target is not None:
@@ -528,17 +454,16 @@ class UnitReader:
                     self.silent_loops -= 1
             else:
                 before = env.copy()
-                for name in _assigned_names(body):
+                for name in assigned_names(body):
                     before.bind(name, UNKNOWN)
             after = turn(before)
         finally:
             self.calls.loop_depth -= 1
         env.become(merge([before, after]))
 
-    def _with(self, node: cst.With, env: Environment) -> None:
+    def _with(self, node: With, env: Environment) -> None:
         expects_error = False
-        for item in node.items:
-            expr = to_expr(item.item)
+        for expr, target in node.items:
             self.evaluator.evaluate(expr, env)
             entered: Value = UNKNOWN
             copied = None
@@ -548,15 +473,12 @@ class UnitReader:
                 copied = self._copied(expr, env)
                 if copied is not None:
                     entered = copied
-            if item.asname is not None:
-                target = to_expr(item.asname.name)
+            if target is not None:
                 self._assign(target, entered, env, "with")
                 if copied is not None and isinstance(target, Name):
                     env.mutable_copies |= {target.id}
-        self._block_expecting(node.body.body, env, frozenset({"Exception"}) if expects_error else frozenset())
-        for item in node.items:
-            if item.asname is not None and isinstance(item.asname.name, cst.Name):
-                env.mutable_copies -= {item.asname.name.value}
+        self._block_expecting(node.body, env, frozenset({"Exception"}) if expects_error else frozenset())
+        env.mutable_copies -= {target.id for _, target in node.items if isinstance(target, Name)}
 
     def _copied(self, call: Call, env: Environment) -> Instance | None:
         """The instance that `with copy_and_mutate(x) as y` makes mutable."""
@@ -570,7 +492,7 @@ class UnitReader:
                     self.calls.events = events
         return None
 
-    def _block_expecting(self, body: Sequence[cst.CSTNode], env: Environment, expected: frozenset[str]) -> None:
+    def _block_expecting(self, body: Body, env: Environment, expected: frozenset[str]) -> None:
         """Read a block; events that raise one of the expected errors are not reported."""
         outer, self.calls.expected = self.calls.expected, self.calls.expected | expected
         try:
@@ -580,107 +502,61 @@ class UnitReader:
         if expected:
             env.dead = False
 
-    def _try(self, node: cst.Try | cst.TryStar, env: Environment) -> None:
+    def _try(self, node: Try, env: Environment) -> None:
         expected = frozenset(name for h in node.handlers for name in _swallowed(h))
         start = env.copy()
         body = env.copy()
-        self._block_expecting(node.body.body, body, expected)
+        self._block_expecting(node.body, body, expected)
         middle = merge([start, body])
         middle.dead = False
         ends: list[Environment] = []
         for handler in node.handlers:
             branch = middle.copy()
-            if handler.name is not None and isinstance(handler.name.name, cst.Name):
-                branch.bind(handler.name.name.value, UNKNOWN)
-            self._block(handler.body.body, branch)
+            if handler.name is not None:
+                branch.bind(handler.name, UNKNOWN)
+            self._block(handler.body, branch)
             ends.append(branch)
-        if node.orelse is not None:
-            self._block(node.orelse.body.body, body)
+        self._block(node.orelse, body)
         ends.insert(0, body)
         merged = merge(ends)
         merged.dead = all(e.dead for e in ends)
         env.become(merged)
-        if node.finalbody is not None:
-            dead, env.dead = env.dead, False
-            self._block(node.finalbody.body.body, env)
-            env.dead = env.dead or dead
+        dead, env.dead = env.dead, False
+        self._block(node.final, env)
+        env.dead = env.dead or dead
 
-    def _match(self, node: cst.Match, env: Environment) -> None:
-        subject_expr = to_expr(node.subject)
-        subject = dotted(subject_expr)
-        self.evaluator.evaluate(subject_expr, env)
+    def _match(self, node: Match, env: Environment) -> None:
+        subject = dotted(node.subject)
+        self.evaluator.evaluate(node.subject, env)
         ends = [env.copy()]
         rest = env.copy()
         for case in node.cases:
             branch = rest.copy()
-            for name in _captured(case.pattern):
+            for name in case.captured:
                 branch.bind(name, UNKNOWN)
             if subject is not None and subject in branch.values:
-                pattern = case.pattern
-                if isinstance(pattern, cst.MatchClass):
-                    cls = self.evaluator.evaluate(to_expr(pattern.cls), branch)
+                if case.cls is not None:
+                    cls = self.evaluator.evaluate(case.cls, branch)
                     known = as_instance(branch.values[subject])
                     if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
                         rest.values[subject] = UNKNOWN  # the cases below see it only if this one does not match
                     branch.values[subject] = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
-                elif isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
-                    if pattern.name is not None:
-                        branch.bind(pattern.name.value, branch.values[subject])
-                else:
+                elif case.whole is not None:
+                    branch.bind(case.whole, branch.values[subject])
+                elif not case.always:
                     branch.values[subject] = UNKNOWN
             if case.guard is not None:
-                self.evaluator.evaluate(to_expr(case.guard), branch)
-            self._block(case.body.body, branch)
+                self.evaluator.evaluate(case.guard, branch)
+            self._block(case.body, branch)
             ends.append(branch)
-        merged = merge(ends)
-        env.become(merged)
+        env.become(merge(ends))
 
 
-def _swallowed(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[str]:
+def _swallowed(handler: Handler) -> list[str]:
     """The names of the errors that a handler swallows."""
-    for statement in handler.body.body:
-        if isinstance(statement, cst.SimpleStatementLine) and any(isinstance(s, cst.Raise) for s in statement.body):
-            return []
-    if handler.type is None:
+    if any(isinstance(statement, Raise) for statement in handler.body):
+        return []
+    kind = handler.error
+    if kind is None:
         return ["Exception"]
-    kind = to_expr(handler.type)
     return [(dotted(n) or "").rpartition(".")[2] for n in (kind.items if isinstance(kind, Display) else (kind,))]
-
-
-def _assigned_names(body: Sequence[cst.CSTNode]) -> set[str]:
-    """The variables that some statements bind (not those of nested functions)."""
-    names: set[str] = set()
-    stack: list[cst.CSTNode] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-            names.add(node.name.value)
-            continue
-        if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.NamedExpr)):
-            _add_names(node.target, names)
-        elif isinstance(node, cst.AsName):
-            _add_names(node.name, names)
-        stack.extend(node.children)
-    return names
-
-
-def _add_names(target: cst.BaseExpression, names: set[str]) -> None:
-    if isinstance(target, cst.Name):
-        names.add(target.value)
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            _add_names(element.value, names)
-
-
-def _captured(pattern: cst.CSTNode) -> set[str]:
-    """The names that a `match` pattern binds."""
-    names: set[str] = set()
-    stack: list[cst.CSTNode] = [pattern]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
-            names.add(node.name.value)
-        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
-            names.add(node.rest.value)
-        stack.extend(node.children)
-    return names

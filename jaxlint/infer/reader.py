@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,16 +12,19 @@ from jaxlint.cst import parse_unit
 from jaxlint.expr import dotted
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
+from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place
-from jaxlint.infer.flow import Declarations, UnitReader
+from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import ClassSymbol, FunctionSymbol
 from jaxlint.outline import Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
+from jaxlint.statements import Body
+from jaxlint.translate import to_body
 
 #: Calls that may be an update or a write, by the last part of what is called.
 _UPDATES = frozenset(
@@ -28,23 +32,32 @@ _UPDATES = frozenset(
 )
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
-_TREES_KEPT = 24
+_UNITS_KEPT = 24
 _MAX_RETURN_DEPTH = 5
 
 
+@dataclass(frozen=True)
+class ParsedUnit:
+    """A unit with its libcst tree (for positions) and its statements."""
+
+    unit: Unit
+    tree: cst.Module
+    body: Body
+
+
 class ModuleReader:
-    """Reads the units of modules; keeps the last few libcst trees."""
+    """Reads the units of modules; keeps the last few that were parsed."""
 
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
         self.evaluator = Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
         self.calls.return_of = self.return_of
-        self._trees: OrderedDict[tuple[str, int], cst.Module | None] = OrderedDict()
+        self._units: OrderedDict[tuple[str, int], ParsedUnit | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
-        self._called: list[tuple[FunctionSymbol, Unit, cst.Module, list[Event]]] = []
+        self._called: list[tuple[FunctionSymbol, ParsedUnit, list[Event]]] = []
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self._return_depth = 0
@@ -57,12 +70,12 @@ class ModuleReader:
 
     # -- units ------------------------------------------------------------------------------
 
-    def tree(self, module: Module, unit: Unit) -> cst.Module | None:
-        """The libcst tree of a unit, or None if libcst cannot read it."""
+    def parsed_unit(self, module: Module, unit: Unit) -> ParsedUnit | None:
+        """The statements of a unit, or None if libcst cannot read it."""
         key = (module.path, unit.first)
-        if key in self._trees:
-            self._trees.move_to_end(key)
-            return self._trees[key]
+        if key in self._units:
+            self._units.move_to_end(key)
+            return self._units[key]
         try:
             source = module.source
         except Unreadable:
@@ -70,36 +83,35 @@ class ModuleReader:
         text = source.text[source.offset(unit.first, 0) : source.offset(unit.last + 1, 0)]
         tree = parse_unit(text)
         self.parsed += 1
-        self._trees[key] = tree
-        if len(self._trees) > _TREES_KEPT:
-            self._trees.popitem(last=False)
-        return tree
+        self._units[key] = None if tree is None else ParsedUnit(unit, tree, to_body(tree.body))
+        if len(self._units) > _UNITS_KEPT:
+            self._units.popitem(last=False)
+        return self._units[key]
 
-    def events(self, module: Module) -> list[tuple[Unit, cst.Module, list[Event]]]:
+    def events(self, module: Module) -> list[tuple[ParsedUnit, list[Event]]]:
         """What happens in each unit of a module that is worth reading."""
-        found: list[tuple[Unit, cst.Module, list[Event]]] = []
+        found: list[tuple[ParsedUnit, list[Event]]] = []
         env = Environment(module, "")
         self._reading = module
         self._called = []
         self.call_sites.start()
         for unit in self._worth_reading(module):
-            tree = self.tree(module, unit)
-            if tree is None:
+            parsed = self.parsed_unit(module, unit)
+            if parsed is None:
                 self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
-            reader = UnitReader(self.evaluator, self.calls, module, Declarations(self._declared(module, unit), tree))
+            declarations = Declarations(self._declared(module, unit), parsed.body)
+            reader = UnitReader(self.evaluator, self.calls, module, declarations)
             place = Place(module, subclasses=self.model.subclasses)
             try:
-                reader.read(tree, env, events, place)
+                reader.read(parsed.body, env, events, place)
             except RecursionError:
                 self.unread.append((module.path, unit.first))
             if events:
-                found.append((unit, tree, events))
+                found.append((parsed, events))
         return found + [
-            (unit, tree, events)
-            for function, unit, tree, events in self._called
-            if events and self.call_sites.agree(function)
+            (parsed, events) for function, parsed, events in self._called if events and self.call_sites.agree(function)
         ]
 
     def _worth_reading(self, module: Module) -> list[Unit]:
@@ -212,11 +224,11 @@ class ModuleReader:
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
-        tree = self.tree(module, unit)
-        if tree is None:
+        parsed = self.parsed_unit(module, unit)
+        if parsed is None:
             return UNKNOWN
-        declarations = Declarations(self._declared(module, unit), tree)
-        node = declarations.node_of(declaration)
+        declarations = Declarations(self._declared(module, unit), parsed.body)
+        node = declarations.statement_of(declaration)
         if node is None:
             return UNKNOWN
         owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
@@ -227,7 +239,7 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            self._called.append((symbol, unit, tree, events))
+            self._called.append((symbol, parsed, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 
