@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import libcst as cst
 import msgspec
@@ -17,14 +18,14 @@ from jaxlint.errors import UserError
 from jaxlint.expr import Span
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
-from jaxlint.infer.events import Event
+from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader, ParsedUnit
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS, FRAMEWORKS
 from jaxlint.pytrees.stubs import ALWAYS
 from jaxlint.rules import all_rules
-from jaxlint.rules.base import ClassRule, EventRule, Problem, Rule
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.source import Source, Unreadable
 from jaxlint.suppress import apply
@@ -55,6 +56,7 @@ class Checker:
         enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
+        self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
         self.reports_unreadable = rule_enabled(UnreadableFile, settings)
         self.packages = _FRAMEWORK_PACKAGES | {
             name.partition(".")[0]
@@ -141,7 +143,7 @@ class Checker:
         for problem, rule in self._class_problems(module):
             assert isinstance(problem.at, tuple)
             found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
-        if self.event_rules and module.outline.units:
+        if (self.event_rules or self.body_rules) and module.outline.units:
             for parsed, events in self._guarded_events(module):
                 for finding in self._event_findings(module, parsed, events):
                     found[finding] = None
@@ -186,15 +188,7 @@ class Checker:
             return []
 
     def _event_findings(self, module: Module, parsed: ParsedUnit, events: list[Event]) -> list[Finding]:
-        problems: list[tuple[Problem, Rule]] = []
-        for event in events:
-            for event_rule in self.event_rules:
-                if not isinstance(event, event_rule.events):
-                    continue
-                try:
-                    problems += [(p, event_rule) for p in event_rule.check_event(event, self.reader.evaluator)]
-                except Exception as error:
-                    self._failed(event_rule.code, module, error)
+        problems = [pair for event in events for pair in self._problems_of(event, module)]
         if not problems:
             return []
         nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
@@ -210,6 +204,25 @@ class Checker:
                 place = self._from_ast(module, Span(*problem.at))
             findings.append(self._finding(problem, rule, module, place))
         return findings
+
+    def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
+        """What the event rules and body rules say of an event."""
+        evaluator = self.reader.evaluator
+        checks: list[tuple[Rule, Callable[[], Iterator[Problem]]]] = [
+            (rule, partial(rule.check_event, event, evaluator))
+            for rule in self.event_rules
+            if isinstance(event, rule.events)
+        ]
+        if isinstance(event, CodeRead):
+            checks += [(rule, partial(rule.check_body, event, evaluator)) for rule in self.body_rules]
+        for rule, check in checks:
+            try:
+                problems = list(check())
+            except Exception as error:
+                self._failed(rule.code, module, error)
+                continue
+            for problem in problems:
+                yield problem, rule
 
     def _from_ast(self, module: Module, span: Span) -> tuple[int, int, int, int]:
         """A range of the outline with columns from 1 in code points."""

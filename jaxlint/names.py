@@ -261,6 +261,10 @@ class Resolver:
                 return ValueSymbol(module, scope.qualname, name, binding)
 
     def _imported(self, binding: Import, module: Module) -> Symbol:
+        if binding.level == 0 and binding.name is not None:
+            written = self._canonical(f"{binding.module}.{binding.name}")
+            if written in self.known:
+                return External(written)
         source = self._import_module(binding, module)
         if binding.name is None:
             if isinstance(source, Module):

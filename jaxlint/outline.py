@@ -48,6 +48,13 @@ class Assignment(msgspec.Struct, frozen=True):
 
 #: Context managers (and callers) inside which errors are expected.
 EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+#: Methods that change their receiver in place, of lists, dicts, sets, deques and numpy arrays.
+MUTATING = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft extendleft"
+    " popleft fill".split()
+)
+#: Functions and methods that make a copy with changes.
+UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
 #: Decorators of functions that are expected to fail.
 EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
 
@@ -143,6 +150,7 @@ class ClassAssignment(msgspec.Struct, frozen=True):
     name: str
     value: Expr | None
     at: Span
+    name_at: Span
 
 
 class Class(msgspec.Struct):
@@ -177,6 +185,14 @@ class Unit(msgspec.Struct, frozen=True):
     kind: str
     #: The functions of the module that are named in it.
     references: frozenset[str] = frozenset()
+    #: The functions and methods whose calls stand alone; "at[]" for `x.at[i].set(v)`.
+    discards: frozenset[str] = frozenset()
+    #: The attributes that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
+    mutations: frozenset[str] = frozenset()
+    #: Whether items are stored (`x[k] = v`).
+    item_stores: bool = False
+    #: Whether a variable is given two updates of the same thing that is not the variable itself.
+    repeats: bool = False
 
 
 class Outline(msgspec.Struct):
@@ -187,6 +203,8 @@ class Outline(msgspec.Struct):
     functions: dict[str, Function]
     units: tuple[Unit, ...]
     module_calls: tuple[Call, ...]
+    #: Those of them that need not run, or may fail: under `if`, `for`, `try`, `with suppress(...)`.
+    guarded_calls: frozenset[Span]
     star_imports: tuple[Import, ...]
     all_names: tuple[str, ...] | None
     future_annotations: bool
@@ -232,6 +250,7 @@ class _Builder:
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, Function] = {}
         self.module_calls: list[Call] = []
+        self.guarded_calls: set[Span] = set()
         self.star_imports: list[Import] = []
         self.all_names: list[str] | None = None
         self.future_annotations = False
@@ -248,6 +267,11 @@ class _Builder:
         self.self_stores: set[str] = set()
         self.unit_classes: set[str] = set()
         self.names: set[str] = set()
+        self.discards: set[str] = set()
+        self.mutations: set[str] = set()
+        self.item_stores = False
+        self.repeats = False
+        self.updated: set[tuple[str, str, str]] = set()
 
     def build(self, tree: ast.Module, text: str) -> Outline:
         module = self.scopes[""]
@@ -272,6 +296,10 @@ class _Builder:
                     frozenset(self.unit_classes),
                     kind,
                     frozenset(self.names),
+                    frozenset(self.discards),
+                    frozenset(self.mutations),
+                    self.item_stores,
+                    self.repeats,
                 )
             )
         functions = {q for q, f in self.functions.items() if f.scope == ""}
@@ -282,6 +310,7 @@ class _Builder:
             functions=self.functions,
             units=tuple(units),
             module_calls=tuple(self.module_calls),
+            guarded_calls=frozenset(self.guarded_calls),
             star_imports=tuple(self.star_imports),
             all_names=None if self.all_names is None else tuple(self.all_names),
             future_annotations=self.future_annotations,
@@ -311,6 +340,7 @@ class _Builder:
                 self._import(node, scope)
             case ast.Assign(targets=targets, value=value):
                 self._scan(value)
+                self._note_update(targets, value, scope)
                 for target in targets:
                     self._target(target, value, None, scope)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
@@ -326,8 +356,11 @@ class _Builder:
             case ast.Expr(value=value):
                 if scope.kind == "module" and isinstance(value, ast.Call):
                     self.module_calls.append(from_ast(value))  # type: ignore[arg-type]
+                    if self.guards or self.expecting_error:
+                        self.guarded_calls.add(span_of(value))
                     self._extend_all_call(value)
                 self._scan(value)
+                self._note_discard(value)
             case ast.Return(value=value):
                 self._scan(value)
                 if self.function is not None and value is not None:
@@ -451,6 +484,8 @@ class _Builder:
             case ast.Starred(value=inner):
                 self._target(inner, None, None, scope)
             case ast.Subscript(value=inner, slice=index):
+                self.item_stores = True
+                self._note_mutation(inner)
                 self._scan(inner)
                 self._scan(index)
 
@@ -462,6 +497,7 @@ class _Builder:
         value: ast.expr | None,
         annotation: ast.expr | None,
     ) -> None:
+        self._note_mutation(receiver)
         function = self.function
         on_self = (
             function is not None
@@ -483,6 +519,34 @@ class _Builder:
             )
         )
 
+    def _note_mutation(self, held: ast.expr) -> None:
+        """Note the attribute that holds what is changed in place."""
+        while isinstance(held, ast.Subscript):
+            held = held.value
+        if isinstance(held, ast.Attribute):
+            self.mutations.add(held.attr)
+
+    def _note_discard(self, value: ast.expr) -> None:
+        """Note a call that stands alone."""
+        if isinstance(value, ast.Await):
+            value = value.value
+        if isinstance(value, ast.Call):
+            func = value.func
+            if isinstance(func, ast.Attribute):
+                self.discards.add("at[]" if _updated_array(value) is not None else func.attr)
+            elif isinstance(func, ast.Name):
+                self.discards.add(func.id)
+
+    def _note_update(self, targets: list[ast.expr], value: ast.expr, scope: Scope) -> None:
+        """Note that a variable is given an update of something else."""
+        base = _updated(value)
+        if base is not None and len(targets) == 1 and isinstance(targets[0], ast.Name):
+            key = (scope.qualname, targets[0].id, ast.dump(base))
+            if isinstance(base, ast.Name) and base.id == targets[0].id:
+                return
+            self.repeats = self.repeats or key in self.updated
+            self.updated.add(key)
+
     def _scan(self, node: ast.expr | None) -> None:
         """Note the calls, stores and walruses inside an expression."""
         if node is None:
@@ -496,6 +560,8 @@ class _Builder:
                 if type(func) is ast.Attribute:
                     if func.attr != "replace" or current.keywords:  # type: ignore[attr-defined]
                         self.calls.add(func.attr)  # str.replace has no keywords
+                    if func.attr in MUTATING:
+                        self._note_mutation(func.value)
                     function = self.function
                     if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
                         function.calls.add(func.attr)
@@ -665,7 +731,9 @@ def _class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassA
                     names = bound.elts if isinstance(bound, (ast.Tuple, ast.List)) else [bound]
                     whole = bound if isinstance(bound, ast.Name) else None
                     assignments += [
-                        ClassAssignment(n.id, from_ast(assigned) if whole is not None else None, span_of(statement))
+                        ClassAssignment(
+                            n.id, from_ast(assigned) if whole is not None else None, span_of(statement), span_of(n)
+                        )
                         for n in names
                         if isinstance(n, ast.Name)
                     ]
@@ -707,6 +775,29 @@ def expects_error(items: list[ast.withitem]) -> bool:
         if name in EXPECTS_ERROR:
             return True
     return False
+
+
+def _updated_array(call: ast.Call) -> ast.expr | None:
+    """The array `x` of `x.at[i].set(v)`, or None."""
+    match call.func:
+        case ast.Attribute(value=ast.Subscript(value=ast.Attribute(value=array, attr="at"))):
+            return array
+    return None
+
+
+def _updated(value: ast.expr) -> ast.expr | None:
+    """What an expression makes a copy of with changes, or None."""
+    if not isinstance(value, ast.Call):
+        return None
+    array = _updated_array(value)
+    if array is not None:
+        return array
+    match value.func:
+        case ast.Attribute(value=receiver, attr=name) if name in UPDATING and value.keywords and not value.args:
+            return receiver
+        case ast.Attribute(attr=name) | ast.Name(id=name) if name in UPDATING and value.args:
+            return value.args[1 if name == "tree_at" and len(value.args) > 1 else 0]
+    return None
 
 
 def _item(value: ast.expr, index: int) -> ast.expr:

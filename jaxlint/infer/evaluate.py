@@ -440,11 +440,11 @@ class Evaluator:
             for condition in clause.conditions:
                 self.evaluate(condition, inner)
                 self.narrow(condition, inner, True)
-        self.calls.loop_depth += 1
+        self.calls.notes.loop_depth += 1
         if expr.key is not None:
             self.evaluate(expr.key, inner)
         element = self.evaluate(expr.element, inner)
-        self.calls.loop_depth -= 1
+        self.calls.notes.loop_depth -= 1
         kind = "list" if expr.kind == "generator" else expr.kind
         return Container(kind, None, plain(element))
 

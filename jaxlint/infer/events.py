@@ -6,13 +6,16 @@ need not know which front end it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jaxlint.expr import Call, Expr
 from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.statements import Body
+from jaxlint.transforms import Applied
 
 if TYPE_CHECKING:
     from jaxlint.outline import Function
@@ -28,6 +31,13 @@ class Place:
     owner: PytreeClass | None = None
     #: The visible subclasses of a class; empty if none was indexed.
     subclasses: Callable[[PytreeClass], list[PytreeClass]] = field(default=lambda cls: [])
+    #: What is applied to a function of the module (once all of the module is read).
+    applied: Callable[[Function], tuple[Applied, ...]] = field(default=lambda function: ())
+
+    @property
+    def function(self) -> Function | None:
+        """The innermost function around the event."""
+        return self.functions[-1] if self.functions else None
 
     @property
     def method(self) -> Function | None:
@@ -70,6 +80,27 @@ class AssignAttribute(Event):
 
 
 @dataclass(frozen=True)
+class MutateField(Event):
+    """What the field `field` of an instance holds is changed in place.
+
+    `how` is "item" (`x.f[k] = v`), "delete" (`del x.f[k]`), "augment" (`x.f[k] += v`), "attribute" (`x.f.g = v`),
+    or the name of the method that does it (`x.f.append(v)`).
+    """
+
+    receiver: Instance
+    field: str
+    how: str
+    #: What the field holds.
+    held: Value
+    #: What is put into it, if it is one thing.
+    value: Value
+    #: The receiver as text, where it is a dotted name and not reached through another variable.
+    receiver_text: str | None
+    #: Whether the receiver is the `as` target of `copy_and_mutate`.
+    mutable_copy: bool
+
+
+@dataclass(frozen=True)
 class KeywordValue:
     """One keyword that an update passes."""
 
@@ -79,20 +110,38 @@ class KeywordValue:
 
 
 @dataclass(frozen=True)
-class Replace(Event):
-    """A copy with changes: `x.replace(...)`, `x._replace(...)`, `dataclasses.replace(x, ...)`, `apply_gradients(...)`.
+class Update(Event):
+    """A copy with changes is made; the original stays as it is.
 
-    `function` is what is called: a method name ("replace", "_replace", "apply_gradients") or a dotted name.
+    `function` is what is called: a method name ("replace", "_replace", "apply_gradients", "at.set"), or a
+    dotted name ("dataclasses.replace", "equinox.tree_at").
     """
 
-    receiver: Instance
+    #: The call, and what is copied.
+    call: Call
+    base: Expr | None
+    receiver: Value
     function: str
     keywords: tuple[KeywordValue, ...]
+
+
+@dataclass(frozen=True)
+class Replace(Update):
+    """A copy of an instance of a known class: `x.replace(...)`, `x._replace(...)`, `dataclasses.replace(x, ...)`."""
+
+    receiver: Instance
     in_loop: bool
     #: Whether the result is assigned to the name of what was copied.
     rebinds: bool
     #: Whether the result is an argument of a call of a jitted function.
     into_jit: bool = False
+
+
+@dataclass(frozen=True)
+class Discard(Event):
+    """The result of an update is thrown away: it stands alone as a statement."""
+
+    update: Update
 
 
 @dataclass(frozen=True)
@@ -104,3 +153,56 @@ class Construct(Event):
     in_loop: bool
     #: Whether the instance is an argument of a call of a jitted function.
     into_jit: bool = False
+
+
+@dataclass(frozen=True)
+class CallMethod(Event):
+    """`receiver.name(...)`, the receiver being an instance of a known class or such a class itself."""
+
+    receiver: Instance | ClassObject
+    name: str
+    call: Call
+    values: tuple[Value, ...]
+    #: The receiver as text, where it is a dotted name.
+    receiver_text: str | None
+
+
+@dataclass(frozen=True)
+class Transformed(Event):
+    """A function is given to a transformation, by a decorator or a call; `function` is None if it is not seen."""
+
+    applied: Applied
+    function: Function | None
+    #: The module that declares the function.
+    module: Module | None
+    #: The receiver of a bound method.
+    receiver: Value | None
+
+
+@dataclass(frozen=True)
+class Cross(Event):
+    """A value goes into a transformed function as the argument for `parameter`."""
+
+    value: Value
+    function: Function | None
+    parameter: str | None
+    applied: tuple[Applied, ...]
+    #: Whether one of the transformations holds the parameter static; None if that cannot be told.
+    static: bool | None
+
+
+@dataclass(frozen=True)
+class CodeRead(Event):
+    """The body of a function (or, where `function` is None, the top-level statements of a unit) was read."""
+
+    body: Body
+    function: Function | None
+    #: What its parameters are.
+    parameters: Mapping[str, Value]
+    #: What happened in it, in source order; what happens in the functions inside is not among it.
+    events: tuple[Event, ...]
+
+    @property
+    def applied(self) -> tuple[Applied, ...]:
+        """The transformations that are applied to the function itself."""
+        return () if self.function is None else self.place.applied(self.function)

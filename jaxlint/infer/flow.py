@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Starred, Subscript, dotted
-from jaxlint.infer.calls import TRANSPARENT, CallEvaluator, LocalFunction
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Other, Starred, Subscript, dotted
+from jaxlint.infer.calls import CallEvaluator, LocalFunction, keeps_return_value
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Place
+from jaxlint.infer.events import CodeRead, Event, Place, Transformed
 from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,
     Container,
+    FieldRead,
     Instance,
     LocalFunctionValue,
     Scalar,
@@ -72,6 +73,7 @@ class UnitReader:
     def __init__(self, evaluator: Evaluator, calls: CallEvaluator, module: Module, declarations: Declarations) -> None:
         self.evaluator = evaluator
         self.calls = calls
+        self.notes = calls.notes
         self.module = module
         self.declarations = declarations
         self.deferred: list[LocalFunction] = []
@@ -84,6 +86,7 @@ class UnitReader:
         """Read the unit at module level; what happens is appended to `events`."""
         with self._reading(events, place):
             self._block(body, env)
+            self._note_code(body, None, {}, 0)
             self._read_deferred()
 
     def value_returned(
@@ -103,13 +106,13 @@ class UnitReader:
     @contextmanager
     def _reading(self, events: list[Event] | None, place: Place) -> Iterator[None]:
         """Be the reader of what is evaluated; readers nest when a return value is looked up."""
-        calls = self.calls
-        saved = (calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets, calls.expected)
-        calls.events, calls.place, calls.reader, calls.loop_depth, calls.expected = events, place, self, 0, frozenset()
+        notes = self.notes
+        saved = (notes.events, notes.place, notes.reader, notes.loop_depth, notes.targets, notes.expected)
+        notes.events, notes.place, notes.reader, notes.loop_depth, notes.expected = events, place, self, 0, frozenset()
         try:
             yield
         finally:
-            calls.events, calls.place, calls.reader, calls.loop_depth, calls.targets, calls.expected = saved
+            notes.events, notes.place, notes.reader, notes.loop_depth, notes.targets, notes.expected = saved
 
     # -- functions --------------------------------------------------------------------------
 
@@ -139,16 +142,19 @@ class UnitReader:
             env.values[parameter.name] = value
         saved, self.returned = self.returned, []
         saved_deferred, self.deferred = self.deferred, []
-        saved_loop, self.calls.loop_depth = self.calls.loop_depth, 0
+        saved_loop, self.notes.loop_depth = self.notes.loop_depth, 0
         saved_silent, self.silent_loops = self.silent_loops, 0
+        parameters = dict(env.values)
+        since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
+            self._note_code(node.body, declaration, parameters, since)
             self._read_deferred()
             values = self.returned
         finally:
             self.returned = saved
             self.deferred = saved_deferred
-            self.calls.loop_depth = saved_loop
+            self.notes.loop_depth = saved_loop
             self.silent_loops = saved_silent
         if not values:
             return Scalar("NoneType")
@@ -159,26 +165,37 @@ class UnitReader:
             result = join(result, Scalar("NoneType"))
         return plain(result)
 
+    def _note_code(self, body: Body, function: Function | None, parameters: dict[str, Value], since: int) -> None:
+        """Note that a body was read, with the events in it."""
+        place, events = self.notes.active, self.notes.events
+        if place is not None and events is not None:
+            inside = tuple(e for e in events[since:] if e.place.function is function)
+            at = body[0].at if body else None
+            events.append(CodeRead(at, place, body, function, parameters, inside))
+
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         """A `def` statement: bind the name, and read the body once the function around it is read."""
         for expr in (*node.decorators, *node.defaults):
             self.evaluator.evaluate(expr, env)
         declaration = self.declarations.function(node)
-        if declaration is None or self.calls.place is None:
+        if declaration is None or self.notes.place is None:
             return
         place = Place(
             self.module,
-            (*self.calls.place.functions, declaration),
-            owner or self.calls.place.owner,
-            self.calls.place.subclasses,
+            (*self.notes.place.functions, declaration),
+            owner or self.notes.place.owner,
+            self.notes.place.subclasses,
+            self.notes.place.applied,
         )
+        for applied in self.calls.transformed.decorating(declaration, self.module):
+            self.notes.add(Transformed(applied.at, place, applied, declaration, self.module, None))
         outer = env if env.scope else Environment(self.module, "")
         function = LocalFunction(node, outer, place, self, declaration)
         if declaration.owner is None and env.scope:
             env.bind(node.name, LocalFunctionValue(function))
         heads = [dotted(d.func if isinstance(d, Call) else d) or "" for d in declaration.decorators]
         expected_failure = EXPECTED_FAILURE & {head.rpartition(".")[2] for head in heads}
-        if self.calls.events is not None and not expected_failure:
+        if self.notes.events is not None and not expected_failure:
             self.deferred.append(function)
 
     def _read_deferred(self) -> None:
@@ -193,7 +210,7 @@ class UnitReader:
         node, declaration = function.node, function.declaration
         if not isinstance(node, FunctionDefinition) or declaration is None:
             return UNKNOWN
-        saved, self.calls.place = self.calls.place, function.place
+        saved, self.notes.place = self.notes.place, function.place
         try:
             inside = function.place is not None and declaration.owner is not None
             owner = function.place.owner if function.place is not None and inside else None
@@ -202,7 +219,7 @@ class UnitReader:
             passed = dict(zip(names[1:] if receiver is not None else names, arguments, strict=False))
             return self._function_body(node, declaration, function.outer, receiver, passed)
         finally:
-            self.calls.place = saved
+            self.notes.place = saved
 
     def call(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function: what it returns. Arguments become known to its parameters."""
@@ -217,11 +234,8 @@ class UnitReader:
         if not self._keeps_return_value(declaration):
             return UNKNOWN
         if function.result is None or arguments:
-            events, self.calls.events = self.calls.events, None
-            try:
+            with self.notes.silent():
                 function.result = self._read_function(function, function.hints)
-            finally:
-                self.calls.events = events
         return function.result
 
     def _keeps_return_value(self, declaration: Function) -> bool:
@@ -229,7 +243,7 @@ class UnitReader:
         callees = self.evaluator.model.callees
         for decorator in declaration.decorators:
             callee = callees.of_decorator(decorator, self.module, declaration.scope)
-            if callee is None or callee.name not in TRANSPARENT:
+            if callee is None or not keeps_return_value(callee.name):
                 return False
         return True
 
@@ -264,11 +278,11 @@ class UnitReader:
     def _statement(self, node: Statement, env: Environment) -> None:
         match node:
             case Do(value=value):
-                self.evaluator.evaluate(value, env)
+                self._do(value, env)
             case Assign(targets=targets, value=value):
-                self.calls.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
+                self.notes.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
                 result = self.evaluator.evaluate(value, env)
-                self.calls.targets = frozenset()
+                self.notes.targets = frozenset()
                 for target in targets:
                     self._assign(target, result, env, "assign")
             case Annotate():
@@ -294,6 +308,15 @@ class UnitReader:
             case _:
                 self._compound(node, env)
 
+    def _do(self, value: Expr, env: Environment) -> None:
+        """An expression that stands alone, awaited or not."""
+        since = len(self.notes.events or ())
+        self.evaluator.evaluate(value, env)
+        if isinstance(value, Other) and value.kind == "Await" and value.parts:
+            value = value.parts[0]
+        if isinstance(value, Call):
+            self.notes.discard(value, since)
+
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""
         for root in (name.partition(".")[0] for name in names):
@@ -318,7 +341,7 @@ class UnitReader:
         left = self.evaluator.evaluate(node.target, env)
         op = node.op if node.op in ("+", "-", "/") else ""
         result = self.evaluator.binary(op, left, right)
-        if isinstance(result, Scalar) and self.calls.loop_depth > 0:
+        if isinstance(result, Scalar) and self.notes.loop_depth > 0:
             result = Scalar(result.kind, varying=True)
         if isinstance(plain(left), Container):
             result = plain(left)
@@ -332,7 +355,9 @@ class UnitReader:
                     del env.values[name]  # what the module says of the name holds here too
             case Attribute(value=receiver_expr, attr=attr):
                 receiver = self.evaluator.evaluate(receiver_expr, env)
-                self.calls.assign_attribute(target.at, receiver_expr, receiver, attr, how, value, env)
+                self.notes.assign_attribute(target.at, receiver_expr, receiver, attr, how, value, env)
+                if isinstance(receiver_expr, (Attribute, Subscript)) or isinstance(receiver, FieldRead):
+                    self.calls.mutate(target.at, receiver_expr, receiver, "attribute", value, env)
                 path = dotted(target)
                 if path is not None:
                     env.bind(path, value)
@@ -343,9 +368,11 @@ class UnitReader:
                     self._assign(item, part, env, inner)
             case Starred(value=inner_target):
                 self._assign(inner_target, Container("list", None, element_of(value)), env, how)
-            case Subscript(value=Name(id=name), index=index):
+            case Subscript(value=held, index=index):
                 self.evaluator.evaluate(target, env)
-                self._set_item(name, index, value, env)
+                self.calls.mutate(target.at, held, UNKNOWN, "augment" if how == "augment" else "item", value, env)
+                if isinstance(held, Name):
+                    self._set_item(held.id, index, value, env)
             case _:
                 self.evaluator.evaluate(target, env)
 
@@ -376,13 +403,15 @@ class UnitReader:
     def _delete(self, target: Expr, env: Environment) -> None:
         if isinstance(target, Attribute):
             receiver = self.evaluator.evaluate(target.value, env)
-            self.calls.assign_attribute(target.at, target.value, receiver, target.attr, "delete", UNKNOWN, env)
+            self.notes.assign_attribute(target.at, target.value, receiver, target.attr, "delete", UNKNOWN, env)
         elif isinstance(target, Name):
             env.bind(target.id, UNKNOWN)
-        elif isinstance(target, Subscript) and isinstance(target.value, Name):
-            before = plain(env.values.get(target.value.id, UNKNOWN))
+        elif isinstance(target, Subscript):
+            self.calls.mutate(target.at, target.value, UNKNOWN, "delete", UNKNOWN, env)
+            name = dotted(target.value) or ""
+            before = plain(env.values.get(name, UNKNOWN))
             if isinstance(before, Container):
-                env.values[target.value.id] = Container(before.kind, None, before.element)
+                env.values[name] = Container(before.kind, None, before.element)
         elif isinstance(target, Display):
             for item in target.items:
                 self._delete(item, env)
@@ -440,25 +469,22 @@ class UnitReader:
             inner.dead = False
             return inner
 
-        self.calls.loop_depth += 1
+        self.notes.loop_depth += 1
         try:
             if self.silent_loops < _MAX_LOOPS_READ_TWICE:
                 self.silent_loops += 1
-                events, self.calls.events = self.calls.events, None
                 returned = list(self.returned)
-                try:
+                with self.notes.silent():
                     before = merge([env, turn(env)])
-                finally:
-                    self.calls.events = events
-                    self.returned = returned
-                    self.silent_loops -= 1
+                self.returned = returned
+                self.silent_loops -= 1
             else:
                 before = env.copy()
                 for name in assigned_names(body):
                     before.bind(name, UNKNOWN)
             after = turn(before)
         finally:
-            self.calls.loop_depth -= 1
+            self.notes.loop_depth -= 1
         env.become(merge([before, after]))
 
     def _with(self, node: With, env: Environment) -> None:
@@ -485,20 +511,17 @@ class UnitReader:
         func = plain(self.evaluator.evaluate(call.func, env))
         if isinstance(func, Symbolic) and isinstance(func.symbol, External):
             if func.symbol.name == "jax_dataclasses.copy_and_mutate" and call.positional:
-                events, self.calls.events = self.calls.events, None
-                try:
+                with self.notes.silent():
                     return as_instance(self.evaluator.evaluate(call.positional[0], env))
-                finally:
-                    self.calls.events = events
         return None
 
     def _block_expecting(self, body: Body, env: Environment, expected: frozenset[str]) -> None:
         """Read a block; events that raise one of the expected errors are not reported."""
-        outer, self.calls.expected = self.calls.expected, self.calls.expected | expected
+        outer, self.notes.expected = self.notes.expected, self.notes.expected | expected
         try:
             self._block(body, env)
         finally:
-            self.calls.expected = outer
+            self.notes.expected = outer
         if expected:
             env.dead = False
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from jaxlint.expr import Argument
 from jaxlint.names import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.transforms import Applied
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import LocalFunction
@@ -99,8 +101,8 @@ class FunctionValue:
 
     symbol: FunctionSymbol
     receiver: Value | None = None
-    #: Whether it went through `jax.jit(f)`.
-    jitted: bool = False
+    #: What `jax.jit(f)` and kin did to it, besides its decorators.
+    applied: tuple[Applied, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,16 @@ class LocalFunctionValue:
     """A function or lambda that is defined inside the function being read."""
 
     function: LocalFunction
+    applied: tuple[Applied, ...] = ()
+
+
+@dataclass(frozen=True)
+class Partial:
+    """`functools.partial(function, ...)`: the arguments that are given already, with their values."""
+
+    function: Value
+    args: tuple[Argument, ...]
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -138,6 +150,7 @@ Value: TypeAlias = (
     | Symbolic
     | FunctionValue
     | LocalFunctionValue
+    | Partial
     | Method
     | Indexed
 )

@@ -11,7 +11,7 @@ from jaxlint.finding import Confidence, Severity
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
-    from jaxlint.infer.events import Event
+    from jaxlint.infer.events import CodeRead, Event
     from jaxlint.pytrees.model import PytreeClass
 
 #: The headings of a rule's page, in the order in which they must stand in the docstring.
@@ -92,4 +92,12 @@ class EventRule(Rule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Yield the problems of `event`, an instance of one of `events`; `evaluator` reads annotations."""
+        raise NotImplementedError
+
+
+class BodyRule(Rule):
+    """A rule that reads the body of a function, or the top-level statements of a file."""
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Yield the problems of one body; `code.events` is what happens in it, `code.applied` what transforms it."""
         raise NotImplementedError

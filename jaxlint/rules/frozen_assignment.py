@@ -133,7 +133,7 @@ def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
 def refuses_assignment(event: AssignAttribute, receiver: Instance) -> bool:
     """Whether the assignment certainly raises if the receiver is `receiver`."""
     cls = receiver.cls
-    if cls.frozen is not True or event.mutable_copy:
+    if not cls.is_pytree or cls.frozen is not True or event.mutable_copy:
         return False
     if cls.frozen_names is not None and event.attr not in cls.frozen_names:
         return False

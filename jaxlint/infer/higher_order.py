@@ -1,0 +1,324 @@
+"""Transformations at work: what `jax.jit(f)` is, and how `lax.scan` and kin call the functions they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Call, Display, Expr, Lambda, Starred, dotted
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.events import Cross, Transformed
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Instance,
+    LocalFunctionValue,
+    Partial,
+    UnknownValue,
+    Value,
+    element_of,
+    join,
+    plain,
+)
+from jaxlint.outline import Function
+from jaxlint.project import Module
+from jaxlint.transforms import Applied, Kind, Returns, Transform
+
+if TYPE_CHECKING:
+    from jaxlint.infer.calls import CallEvaluator
+
+
+@dataclass(frozen=True)
+class Target:
+    """The function behind a value: its declaration if it has one, what is applied to it, and what it is bound to."""
+
+    function: Function | None
+    module: Module | None
+    applied: tuple[Applied, ...]
+    receiver: Value | None
+    #: How many positional parameters are given already.
+    bound: int
+
+
+class HigherOrder:
+    """Evaluates calls of transformations, and notes what they are applied to and what goes into them."""
+
+    def __init__(self, calls: CallEvaluator) -> None:
+        self.calls = calls
+        self.evaluator = calls.evaluator
+        self.notes = calls.notes
+        self.transformed = calls.transformed
+
+    # -- the function behind a value --------------------------------------------------------
+
+    def target(self, func: Value) -> Target | None:
+        """The function that a value stands for, or None if it is no function that is seen."""
+        match func:
+            case Partial(function=function, args=args):
+                inner = self.target(function)
+                given = sum(1 for a in args if a.keyword is None)
+                return None if inner is None else replace(inner, bound=inner.bound + given)
+            case FunctionValue(symbol=symbol, receiver=receiver, applied=applied):
+                declaration = symbol.declaration
+                decorators = self.transformed.decorating(declaration, symbol.module)
+                bound = _binds_receiver(declaration, receiver)
+                return Target(declaration, symbol.module, (*applied, *decorators), receiver if bound else None, bound)
+            case LocalFunctionValue(function=local, applied=applied):
+                module = local.outer.module
+                if local.declaration is None:
+                    return Target(None, None, applied, None, 0)
+                decorators = self.transformed.decorating(local.declaration, module)
+                return Target(local.declaration, module, (*applied, *decorators), None, 0)
+        return None
+
+    def is_jitted(self, func: Value) -> bool:
+        """Whether a function is compiled: called with another static value, it is compiled again."""
+        target = self.target(func)
+        return target is not None and any(a.transform.kind is Kind.JIT for a in target.applied)
+
+    # -- transformations that return a function -----------------------------------------------
+
+    def apply(self, transform: Transform, call: Call, values: list[Value], env: Environment) -> Value:
+        """`jax.jit(f)`: the function with what is now applied to it."""
+        if not values or not call.positional:
+            return UNKNOWN
+        func = plain(values[0])
+        target = self.target(func)
+        bound = target.bound if target is not None else 0
+        applied = self.transformed.from_call(transform, call.at, call.args[1:], env.module, env.scope, bound)
+        self._note(applied, call.at, target)
+        return _with_applied(func, applied)
+
+    def returned(self, func: Value, result: Value, values: list[Value]) -> Value:
+        """What calling a function returns whose own result is `result`, after what is applied to the value."""
+        for applied in reversed(getattr(func, "applied", ())):
+            kind = applied.transform.returns
+            if kind is Returns.SAME:
+                continue
+            numbers = applied.argnums
+            gradient: Value = UNKNOWN
+            if numbers is not None and len(numbers) == 1 and 0 <= numbers[0] < len(values):
+                gradient = plain(values[numbers[0]])
+            if kind is Returns.UNKNOWN or applied.has_aux is None or not isinstance(gradient, (Instance, Array)):
+                result = UNKNOWN
+            elif kind is Returns.VALUE_AND_GRADIENT:
+                result = Container("tuple", (result, gradient))
+            else:
+                result = Container("tuple", (gradient, UNKNOWN)) if applied.has_aux else gradient
+        return result
+
+    def _note(self, applied: Applied, at: object, target: Target | None) -> None:
+        if target is not None and target.function is not None and target.module is not None:
+            self.transformed.note(target.function, target.module, (applied,))
+        place = self.notes.active
+        if place is not None:
+            function, module, receiver = None, None, None
+            if target is not None:
+                function, module, receiver = target.function, target.module, target.receiver
+            self.notes.add(Transformed(at, place, applied, function, module, receiver))
+
+    # -- what goes into a transformed function --------------------------------------------------
+
+    def note_crossing(self, func: Value, call: Call, values: list[Value]) -> None:
+        """Note the arguments of a call of a transformed function."""
+        place = self.notes.active
+        target = self.target(func) if place is not None else None
+        if place is None or target is None or not target.applied:
+            return
+        positional = [p.name for p in target.function.parameters if p.kind == "positional"] if target.function else []
+        index = target.bound
+        if target.receiver is not None and any(a.is_decorator for a in target.applied):
+            self._cross(target, getattr(call.func, "value", call).at, target.receiver, positional[0], 0)
+        for arg, value in zip(call.args, values, strict=True):
+            if arg.star:
+                return
+            name = arg.keyword or (positional[index] if index < len(positional) else None)
+            self._cross(target, arg.at, value, name, index if arg.keyword is None else None)
+            index += arg.keyword is None
+
+    def _cross(self, target: Target, at: object, value: Value, parameter: str | None, index: int | None) -> None:
+        place = self.notes.active
+        if place is None or isinstance(value, UnknownValue):
+            return
+        static: bool | None = False
+        for applied in target.applied:
+            names = applied.static_parameters(target.function) if target.function is not None else None
+            if names is not None:
+                static = static or parameter in names
+            elif applied.static_argnums is None or applied.static_argnames is None:
+                static = static or None
+            else:
+                static = static or index in applied.static_argnums or parameter in applied.static_argnames
+        self.notes.add(Cross(at, place, value, target.function, parameter, target.applied, static))
+
+    # -- transformations that run their functions -------------------------------------------------
+
+    def run(self, transform: Transform, call: Call, env: Environment) -> Value | None:
+        """`lax.scan` and kin: the carry goes into the function and comes back. None if arguments are unpacked."""
+        arguments: dict[str | int, Expr] = {}
+        for index, arg in enumerate(call.args):
+            if arg.star:
+                return None
+            arguments[arg.keyword if arg.keyword is not None else index] = arg.value
+        last = transform.name.rpartition(".")[2]
+        match last:
+            case "scan":
+                return self._scan(transform, call, arguments, env)
+            case "while_loop":
+                return self._loop(transform, call, arguments, (2, "init_val"), env)
+            case "fori_loop":
+                return self._loop(transform, call, arguments, (3, "init_val"), env)
+            case "cond" | "switch":
+                return self._branches(transform, call, arguments, env)
+        return self._other(transform, call, arguments, env)
+
+    def _scan(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
+        init = self._argument(arguments, 1, "init", env)
+        xs = self._argument(arguments, 2, "xs", env)
+        self._run_functions(transform, call, arguments, [plain(init), element_of(xs)], env)
+        self._cross_operands(transform, call, arguments, [((1, "init"), init), ((2, "xs"), xs)])
+        self._evaluate_rest(transform, arguments, {1, "init", 2, "xs"}, env)
+        return Container("tuple", (plain(init), UNKNOWN))
+
+    def _loop(
+        self,
+        transform: Transform,
+        call: Call,
+        arguments: dict[str | int, Expr],
+        carry: tuple[int, str],
+        env: Environment,
+    ) -> Value:
+        """`while_loop` and `fori_loop`; the functions of the latter take the index first."""
+        self._evaluate_rest(transform, arguments, set(carry), env)
+        start = self._argument(arguments, *carry, env)
+        counted: list[Value] = [Array("jax", True)] if carry[0] == 3 else []
+        self._run_functions(transform, call, arguments, [*counted, plain(start)], env)
+        self._cross_operands(transform, call, arguments, [(carry, start)])
+        return plain(start)
+
+    def _branches(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
+        """`lax.cond` and `lax.switch`: all branches get the operands, and return the same structure."""
+        operands: list[tuple[tuple[int, str], Value]] = []
+        first = 1 + len(transform.functions)
+        if 0 in arguments:
+            self.evaluator.evaluate(arguments[0], env)
+        for key, expr in arguments.items():
+            if isinstance(key, int) and key >= first:
+                operands.append(((key, ""), self.evaluator.evaluate(expr, env)))
+            elif isinstance(key, str) and key not in {name for _, name in transform.functions}:
+                self.evaluator.evaluate(expr, env)
+        result = self._run_functions(transform, call, arguments, [plain(v) for _, v in operands], env)
+        self._cross_operands(transform, call, arguments, operands)
+        return result
+
+    def _other(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
+        """`eval_shape`, `vjp` and kin: the arguments after the function go into it."""
+        keys = [k for k in arguments if not self._is_function(transform, k)]
+        values = [self.evaluator.evaluate(arguments[k], env) for k in keys]
+        positional = [plain(v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
+        if transform.kind is Kind.LOOP:
+            positional = [element_of(v) for v in positional]
+        self._run_functions(transform, call, arguments, positional, env)
+        pairs = [((k, ""), v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
+        self._cross_operands(transform, call, arguments, pairs)
+        return UNKNOWN
+
+    def _is_function(self, transform: Transform, key: str | int) -> bool:
+        return any(key in pair for pair in transform.functions)
+
+    def _argument(self, arguments: dict[str | int, Expr], index: int, keyword: str, env: Environment) -> Value:
+        expr = arguments.get(index, arguments.get(keyword))
+        return UNKNOWN if expr is None else self.evaluator.evaluate(expr, env)
+
+    def _evaluate_rest(
+        self, transform: Transform, arguments: dict[str | int, Expr], handled: set[str | int], env: Environment
+    ) -> None:
+        for key, expr in arguments.items():
+            if key not in handled and not self._is_function(transform, key):
+                self.evaluator.evaluate(expr, env)
+
+    def _run_functions(
+        self,
+        transform: Transform,
+        call: Call,
+        arguments: dict[str | int, Expr],
+        passed: list[Value],
+        env: Environment,
+    ) -> Value:
+        """Run the functions that are given with what the transformation passes; what they return together."""
+        result: Value | None = None
+        for index, keyword in transform.functions:
+            expr = arguments.get(index, arguments.get(keyword))
+            if expr is None:
+                continue
+            if keyword == "branches" and not isinstance(expr, Display):
+                self.evaluator.evaluate(expr, env)
+                continue
+            given = expr.items if keyword == "branches" and isinstance(expr, Display) else (expr,)
+            for item in given:
+                if isinstance(item, Starred):
+                    self.evaluator.evaluate(item.value, env)
+                    continue
+                func = self._function(item, env)
+                target = self.target(func)
+                applied = self.transformed.from_call(
+                    transform, call.at, (), env.module, env.scope, target.bound if target is not None else 0
+                )
+                self._note(applied, call.at, target)
+                returned = self._call(func, passed)
+                result = returned if result is None else join(result, returned)
+        return UNKNOWN if result is None else result
+
+    def _function(self, expr: Expr, env: Environment) -> Value:
+        if isinstance(expr, Lambda):
+            return self.calls.local_function(expr, env)
+        return plain(self.evaluator.evaluate(expr, env))
+
+    def _call(self, func: Value, passed: list[Value]) -> Value:
+        if isinstance(func, Partial):
+            given = [v for a, v in zip(func.args, func.values, strict=True) if a.keyword is None]
+            return self._call(func.function, [*given, *passed])
+        if isinstance(func, LocalFunctionValue):
+            return self.calls.run(func.function, passed)
+        if isinstance(func, FunctionValue):
+            return self.calls.returned_for(func, passed)
+        return UNKNOWN
+
+    def _cross_operands(
+        self,
+        transform: Transform,
+        call: Call,
+        arguments: dict[str | int, Expr],
+        operands: Iterable[tuple[tuple[int, str], Value]],
+    ) -> None:
+        """Note the values that go into a transformation that runs its functions."""
+        place = self.notes.active
+        if place is None:
+            return
+        applied = (Applied(transform, call.at),)
+        for (index, keyword), value in operands:
+            expr = arguments.get(index, arguments.get(keyword))
+            if expr is not None and not isinstance(value, UnknownValue):
+                self.notes.add(Cross(expr.at, place, value, None, None, applied, False))
+
+
+def _binds_receiver(function: Function, receiver: Value | None) -> int:
+    """How many parameters a receiver takes: 1 for a bound method, 0 for a static method or `Class.method`."""
+    if receiver is None or function.self_name is None:
+        return 0
+    is_classmethod = any(dotted(d) == "classmethod" for d in function.decorators)
+    return 1 if is_classmethod or not isinstance(plain(receiver), ClassObject) else 0
+
+
+def _with_applied(func: Value, applied: Applied) -> Value:
+    """A function value with one more transformation applied."""
+    match func:
+        case FunctionValue() | LocalFunctionValue():
+            return replace(func, applied=(applied, *func.applied))
+        case Partial(function=function):
+            return replace(func, function=_with_applied(function, applied))
+    return UNKNOWN

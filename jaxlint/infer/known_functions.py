@@ -1,0 +1,254 @@
+"""Functions that are known by name: of the standard library, of numpy and jax, of the frameworks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Call, Constant, Expr
+from jaxlint.infer import arrays
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    Instance,
+    Partial,
+    Scalar,
+    Symbolic,
+    Value,
+    as_instance,
+    dict_of,
+    element_of,
+    known_entries,
+    plain,
+)
+from jaxlint.names import External
+from jaxlint.pytrees.frameworks import BY_DECORATOR
+from jaxlint.pytrees.model import Placed
+
+if TYPE_CHECKING:
+    from jaxlint.infer.evaluate import Evaluator
+    from jaxlint.infer.notes import Notes
+
+#: Functions that return their argument, or a copy of it, of the same class.
+_SAME = frozenset(
+    {
+        "copy.copy",
+        "copy.deepcopy",
+        "jax.device_put",
+        "jax.device_get",
+        "jax.block_until_ready",
+        "jax.lax.stop_gradient",
+        "jax.lax.pmean",
+        "jax.lax.psum",
+        "jax.lax.with_sharding_constraint",
+        "typing.cast",
+    }
+)
+#: `(function, *trees)`: the result has the structure of the first tree.
+_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+#: Functions that return a function with the same return value.
+WRAPPERS = frozenset(
+    {
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.wraps",
+        "functools.cached_property",
+        "builtins.staticmethod",
+        "builtins.classmethod",
+        "builtins.property",
+        "abc.abstractmethod",
+        "typing.override",
+        "typing.final",
+        "typing.no_type_check",
+        "jaxtyping.jaxtyped",
+        "beartype.beartype",
+        "typeguard.typechecked",
+        "chex.assert_max_traces",
+        "flax.linen.nowrap",
+        "flax.linen.compact",
+    }
+)
+_REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
+_SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
+_SCALAR_CALLS = {
+    **{kind: kind for kind in ("int", "float", "bool", "str")},
+    **dict.fromkeys(("len", "hash"), "int"),
+    "repr": "str",
+}
+_UNHASHABLE_CALLS = {"bytearray": "bytearray"}
+_COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
+
+
+class KnownFunctions:
+    """Evaluates calls of functions that are known by name."""
+
+    def __init__(self, evaluator: Evaluator, notes: Notes) -> None:
+        self.evaluator = evaluator
+        self.notes = notes
+
+    # -- known functions --------------------------------------------------------------------
+
+    def call(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+        """What the call of the function `name` is; unknown for most."""
+        if name in _REPLACE_FUNCTIONS:
+            if not values or not call.positional:
+                return UNKNOWN
+            self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
+            return as_instance(values[0]) or plain(values[0])
+        if name in _SAME and values:
+            if name == "typing.cast" and len(values) == 2:
+                return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
+            return plain(values[0])
+        if name in _TREE_MAPS and len(values) > 1:
+            value = plain(values[1])
+            return value if isinstance(value, Instance) else UNKNOWN
+        if name == "equinox.tree_at" and len(values) > 1:
+            self.notes.update(call, call.args[1].value, values[1], name, (), [])
+            return plain(values[1])
+        if name == "functools.partial" and values:
+            return self._partial(call, values)
+        if name in WRAPPERS and values:
+            return plain(values[0])
+        if name in BY_DECORATOR and values and isinstance(plain(values[0]), ClassObject):
+            return plain(values[0])
+        if name.startswith("builtins."):
+            return self._builtin(name.removeprefix("builtins."), call, values, env)
+        if name in _COLLECTIONS:
+            return Container(_COLLECTIONS[name])
+        if name == "collections.deque":
+            return Container("list")
+        if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
+            return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
+        if name == "jax.random.split":
+            return Container("sequence", None, Array("jax"))  # one key a row
+        if name == "itertools.count":
+            return Container("list", None, Scalar("int", varying=True))
+        return self._array(name, call, values)
+
+    def _array(self, name: str, call: Call, values: list[Value]) -> Value:
+        library = arrays.returned_library(name)
+        if library is None:
+            return UNKNOWN
+        if name.startswith("numpy.random.") and not arrays.numpy_random_is_array(name, len(call.positional), call):
+            return UNKNOWN
+        single: bool | None = None
+        first = plain(values[0]) if values else UNKNOWN
+        if arrays.is_shaped(name):
+            shape = call.keyword("shape") if call.keyword("shape") is not None else _first(call)
+            single = _shape_is_single(shape)
+        elif arrays.is_conversion(name):
+            if isinstance(first, Container):
+                single = _elements_are_single(first)
+            else:
+                single = True if isinstance(first, Scalar) else first.single if isinstance(first, Array) else None
+        elif arrays.is_reduction(name):
+            single = full_reduction(call, positional=1)
+        elif arrays.is_elementwise(name) and values:
+            operands = [plain(v) for v in values]
+            single = (
+                True if all(isinstance(v, Scalar) or (isinstance(v, Array) and v.single) for v in operands) else None
+            )
+        elif arrays.is_range(name):
+            single = False
+        return Array(library, single)
+
+    def _builtin(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+        first = plain(values[0]) if values else UNKNOWN
+        if name in _SCALAR_CALLS:
+            varying = isinstance(first, Scalar) and first.varying
+            return Scalar(_SCALAR_CALLS[name], varying)
+        if name in _UNHASHABLE_CALLS:
+            return Scalar(_UNHASHABLE_CALLS[name])
+        if name in _SEQUENCES:
+            kind = "list" if name in ("sorted", "reversed") else name
+            if isinstance(first, Container) and first.kind not in ("dict", "mapping") and name in ("list", "tuple"):
+                return Container(kind, first.items, first.element)
+            return Container(kind, None, element_of(first) if values else UNKNOWN)
+        if name == "dict":
+            return updated(dict_of({}), call, values)
+        if name == "range":
+            return Container("list", None, Scalar("int", varying=True))
+        if name == "enumerate" and values:
+            return Container("list", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
+        if name == "zip":
+            return Container("list", None, Container("tuple", tuple(element_of(v) for v in values)))
+        if name == "next" and values:
+            return element_of(first)
+        if name == "iter" and values:
+            return first
+        if name == "super" and not values and self.notes.place is not None and self.notes.place.owner is not None:
+            parents = self.notes.place.owner.parents
+            return Instance(parents[0]) if parents else UNKNOWN
+        if name == "type" and len(values) == 1:
+            return ClassObject(first.cls, first.exact) if isinstance(first, Instance) else UNKNOWN
+        if name in ("isinstance", "hasattr", "callable", "issubclass", "any", "all"):
+            return Scalar("bool")
+        if name in ("setattr", "delattr") and len(call.args) >= 2:
+            attr = call.args[1].value
+            literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
+            how = "setattr" if name == "setattr" else "delete"
+            value = values[2] if len(values) > 2 else UNKNOWN
+            self.notes.assign_attribute(call.at, call.args[0].value, values[0], literal, how, value, env)
+            return Scalar("NoneType")
+        if name == "getattr" and len(call.args) >= 2:
+            attr = call.args[1].value
+            if isinstance(attr, Constant) and isinstance(attr.value, str) and len(call.args) == 2:
+                return self.evaluator.attribute_of(values[0], attr.value)
+        return UNKNOWN
+
+    def _partial(self, call: Call, values: list[Value]) -> Value:
+        """What `functools.partial` makes of a function, or of another partial."""
+        inner, args, given = plain(values[0]), call.args[1:], tuple(values[1:])
+        if isinstance(inner, Partial):
+            return Partial(inner.function, (*inner.args, *args), (*inner.values, *given))
+        return Partial(inner, args, given) if args else inner
+
+
+def updated(container: Container, call: Call, values: list[Value]) -> Value:
+    """A dict after `update(...)` with other dicts and keywords."""
+    entries = known_entries(container)
+    for arg, value in zip(call.args, values, strict=True):
+        more = {arg.keyword: value} if arg.keyword is not None else known_entries(value)
+        if entries is None or more is None:
+            return Container(container.kind)
+        entries = {**entries, **more}
+    return Container(container.kind) if entries is None else dict_of(entries)
+
+
+def _first(call: Call) -> Expr | None:
+    return call.positional[0] if call.positional else None
+
+
+def _elements_are_single(container: Container, depth: int = 0) -> bool | None:
+    """Whether a (nested) literal list makes an array of one element."""
+    if container.items is None or not container.items or depth > 4:
+        return None
+    if len(container.items) > 1:
+        return False
+    inner = plain(container.items[0])
+    if isinstance(inner, Container):
+        return _elements_are_single(inner, depth + 1)
+    return True if isinstance(inner, Scalar) else inner.single if isinstance(inner, Array) else None
+
+
+def _shape_is_single(shape: Expr | None) -> bool | None:
+    """Whether a literal shape holds one element."""
+    if isinstance(shape, Constant):
+        return shape.value == 1 if isinstance(shape.value, int) else None
+    items = getattr(shape, "items", None)
+    if items is None:
+        return None
+    if all(isinstance(i, Constant) and i.value == 1 for i in items):
+        return True
+    if any(isinstance(i, Constant) and isinstance(i.value, int) and i.value > 1 for i in items):
+        return False
+    return None
+
+
+def full_reduction(call: Call, positional: int = 0) -> bool | None:
+    """A reduction without an axis leaves one element."""
+    if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
+        return None
+    return True if len(call.positional) <= positional and not call.has_star else None

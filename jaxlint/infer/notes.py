@@ -1,0 +1,201 @@
+"""What is noted while code is read: the events, and the circumstances that decide what an event is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Argument, Attribute, Call, Expr, dotted
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.events import (
+    AssignAttribute,
+    CallMethod,
+    CodeRead,
+    Construct,
+    Cross,
+    Discard,
+    Event,
+    KeywordValue,
+    MutateField,
+    Place,
+    Replace,
+    Transformed,
+    Update,
+)
+from jaxlint.infer.values import (
+    ClassObject,
+    FieldRead,
+    Instance,
+    Value,
+    as_instance,
+    known_entries,
+    options,
+    plain,
+    without_none,
+)
+
+if TYPE_CHECKING:
+    from jaxlint.infer.flow import UnitReader
+
+#: By what names the errors are caught that an event may raise.
+ANY_ERROR = frozenset({"Exception", "BaseException"})
+_RAISED: dict[type[Event], frozenset[str]] = {
+    AssignAttribute: ANY_ERROR | {"FrozenInstanceError", "AttributeError"},
+    MutateField: ANY_ERROR,
+    Update: ANY_ERROR | {"TypeError", "ValueError"},
+    Replace: ANY_ERROR | {"TypeError", "ValueError"},
+    Discard: ANY_ERROR,
+    Construct: ANY_ERROR | {"TypeError", "ValueError"},
+    CallMethod: ANY_ERROR | {"AttributeError", "TypeError"},
+    Transformed: ANY_ERROR | {"TypeError", "ValueError"},
+    Cross: ANY_ERROR | {"TypeError", "ValueError"},
+    CodeRead: frozenset(),
+}
+
+
+class Notes:
+    """The events of the code being read, in source order."""
+
+    def __init__(self) -> None:
+        #: None while code is read only for its value.
+        self.events: list[Event] | None = None
+        self.place: Place | None = None
+        self.loop_depth = 0
+        #: Whether what is evaluated is an argument of a call of a jitted function.
+        self.into_jit = False
+        #: The errors that the code around expects.
+        self.expected: frozenset[str] = frozenset()
+        #: The targets of the assignment whose value is being evaluated.
+        self.targets: frozenset[str | None] = frozenset()
+        #: The reader of the statements around the expression; None outside of units.
+        self.reader: UnitReader | None = None
+
+    def add(self, event: Event) -> None:
+        """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
+        if self.events is not None and not self.expected & _RAISED[type(event)]:
+            self.events.append(event)
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Read code only for its value."""
+        events, self.events = self.events, None
+        try:
+            yield
+        finally:
+            self.events = events
+
+    @property
+    def active(self) -> Place | None:
+        """The place of the code being read, or None if nothing is noted."""
+        return self.place if self.events is not None else None
+
+    # -- assignments ------------------------------------------------------------------------
+
+    def assign_attribute(
+        self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Value, env: Environment
+    ) -> None:
+        """The assignment of an attribute, if the receiver is an instance of a known class."""
+        place = self.active
+        candidates = [as_instance(o) for o in options(plain(without_none(plain(receiver))))]
+        instances = [i for i in candidates if i is not None]
+        if place is None or not instances or len(instances) < len(candidates):
+            return
+        text = dotted(receiver_expr)
+        method = place.method
+        self.add(
+            AssignAttribute(
+                at=at,
+                place=place,
+                receiver=instances[0],
+                alternatives=tuple(instances[1:]),
+                attr=attr,
+                how=how,
+                value=value,
+                on_self=method is not None and text is not None and text == method.self_name,
+                mutable_copy=text is not None and text.partition(".")[0] in env.mutable_copies,
+                in_loop=self.loop_depth > 0,
+                receiver_text=text,
+            )
+        )
+
+    def mutate(
+        self, at: object, held_expr: Expr, held: Value, how: str, value: Value, owner: Instance | None, env: Environment
+    ) -> None:
+        """A change in place of what `held_expr` is, if that is what a field of a known instance holds.
+
+        `owner` is the instance whose attribute the expression is, if it is one.
+        """
+        place = self.active
+        if place is None:
+            return
+        text = None
+        if isinstance(held_expr, Attribute) and owner is not None:
+            receiver, field = owner, held_expr.attr
+            text = dotted(held_expr.value)
+        elif isinstance(held, FieldRead):
+            receiver, field = Instance(held.cls), held.field
+        else:
+            return
+        if not receiver.cls.is_pytree or receiver.cls.field(field) is None:
+            return
+        copied = text is not None and text.partition(".")[0] in env.mutable_copies
+        self.add(MutateField(at, place, receiver, field, how, plain(held), plain(value), text, copied))
+
+    # -- updates and calls ------------------------------------------------------------------
+
+    def update(
+        self,
+        call: Call,
+        base: Expr | None,
+        receiver: Value,
+        function: str,
+        args: Sequence[Argument],
+        values: list[Value],
+    ) -> None:
+        """A copy with changes; `args` are those of the call that may name fields."""
+        place = self.active
+        if place is None:
+            return
+        keywords = tuple(keyword_values(args, values))
+        known = as_instance(receiver)
+        if known is None or function == "equinox.tree_at":
+            self.add(Update(call.at, place, call, base, receiver, function, keywords))
+            return
+        rebinds = base is not None and dotted(base) in self.targets
+        self.add(
+            Replace(call.at, place, call, base, known, function, keywords, self.loop_depth > 0, rebinds, self.into_jit)
+        )
+
+    def discard(self, call: Call, since: int) -> None:
+        """A call that stands alone: if it was an update, its result is thrown away."""
+        for event in self.events[since:] if self.events is not None else ():
+            if isinstance(event, Update) and event.at is call.at:
+                self.add(Discard(event.at, event.place, event))
+                return
+
+    def construct(self, call: Call, cls: ClassObject, arguments: Sequence[KeywordValue]) -> None:
+        """The construction of an instance."""
+        if self.active is not None:
+            in_loop = self.loop_depth > 0
+            self.add(Construct(call.at, self.active, cls, tuple(arguments), in_loop, self.into_jit))
+
+    def call_method(self, call: Call, receiver: Value, values: list[Value]) -> None:
+        """The call of a method of a known class or its instance."""
+        place, func = self.active, call.func
+        if place is None or not isinstance(func, Attribute):
+            return
+        known = plain(without_none(plain(receiver)))
+        if isinstance(known, (Instance, ClassObject)) and known.cls.is_pytree:
+            self.add(CallMethod(call.at, place, known, func.attr, call, tuple(values), dotted(func.value)))
+
+
+def keyword_values(args: Sequence[Argument], values: list[Value]) -> list[KeywordValue]:
+    """The keywords of a call, those inside `**{...}` and `**dict(...)` too."""
+    out: list[KeywordValue] = []
+    for arg, value in zip(args, values, strict=True):
+        if arg.keyword is not None:
+            out.append(KeywordValue(arg.keyword, arg.at, value))
+        elif arg.star == "**":
+            out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(value) or {}).items()]
+    return out

@@ -1,0 +1,148 @@
+"""Which functions are transformed, by what, and with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxlint.expr import Argument, Call, Constant, Display, Expr, Unary
+from jaxlint.names import ValueSymbol
+from jaxlint.outline import Function
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.callee import Callee
+from jaxlint.pytrees.model import Placed
+from jaxlint.transforms import TRANSFORMS, Applied, Transform
+
+_MAX_ALIASES = 8
+
+
+class TransformedFunctions:
+    """What is known of the functions of the project.
+
+    Decorators are read from outlines. What a call does to a function (`step = jax.jit(step)`) is noted while the
+    module that holds both is read, and forgotten when the next one begins.
+    """
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+        self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
+        self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
+
+    def start(self) -> None:
+        """Forget the calls of the module before."""
+        self._noted = {}
+
+    def note(self, function: Function, module: Module, applied: Iterable[Applied]) -> None:
+        """Note what a call does to a function of the module being read."""
+        self._noted.setdefault((module.path, function.qualname), {}).update(dict.fromkeys(applied))
+
+    def of(self, function: Function, module: Module) -> tuple[Applied, ...]:
+        """All that is applied to a function, the outermost decorator first."""
+        return (*self.decorating(function, module), *self._noted.get((module.path, function.qualname), ()))
+
+    def decorating(self, function: Function, module: Module) -> tuple[Applied, ...]:
+        """What the decorators of a function apply, from the outermost."""
+        if not function.decorators:
+            return ()
+        key = (module.path, function.qualname)
+        if key not in self._decorating:
+            found: list[Applied] = []
+            for decorator in function.decorators:
+                callee = self.model.callees.of_decorator(decorator, module, function.scope)
+                transform = TRANSFORMS.get(callee.name) if callee is not None else None
+                if callee is not None and transform is not None and not transform.runs:
+                    found.append(self.from_callee(transform, callee, decorator.at))
+            self._decorating[key] = tuple(found)
+        return self._decorating[key]
+
+    def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:
+        """A decorator with its options."""
+        return self._applied(transform, at, callee.keywords, callee.complete, is_decorator=True)
+
+    def from_call(
+        self, transform: Transform, at: object, args: tuple[Argument, ...], module: Module, scope: str, bound: int
+    ) -> Applied:
+        """A call with its options; `bound` positional parameters of the function are given already."""
+        keywords = tuple((a.keyword, Placed(a.value, module, scope)) for a in args if a.keyword is not None)
+        return self._applied(transform, at, keywords, not any(a.star for a in args), bound=bound)
+
+    def of_value(self, placed: Placed) -> tuple[Expr, tuple[Applied, ...]] | None:
+        """What is transformed in an expression like `jax.jit(jax.vmap(f), static_argnums=1)`, and by what."""
+        applied: list[Applied] = []
+        expr = placed.expr
+        while isinstance(expr, Call):
+            callee = self.model.callees.of_call(expr, placed.module, placed.scope)
+            transform = TRANSFORMS.get(callee.name) if callee is not None else None
+            if callee is None or transform is None or transform.runs or not expr.positional:
+                return None
+            applied.append(self._applied(transform, expr.at, callee.keywords, callee.complete))
+            expr = expr.positional[0]
+        return (expr, tuple(applied)) if applied else None
+
+    def _applied(
+        self,
+        transform: Transform,
+        at: object,
+        keywords: tuple[tuple[str, Placed], ...],
+        complete: bool,
+        *,
+        is_decorator: bool = False,
+        bound: int = 0,
+    ) -> Applied:
+        given = dict(keywords)
+
+        def numbers(name: str, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:
+            if name not in given:
+                return default if complete else None
+            return self._integers(given[name])
+
+        def names(name: str) -> tuple[str, ...] | None:
+            if name not in given:
+                return () if complete else None
+            return self._strings(given[name])
+
+        has_aux = given["has_aux"].expr if "has_aux" in given else None
+        return Applied(
+            transform,
+            at,
+            numbers("static_broadcasted_argnums" if transform.name == "jax.pmap" else "static_argnums"),
+            names("static_argnames"),
+            numbers("donate_argnums"),
+            names("donate_argnames"),
+            numbers("argnums", (0,)),
+            (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
+            is_decorator,
+            bound,
+            frozenset(given),
+        )
+
+    def _integers(self, placed: Placed) -> tuple[int, ...] | None:
+        values = self._literals(placed)
+        return None if values is None or not all(isinstance(v, int) for v in values) else tuple(values)  # type: ignore[arg-type]
+
+    def _strings(self, placed: Placed) -> tuple[str, ...] | None:
+        values = self._literals(placed)
+        return None if values is None or not all(isinstance(v, str) for v in values) else tuple(values)  # type: ignore[arg-type]
+
+    def _literals(self, placed: Placed, depth: int = 0) -> tuple[object, ...] | None:
+        """The literals that an option lists; a single one counts as a list of one."""
+        expr = placed.expr
+        match expr:
+            case Constant(kind="NoneType"):
+                return ()
+            case Constant(value=value) if value is not None:
+                return (value,)
+            case Unary(op="-", operand=Constant(value=int(number))):
+                return (-number,)
+            case Display(items=items):
+                found: list[object] = []
+                for item in items:
+                    one = self._literals(Placed(item, placed.module, placed.scope), depth + 1)
+                    if one is None or len(one) != 1:
+                        return None
+                    found += one
+                return tuple(found)
+        symbol = self.model.resolver.resolve(expr, placed.module, placed.scope)
+        if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None and depth < _MAX_ALIASES:
+            return self._literals(Placed(symbol.assignment.value, symbol.module, symbol.scope), depth + 1)
+        return None

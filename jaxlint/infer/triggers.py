@@ -1,0 +1,180 @@
+"""Which units of a module are worth parsing: those that hold what some rule looks for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from jaxlint.expr import Call, dotted
+from jaxlint.infer.transformed import TransformedFunctions
+from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
+from jaxlint.transforms import LAST_NAMES, Applied
+
+#: Calls that may be an update or a write, by the last part of what is called.
+_UPDATES = frozenset(
+    {"setattr", "delattr", "__setattr__", "__delattr__", "apply_gradients", "create", "copy_and_mutate", *UPDATING}
+)
+#: Calls that make another instance of a class from inside of it.
+_SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
+#: Frameworks whose rules look at every transformed function.
+_FUNCTION_FRAMEWORKS = frozenset({"jax_dataclasses", "treex", "flax"})
+#: What runs whenever an instance is made, and again when it is rebuilt.
+_CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
+
+
+class Triggers:
+    """Chooses the units of a module that are parsed."""
+
+    def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
+        self.model = model
+        self.transformed = transformed
+        self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
+        self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
+
+    def worth_reading(self, module: Module) -> list[Unit]:
+        """The units of a module that are worth parsing, in source order."""
+        units = module.outline.units
+        wanted = self._with_callers([u for u in units if u.kind != "import" and self._triggers(u, module)], module)
+        if any(u.kind == "code" for u in wanted):
+            # a script: what a statement does depends on the statements before it
+            chosen = {id(u) for u in wanted}
+            wanted = [u for u in units if u.kind == "code" or id(u) in chosen]
+        return wanted
+
+    def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
+        """The functions and classes that a unit declares, in source order."""
+        path, rows, ordered = self._order
+        if path != module.path:
+            outline = module.outline
+            ordered = sorted(
+                (*outline.functions.values(), *outline.classes.values()), key=lambda d: (d.at.row, d.at.column)
+            )
+            rows = [d.at.row for d in ordered]
+            self._order = (module.path, rows, ordered)
+        return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
+
+    def _with_callers(self, wanted: list[Unit], module: Module) -> list[Unit]:
+        """The units, with those that tell what their functions are given and what is applied to them."""
+        naming: dict[str, list[Unit]] = {}
+        calling: dict[str, list[Unit]] = {}
+        for unit in module.outline.units:
+            for name in unit.references:
+                naming.setdefault(name, []).append(unit)
+            for name in unit.calls:
+                calling.setdefault(name, []).append(unit)
+        chosen = {u.first for u in wanted}
+        pending = list(wanted)
+        while pending:
+            for declared in self.declared(module, pending.pop()):
+                if not isinstance(declared, Function):
+                    continue
+                users = naming.get(declared.qualname, []) if not declared.scope else []
+                if _lacks_annotations(declared):
+                    callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
+                else:
+                    callers = [u for u in users if u.calls & LAST_NAMES]
+                pending += [u for u in callers if u.first not in chosen]
+                chosen |= {u.first for u in callers}
+        return [u for u in module.outline.units if u.first in chosen]
+
+    # -- what a unit holds --------------------------------------------------------------------
+
+    def _triggers(self, unit: Unit, module: Module) -> bool:
+        return (
+            unit.stores
+            or unit.repeats
+            or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
+            or "at[]" in unit.discards
+            or bool(unit.mutations & self.model.static_field_names)
+            or self._holds_class_of_interest(unit, module)
+            or self._holds_transformed_function(unit, module)
+            or any(self._calls_of_interest(name, module) for name in unit.calls)
+        )
+
+    def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
+        """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
+        for qualname in unit.self_stores:
+            cls = self._class(qualname, module)
+            if cls.is_pytree and (cls.frozen is not False or cls.static_fields):
+                return True
+        constructs = bool(unit.calls & _SELF_CONSTRUCTION)
+        for qualname in unit.classes:
+            cls = self._class(qualname, module)
+            if constructs and cls.tells_when_constructed:
+                return True
+            if cls.is_pytree and cls.framework.unflatten is not Unflatten.BYPASS:
+                if not _CONSTRUCTION.isdisjoint(cls.symbol.declaration.methods):
+                    return True
+        return any(_rebinds_self(d, module) for d in self.declared(module, unit) if isinstance(d, Function))
+
+    def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
+        """Whether a function is transformed that may change what it is given, or that holds something static."""
+        mutates = unit.item_stores or bool(unit.self_stores) or not unit.calls.isdisjoint(MUTATING)
+        every = any(name.partition(".")[0] in _FUNCTION_FRAMEWORKS for _, name in module.outline.imported_modules)
+        if (mutates or every) and unit.calls & LAST_NAMES:
+            return True
+        for declared in self.declared(module, unit):
+            if isinstance(declared, Function):
+                applied = self.transformed.decorating(declared, module)
+                if applied and (mutates or every or _holds_static(applied)):
+                    return True
+        return False
+
+    def _class(self, qualname: str, module: Module) -> PytreeClass:
+        return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
+
+    def _renamed_updates(self, module: Module) -> frozenset[str]:
+        """The other names of update functions in a module (`from dataclasses import replace as r`)."""
+        if self._renamed[0] != module.path:
+            names = frozenset(
+                name
+                for scope in module.outline.scopes.values()
+                for name, bindings in scope.bindings.items()
+                if any(_is_update(b) for b in bindings)
+            )
+            self._renamed = (module.path, names)
+        return self._renamed[1]
+
+    def _calls_of_interest(self, name: str, module: Module) -> bool:
+        """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
+        if name not in module.outline.module_scope.bindings:
+            return name in self.model.telling_class_names
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        if cls is not None:
+            return cls.tells_when_constructed
+        if isinstance(symbol, FunctionSymbol):
+            return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
+        if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
+            found = self.transformed.of_value(Placed(symbol.assignment.value, symbol.module, symbol.scope))
+            return found is not None and _holds_static(found[1])
+        return False
+
+
+def _holds_static(applied: tuple[Applied, ...]) -> bool:
+    """Whether some of the arguments are static."""
+    return any(a.static_argnums != () or a.static_argnames != () for a in applied)
+
+
+def _lacks_annotations(function: Function) -> bool:
+    """Whether a parameter other than `self` has no annotation."""
+    own = function.parameters[1:] if function.self_name is not None else function.parameters
+    return any(p.annotation is None and p.kind in ("positional", "keyword") for p in own)
+
+
+def _rebinds_self(function: Function, module: Module) -> bool:
+    """Whether a method binds its first parameter again."""
+    name = function.self_name
+    scope = module.outline.scopes.get(f"{function.qualname}.<locals>")
+    return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1
+
+
+def _is_update(binding: Binding) -> bool:
+    """Whether a name is bound to a function that updates or writes, under whatever name."""
+    if isinstance(binding, Import):
+        return binding.name in _UPDATES
+    value = binding.value if isinstance(binding, Assignment) else None
+    return value is not None and (dotted(value) or "").rpartition(".")[2] in _UPDATES
