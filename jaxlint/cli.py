@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from jaxlint import __version__
+from jaxlint.commands.config import config
+from jaxlint.commands.input import check_stdin, show_files, stdin_name
+from jaxlint.commands.options import configured
+from jaxlint.commands.output import standard_output
+from jaxlint.commands.report import Reporting, report, reporting
 from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from jaxlint.config import Settings
-    from jaxlint.engine import Result
+    from jaxlint.config import Configuration
     from jaxlint.rules.base import Rule
 
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
@@ -51,88 +55,88 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILURE
 
 
-def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """The values of an option that may be given several times, each with commas; None if it was not given."""
-    words = [word.strip() for value in values for word in value.split(",") if word.strip()]
-    if values and not words:
-        raise click.BadParameter("the list is empty.", context, option)
-    return words or None
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Find the bugs that JAX pytree dataclasses hide."""
 
 
+cli.add_command(config)
+
+
 @cli.command()
 @click.argument("paths", nargs=-1)
-@click.option(
-    "--select",
-    metavar="LIST",
-    multiple=True,
-    callback=_split,
-    help="Codes, prefixes, names or groups of rules to run, or ALL.",
-)
-@click.option(
-    "--ignore",
-    metavar="LIST",
-    multiple=True,
-    callback=_split,
-    help="Codes, prefixes, names or groups of rules to leave out.",
-)
-@click.option(
-    "--output-format",
-    type=click.Choice(["full", "concise", "json"]),
-    default="full",
-    show_default=True,
-    help="How findings are shown.",
-)
+@configured()
+@reporting
+@click.option("--show-files", "only_files", is_flag=True, help="List the files that would be checked; check nothing.")
+@click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
-@click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
-@click.option("--python", metavar="PATH", help="The interpreter or environment whose packages the code imports.")
-@click.option(
-    "--config", metavar="FILE", help="Use this configuration; its paths are relative to the current directory."
-)
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
-@click.option(
-    "--exclude",
-    metavar="LIST",
-    multiple=True,
-    callback=_split,
-    help="Patterns as in a .gitignore of what not to check.",
-)
+@click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
+@click.option("--reason", metavar="TEXT", help="What such a comment gives as its reason.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, to be left out from now on.")
+@click.option("--no-baseline", is_flag=True, help="Use no baseline, even if one is configured.")
+@click.option("--strict-baseline", is_flag=True, help="Exit with 1 if the baseline holds what is not found any more.")
 def check(
     paths: tuple[str, ...],
-    select: list[str] | None,
-    ignore: list[str] | None,
-    output_format: str,
+    configuration: Configuration,
+    reporting: Reporting,
+    only_files: bool,
+    stdin_filename: str | None,
     exit_zero: bool,
-    quiet: bool,
     jobs: int | None,
-    python: str | None,
-    config: str | None,
-    isolated: bool,
-    exclude: list[str] | None,
+    add_noqa: bool,
+    reason: str | None,
+    write_baseline: str | None,
+    no_baseline: bool,
+    strict_baseline: bool,
 ) -> int:
     """Check files and directories.
 
-    Directories are checked with all below them; without PATHS, the current one is. Exits with 0 if
-    nothing is found, with 1 if something is, with 2 for a wrong option, configuration or path.
+    Directories are checked with all below them; without PATHS, the current one is. The path - stands for
+    the standard input. Exits with 0 if nothing is found, with 1 if something is, with 2 for a wrong
+    option, configuration or path.
     """
-    from jaxlint.config import override
+    from jaxlint.commands import hide
     from jaxlint.engine import check_paths
 
+    if reason is not None and not add_noqa:
+        raise click.UsageError("--reason goes with --add-noqa.")
+    if add_noqa and write_baseline is not None:
+        raise click.UsageError("--add-noqa and --write-baseline exclude each other.")
+    quiet = reporting.quiet
+    stdin = stdin_name(paths, stdin_filename)
+    if only_files and stdin is not None:
+        raise click.UsageError("--show-files lists files; the standard input is none.")
+    if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
+        raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
+    paths = paths if stdin is None else (stdin,)
     paths = paths or (".",)
-    settings = _settings(paths, config, isolated)
-    settings = override(settings, select=select, ignore=ignore, exclude=exclude, python=python)
-    with _progress(sys.stderr, quiet) as progress:
-        result = check_paths(paths, settings, jobs=jobs or _cpus(), progress=progress)
-    _report(result, output_format, quiet)
+    if only_files:
+        show_files(paths, configuration, reporting)
+        return CLEAN
+    if no_baseline or write_baseline is not None:
+        configuration.use_no_baseline()
+    read = None
+    if stdin is not None:
+        result, read = check_stdin(stdin, configuration)
+    else:
+        with _progress(sys.stderr, quiet) as progress:
+            result = check_paths(paths, configuration, jobs=jobs or _cpus(), progress=progress)
+    if write_baseline is not None:
+        result.findings = hide.write_baseline_file(result, write_baseline, quiet)
+    elif add_noqa:
+        result.findings = hide.write_comments(result, reason or "", quiet)
+    if result.findings or not (add_noqa or write_baseline is not None):
+        report(result, reporting, read)
+    if not quiet or strict_baseline:
+        hide.tell_of_stale_entries(result.stale, strict_baseline)
+    if not quiet:
+        hide.warn_of_ruff(result, paths, add_noqa)
     if result.errors:
         return FAILURE
-    return FINDINGS if result.findings and not exit_zero else CLEAN
+    has_findings = bool(result.findings or (strict_baseline and result.stale))
+    return FINDINGS if has_findings and not exit_zero else CLEAN
 
 
 @cli.command()
@@ -160,7 +164,7 @@ def rule(rule: str | None, all_: bool, output_format: str) -> None:
         text = "\n\n".join(_rule_page(one) for one in rules)
     from jaxlint.report.text import wants_color
 
-    with _standard_output() as stream:
+    with standard_output() as stream:
         if output_format == "text" and wants_color(stream):
             from rich.console import Console
             from rich.markdown import Markdown
@@ -172,11 +176,8 @@ def rule(rule: str | None, all_: bool, output_format: str) -> None:
 
 @cli.command()
 @click.argument("target", metavar="PATH[::CLASS]")
-@click.option(
-    "--config", metavar="FILE", help="Use this configuration; its paths are relative to the current directory."
-)
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
-def tree(target: str, config: str | None, isolated: bool) -> None:
+@configured(settings=False)
+def tree(target: str, configuration: Configuration) -> None:
     """Draw pytree classes.
 
     Shows for the classes of a file, or one of them, which fields are leaves and which are static.
@@ -192,46 +193,17 @@ def tree(target: str, config: str | None, isolated: bool) -> None:
     from jaxlint.pytrees.draw import draw_tree
 
     try:
-        drawing = draw_tree(path, class_name or None, _settings([path], config, isolated))
+        drawing = draw_tree(path, class_name or None, configuration.settings(path))
     except Unreadable as error:
         place = ":".join(str(part) for part in (path, error.row, error.column) if part is not None)
         raise PathError(f"{place}: {error}") from error
-    with _standard_output() as stream:
+    with standard_output() as stream:
         stream.write(drawing.rstrip("\n") + "\n")
-
-
-def _settings(paths: Sequence[str], config: str | None, isolated: bool) -> Settings:
-    """The settings for `paths`, by the two options that say where to read them."""
-    from jaxlint.config import load
-
-    if config is not None and isolated:
-        raise click.UsageError("--config and --isolated exclude each other.")
-    return load(paths, config, isolated)
 
 
 def _cpus() -> int:
     """How many processes this process may run at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _report(result: Result, output_format: str, quiet: bool) -> None:
-    """Write the findings to stdout and everything else to stderr."""
-    with _standard_output() as stream:
-        if output_format == "json":
-            from jaxlint.report.json import render
-
-            stream.write(render(result.findings) + "\n")
-        else:
-            from jaxlint.report.text import wants_color, write
-
-            was_checked = result.files > 0 and not result.errors
-            summary = not quiet and (was_checked or bool(result.findings))
-            is_full = output_format == "full"
-            write(result.findings, stream, full=is_full, color=wants_color(stream), summary=summary)
-    for error in result.errors:
-        click.echo(f"jaxlint: internal error: {error}", err=True)
-    if not result.files and not result.findings and not result.errors and not quiet:
-        click.echo("jaxlint: warning: no Python files found under the given paths", err=True)
 
 
 def _find_rule(wanted: str, rules: Sequence[type[Rule]]) -> type[Rule]:
@@ -268,28 +240,6 @@ def _rule_object(one: type[Rule]) -> dict[str, Any]:
         "explanation": one.page(),
         "url": one.url(),
     }
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    """The standard output. A reader that went away ends it quietly; any other failure raises `UserError`."""
-    if sys.stdout is None:
-        raise UserError("the standard output is closed")
-    try:
-        yield sys.stdout
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-    except OSError as error:
-        _discard_output()
-        raise UserError(f"cannot write the output: {error.strerror or error}") from error
-
-
-def _discard_output() -> None:
-    """Send what is still buffered for the standard output nowhere, so that the exit of Python does not fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 @contextmanager

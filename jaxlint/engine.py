@@ -11,13 +11,16 @@ import libcst as cst
 import msgspec
 
 from jaxlint import __version__
-from jaxlint.config import Settings, did_you_mean, rule_enabled
+from jaxlint.baseline import Stale, without_known
+from jaxlint.cache import Cache
+from jaxlint.config import Configuration, Settings, did_you_mean, rule_enabled
 from jaxlint.cst import positions
 from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
+from jaxlint.fingerprint import file_lines
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader, ParsedUnit
 from jaxlint.project import Module, Project
@@ -25,10 +28,11 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS, FRAMEWORKS
 from jaxlint.pytrees.stubs import ALWAYS
 from jaxlint.rules import all_rules
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
+from jaxlint.runs import Run, findings_of
 from jaxlint.source import Source, Unreadable
-from jaxlint.suppress import apply
+from jaxlint.suppress import Comments
 
 #: Importing one of these packages, directly or through other modules, makes a module worth a look.
 _FRAMEWORK_PACKAGES = frozenset(
@@ -37,11 +41,18 @@ _FRAMEWORK_PACKAGES = frozenset(
 
 
 class Result(msgspec.Struct):
-    """What a run found. `errors` are internal errors, one line each."""
+    """What a run found. `errors` are internal errors, one line each.
+
+    `suppressed` are the findings that comments hide, `stale` the entries of baselines that nothing stands behind;
+    `checked` says for each file the codes of the rules that ran.
+    """
 
     findings: list[Finding]
     files: int
     errors: list[str]
+    suppressed: list[Finding] = []
+    stale: list[Stale] = []
+    checked: dict[str, frozenset[str]] = {}
 
 
 class Checker:
@@ -54,10 +65,11 @@ class Checker:
         self.model = PytreeModel(project, settings)
         self.reader = ModuleReader(self.model)
         enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
+        self.enabled = frozenset(enabled)
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
-        self.reports_unreadable = rule_enabled(UnreadableFile, settings)
+        self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
         self.packages = _FRAMEWORK_PACKAGES | {
             name.partition(".")[0]
             for names in (settings.extra_decorators, settings.extra_bases, settings.extra_fields)
@@ -124,14 +136,16 @@ class Checker:
     # -- one module -------------------------------------------------------------------------
 
     def check(self, module: Module) -> list[Finding]:
-        """The findings of one module, sorted, without the suppressed ones."""
+        """The findings of one module, sorted; those that comments hide say so."""
         _ = module.outline
         if module.problem is not None:
             return self._unreadable(module, module.problem)
-        if module.path not in self._relevant:
-            return []
         try:
-            return self._findings(module)
+            if module.path in self._relevant:
+                return self._findings(module)
+            if module.outline.has_suppressions:
+                return self._hidden_by_comments(module, [], is_complete=True)
+            return []
         except Unreadable as problem:  # it vanished or changed since its outline was made
             return self._unreadable(module, problem)
         finally:
@@ -140,13 +154,13 @@ class Checker:
     def _findings(self, module: Module) -> list[Finding]:
         """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
         found: dict[Finding, None] = {}
+        failures = len(self.errors)
         for problem, rule in self._class_problems(module):
             assert isinstance(problem.at, tuple)
             found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
         if (self.event_rules or self.body_rules) and module.outline.units:
-            for parsed, events in self._guarded_events(module):
-                for finding in self._event_findings(module, parsed, events):
-                    found[finding] = None
+            for finding in self._event_findings(module, self._guarded_events(module)):
+                found[finding] = None
             unread = [row for path, row in self.reader.unread if path == module.path]
             self.reader.unread.clear()
             if unread:
@@ -155,12 +169,35 @@ class Checker:
                 message = "this statement nests too deeply to be checked; split it"
                 for finding in self._unreadable(module, Unreadable(message, row, 1)):
                     found[finding] = None
-        if not found:
+        enabled = {rule.code for rule in self.enabled_at(module.path)}
+        findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
+        is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
+        return self._hidden_by_comments(module, findings, is_complete)
+
+    def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
+        """`findings` with what comments do to them, and what is to be said of the comments."""
+        if not findings and not module.outline.has_suppressions:
             return []
-        return apply(module.source, sorted(found, key=lambda f: f.sort_key))
+        enabled = self.enabled_at(module.path)
+        comments = Comments(module.source, findings, enabled if is_complete else frozenset())
+        if not comments:
+            return findings
+        about: list[Finding] = []
+        for rule in self.suppression_rules:
+            if type(rule) in enabled:
+                for problem in rule.check_suppressions(comments):
+                    assert isinstance(problem.at, tuple)
+                    about.append(self._finding(problem, rule, module, problem.at))
+        return sorted(comments.hide(about), key=lambda f: f.sort_key)
+
+    def enabled_at(self, path: str) -> frozenset[type[Rule]]:
+        """The rules that run in a file."""
+        if not self.settings.per_file_ignores:
+            return self.enabled
+        return frozenset(rule for rule in self.enabled if rule_enabled(rule, self.settings, path))
 
     def _unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
-        if not self.reports_unreadable:
+        if UnreadableFile not in self.enabled_at(module.path):
             return []
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
@@ -169,9 +206,11 @@ class Checker:
         if not self.class_rules:
             return
         for cls in self.model.classes_in(module):
-            if not cls.is_pytree or cls.symbol.declaration.expects_error:
+            if cls.symbol.declaration.expects_error:
                 continue
             for rule in self.class_rules:
+                if not cls.is_pytree and not rule.all_classes:
+                    continue
                 try:
                     problems = list(rule.check_class(cls, self.reader.evaluator))
                 except Exception as error:
@@ -187,23 +226,20 @@ class Checker:
             self._failed("the reader", module, error)
             return []
 
-    def _event_findings(self, module: Module, parsed: ParsedUnit, events: list[Event]) -> list[Finding]:
-        problems = [pair for event in events for pair in self._problems_of(event, module)]
-        if not problems:
-            return []
-        nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
-        places = positions(parsed.tree, nodes)
-        findings = []
-        for problem, rule in problems:
-            if isinstance(problem.at, cst.CSTNode):
-                row, column, end_row, end_column = places[id(problem.at)]
-                shift = parsed.unit.first - 1
-                place = (row + shift, column + 1, end_row + shift, end_column + 1)
-            else:
-                assert isinstance(problem.at, tuple)
-                place = self._from_ast(module, Span(*problem.at))
-            findings.append(self._finding(problem, rule, module, place))
-        return findings
+    def _event_findings(self, module: Module, read: list[tuple[ParsedUnit, list[Event]]]) -> Iterator[Finding]:
+        """What the rules find in what happens in the units of a module."""
+        for parsed, events in read:
+            problems = [pair for event in events for pair in self._problems_of(event, module)]
+            nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
+            places = _placed(nodes, [parsed, *(p for p, _ in read if p is not parsed)])
+            for problem, rule in problems:
+                if isinstance(problem.at, cst.CSTNode):
+                    row, column, end_row, end_column = places[id(problem.at)]
+                    place = (row, column + 1, end_row, end_column + 1)
+                else:
+                    assert isinstance(problem.at, tuple)
+                    place = self._from_ast(module, Span(*problem.at))
+                yield self._finding(problem, rule, module, place)
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
         """What the event rules and body rules say of an event."""
@@ -254,6 +290,19 @@ class Checker:
         self.errors.append(
             f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
         )
+
+
+def _placed(nodes: list[cst.CSTNode], units: list[ParsedUnit]) -> dict[int, tuple[int, int, int, int]]:
+    """Where nodes stand in the file, by `id(node)`; nearly all are in the first of the units."""
+    places: dict[int, tuple[int, int, int, int]] = {}
+    for parsed in units:
+        missing = [node for node in nodes if id(node) not in places]
+        if not missing:
+            break
+        shift = parsed.unit.first - 1
+        for key, (row, column, end_row, end_column) in positions(parsed.tree, missing).items():
+            places[key] = (row + shift, column, end_row + shift, end_column)
+    return places
 
 
 def _check_extra_names(settings: Settings) -> None:
@@ -311,53 +360,157 @@ def _python_files(folder: str) -> list[str]:
 
 def check_paths(
     paths: Sequence[str],
-    settings: Settings | None = None,
+    settings: Settings | Configuration | None = None,
     *,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    cache: Cache | None = None,
 ) -> Result:
-    """Check files and folders.
+    """Check files and folders; with a `cache`, only what has changed since the last time.
 
-    `progress(done, total)` is told about the advance. Raises `UserError` for a path that does not exist
-    or settings that cannot be used; what cannot be read or parsed is a finding.
+    The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
+    is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
+    used; what cannot be read or parsed is a finding.
     """
-    settings = settings or Settings()
-    files = discover(paths, settings.exclude, settings.base)
+    if isinstance(settings, Configuration):
+        files = discover(paths, settings.excludes)
+        groups = settings.groups(files)
+    else:
+        fixed = settings or Settings()
+        files = discover(paths, lambda directory: fixed.exclude)
+        groups = [(fixed, files)]
+    advance = _Progress(len(files), progress)
+    result = Result([], len(files), [])
     collecting = gc.isenabled()
     gc.disable()
     try:
-        checker = Checker(make_project(files, settings), settings)
-        modules = [checker.project.add_file(path) for path in files]
-        total = 2 * len(modules)
-        done = 0
-
-        def advance() -> None:
-            nonlocal done
-            done += 1
-            if progress is not None:
-                progress(done, total)
-
-        checker.learn(modules, advance, _neighbours(files, checker.project) if _names_files(paths) else ())
-        findings: list[Finding] = []
-        if jobs > 1 and len(modules) > 1:
-            from jaxlint.parallel import check_in_processes
-
-            findings = check_in_processes(checker, modules, jobs, advance)
-        else:
-            for module in modules:
-                findings += checker.check(module)
-                advance()
+        for group, own in groups:
+            others = set(files).difference(own) if len(groups) > 1 else ()
+            checker = Checker(make_project(own, group), group)
+            checker.project.cache = cache
+            neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
+            neighbours += [checker.project.add_file(path) for path in sorted(others)]
+            neighbours = list({module.path: module for module in neighbours}.values())
+            found = _check_modules(checker, own, neighbours, jobs, advance, cache)
+            _add(result, found, checker, own)
     finally:
         if collecting:
             gc.enable()
-    return Result(_ordered(findings), len(files), sorted(set(checker.errors)))
+    result.findings.sort(key=lambda f: f.sort_key)
+    result.errors = sorted(set(result.errors))
+    result.stale = list(dict.fromkeys(result.stale))
+    return result
 
 
-def _ordered(findings: list[Finding]) -> list[Finding]:
+def _check_modules(
+    checker: Checker,
+    files: Sequence[str],
+    neighbours: Sequence[Module],
+    jobs: int,
+    advance: Callable[[], None],
+    cache: Cache | None,
+) -> list[Finding]:
+    """The findings of the modules in `files`, those that comments hide among them."""
+    modules = [checker.project.add_file(path) for path in files]
+
+    def check(missing: Sequence[Module]) -> list[Finding]:
+        checker.learn(modules, advance, neighbours)
+        if jobs > 1 and len(missing) > 1:
+            from jaxlint.parallel import check_in_processes
+
+            return check_in_processes(checker, missing, jobs, advance)
+        findings: list[Finding] = []
+        for module in missing:
+            findings += checker.check(module)
+            advance()
+        return findings
+
+    run = Run(cache, checker.project, checker.settings, modules, neighbours) if cache is not None else None
+    return findings_of(run, modules, check, lambda: bool(checker.errors))
+
+
+def _add(
+    result: Result,
+    found: list[Finding],
+    checker: Checker,
+    files: Sequence[str],
+    lines: Callable[[str], Sequence[str]] = file_lines,
+) -> None:
+    """Add what was found in some of the files to the result: by comments, the baseline and confidence."""
+    settings = checker.settings
+    findings = ordered(found)
+    result.suppressed += [f for f in findings if f.suppressed]
+    findings = [f for f in findings if not f.suppressed]
+    codes: dict[frozenset[type[Rule]], frozenset[str]] = {}
+    for path in files:
+        rules = checker.enabled_at(path)
+        result.checked[path] = codes.setdefault(rules, frozenset(rule.code for rule in rules))
+    if settings.baseline is not None:
+        checked = {} if checker.errors else {path: result.checked[path] for path in files}
+        findings, stale = without_known(settings.baseline, findings, checked, lines)
+        result.stale += stale
+    result.findings += [f for f in findings if _is_sure_enough(f, settings)]
+    result.errors += checker.errors
+
+
+def _is_sure_enough(finding: Finding, settings: Settings) -> bool:
+    order = tuple(Confidence)
+    return order.index(finding.confidence) <= order.index(settings.min_confidence)
+
+
+class _Progress:
+    """Tells how much of the work is done: each file is learnt, and then checked."""
+
+    def __init__(self, files: int, tell: Callable[[int, int], None] | None) -> None:
+        self._total = 2 * files
+        self._done = 0
+        self._tell = tell
+
+    def __call__(self) -> None:
+        self._done += 1
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def ordered(findings: list[Finding]) -> list[Finding]:
     """Findings in the order of their report, guesses left out where the same thing is known for certain."""
-    certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
-    kept = [f for f in findings if f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain]
+    certain = {(f.path, f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
+    known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
+    kept = [
+        f
+        for f in findings
+        if f.confidence is Confidence.HIGH
+        or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.path, f.code, f.subject) not in certain))
+    ]
     return sorted(kept, key=lambda f: f.sort_key)
+
+
+def _place(finding: Finding) -> tuple[str, str, int, int]:
+    """What is found, and where; a function that is read once for each caller may be told more of by one of them."""
+    return finding.code, finding.path, finding.row, finding.column
+
+
+def check_content(raw: bytes, path: str, settings: Settings | Configuration | None = None) -> Result:
+    """Check `raw` as if it were the content of the file `path`, which need not be there; its imports start there.
+
+    Raises `UserError` for settings that cannot be used; what cannot be decoded or parsed is a finding.
+    """
+    path = os.path.abspath(path)
+    own = settings.settings(path) if isinstance(settings, Configuration) else settings or Settings()
+    checker = Checker(make_project([path], own), own)
+    lines: Sequence[str] = ()
+    try:
+        source = Source.from_bytes(path, raw)
+    except Unreadable as problem:
+        found = checker._unreadable(checker.project.add_file(path), problem)
+    else:
+        lines = source.lines
+        module = checker.project.add_source(source)
+        checker.learn([module], neighbours=_neighbours([path], checker.project))
+        found = checker.check(module)
+    result = Result([], 1, [])
+    _add(result, found, checker, [path], lambda _: lines)
+    return result
 
 
 def check_source(text: str, path: str = "<string>.py", settings: Settings | None = None) -> list[Finding]:
@@ -372,4 +525,4 @@ def check_source(text: str, path: str = "<string>.py", settings: Settings | None
     _ = module.outline
     checker._relevant = checker._reaching_frameworks([module]) | {module.path}
     checker.model.index_subclasses([module])
-    return _ordered(checker.check(module))
+    return [f for f in ordered(checker.check(module)) if not f.suppressed and _is_sure_enough(f, settings)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -30,7 +30,10 @@ class Span(NamedTuple):
 
 
 class _Base(msgspec.Struct, frozen=True, tag=True, gc=False):
-    at: Any
+    if TYPE_CHECKING:
+        at: Any
+    else:
+        at: Span  # what is read back from a cache; msgspec checks nothing when an instance is made
 
 
 class Name(_Base, frozen=True, tag=True, gc=False):
@@ -311,6 +314,9 @@ def from_ast(node: ast.expr, depth: int = 0) -> Expr:
             return NamedExpr(at, from_ast(target, d), from_ast(value, d))
         case ast.Starred(value=value):
             return Starred(at, from_ast(value, d))
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            bounds = (Constant(at, None, "NoneType") if b is None else from_ast(b, d) for b in (lower, upper, step))
+            return Other(at, "Slice", tuple(bounds))
     parts = tuple(from_ast(c, d) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
     return Other(at, type(node).__name__, parts)
 
@@ -366,6 +372,15 @@ def dotted(expr: Expr) -> str | None:
         return None
     parts.append(expr.id)
     return ".".join(reversed(parts))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two expressions are written alike, wherever they stand."""
+    if isinstance(a, _Base) and type(a) is type(b):
+        return all(same(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__ if name != "at")
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

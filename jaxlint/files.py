@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from jaxlint.errors import UserError
 
@@ -20,24 +22,31 @@ DEFAULT_EXCLUDES = frozenset((
 ))
 # fmt: on
 
-_ROOT_MARKERS = ("pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg", ".git")
+#: The files that hold a configuration; of two in one directory the first counts.
+CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
+_ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
 
 
 class PathError(UserError):
     """A path that does not exist, or names nothing that can be checked."""
 
 
-def discover(paths: Sequence[str], exclude: Sequence[str] = (), base: str = "") -> list[str]:
+class Patterns(NamedTuple):
+    """Patterns as in a .gitignore that stands in the directory `base`."""
+
+    base: str
+    lines: tuple[str, ...]
+
+
+def discover(paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]] = lambda directory: ()) -> list[str]:
     """The absolute paths of all files to check, sorted, each real file once.
 
     A file in `paths` is always taken. A directory is walked for `*.py` and `*.pyi`, without
-    `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what `exclude` names:
-    patterns as in a .gitignore, relative to the directory `base` (default: the current one);
-    `!build` takes `build` in. Links to directories are followed once. The result may hold what
-    cannot be read (a directory that cannot be listed, a link to nowhere): `Source.read` says why.
-    Raises `PathError` for a path that does not exist.
+    `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what `excludes` names for
+    the directories `paths` and for those that hold a configuration; `!build` takes `build` in. Links to
+    directories are followed once. The result may hold what cannot be read (a directory that cannot be
+    listed, a link to nowhere): `Source.read` says why. Raises `PathError` for a path that does not exist.
     """
-    excluded = _Layer(os.path.abspath(base), exclude)
     found: dict[str, str] = {}
     for path in paths:
         try:
@@ -47,7 +56,7 @@ def discover(paths: Sequence[str], exclude: Sequence[str] = (), base: str = "") 
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
         absolute = os.path.abspath(path)
-        files = _walk(absolute, excluded) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
+        files = _walk(absolute, excludes) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
             known = found.get(real, file)
             found[real] = min(known, file, key=lambda name: (name != real, name))
@@ -87,6 +96,25 @@ def is_pattern(line: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def matches(pattern: str, base: str, path: str) -> bool:
+    """Whether a pattern as in a .gitignore in the directory `base` means the absolute `path`, or a directory above it.
+
+    With a `!` in front it means all other files below `base`.
+    """
+    prefix = base.rstrip(os.sep) + os.sep
+    if not path.startswith(prefix):
+        return False
+    layer = _layer_of(base, pattern.removeprefix("!"))
+    ends = [end for end in range(len(prefix), len(path)) if path[end] == os.sep]
+    is_meant = any(layer.verdict(path[: end + 1]) for end in ends) or bool(layer.verdict(path))
+    return is_meant is not pattern.startswith("!")
+
+
+@lru_cache(maxsize=256)
+def _layer_of(base: str, pattern: str) -> _Layer:
+    return _Layer(base, (pattern,))
 
 
 class _Layer:
@@ -159,14 +187,14 @@ def _layers_above(directory: str) -> list[_Layer]:
     return []
 
 
-def _walk(root: str, excluded: _Layer) -> Iterator[tuple[str, str]]:
+def _walk(root: str, excludes: Callable[[str], Sequence[Patterns]]) -> Iterator[tuple[str, str]]:
     """The real path and the path of each file to check below the directory `root`, and of what cannot be listed."""
     real_root = os.path.realpath(root)
     walked: set[str] = set()
-    pending = [(root, real_root, _layers_above(root))]
-    links: list[tuple[str, str, list[_Layer]]] = []
+    pending = [(root, real_root, _layers_above(root), _layers(excludes(root)))]
+    links: list[tuple[str, str, list[_Layer], list[_Layer]]] = []
     while pending or links:
-        directory, real, layers = pending.pop() if pending else links.pop(0)
+        directory, real, layers, excluded = pending.pop() if pending else links.pop(0)
         if real in walked or (directory != root and _contains(real, real_root)):
             continue
         walked.add(real)
@@ -181,12 +209,14 @@ def _walk(root: str, excluded: _Layer) -> Iterator[tuple[str, str]]:
             continue
         if ".gitignore" in names:
             layers = layers + _gitignore(directory)
+        if directory != root and not names.isdisjoint(CONFIG_NAMES):
+            excluded = _layers(excludes(directory))
         for entry in entries:
             is_link = entry.is_symlink()
             if os.path.isdir(entry.path) if is_link else entry.is_dir():
                 if not _is_left_out(entry.name, entry.path + os.sep, layers, excluded):
                     target = os.path.realpath(entry.path) if is_link else os.path.join(real, entry.name)
-                    (links if is_link else pending).append((entry.path, target, layers))
+                    (links if is_link else pending).append((entry.path, target, layers, excluded))
             elif _is_python(entry.name) and not _is_left_out("", entry.path, layers, excluded):
                 yield (os.path.realpath(entry.path) if is_link else os.path.join(real, entry.name)), entry.path
 
@@ -196,9 +226,9 @@ def _is_python(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.startswith(".#")
 
 
-def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], excluded: _Layer) -> bool:
+def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], excluded: Sequence[_Layer]) -> bool:
     """Whether the excludes of the user, the default ones or else the nearest .gitignore leave `path` out."""
-    verdict = excluded.verdict(path)
+    verdict = _verdict(path, excluded)
     if verdict is not None:
         return verdict
     return directory_name in DEFAULT_EXCLUDES or _is_ignored(path, layers)
@@ -206,11 +236,20 @@ def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], exclu
 
 def _is_ignored(path: str, layers: Sequence[_Layer]) -> bool:
     """Whether the last layer that speaks of `path` leaves it out."""
+    return _verdict(path, layers) or False
+
+
+def _verdict(path: str, layers: Sequence[_Layer]) -> bool | None:
+    """What the last layer that speaks of `path` says."""
     for layer in reversed(layers):
         verdict = layer.verdict(path)
         if verdict is not None:
             return verdict
-    return False
+    return None
+
+
+def _layers(patterns: Sequence[Patterns]) -> list[_Layer]:
+    return [_Layer(base, lines) for base, lines in patterns]
 
 
 def _contains(directory: str, path: str) -> bool:

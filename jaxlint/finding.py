@@ -69,6 +69,8 @@ class Finding(msgspec.Struct, frozen=True, order=False):
     help: str = ""
     #: What the finding is about, the same for all findings about it: `path::Class.field`. Never printed.
     subject: str = ""
+    #: The comment that hides the finding, if one does.
+    suppressed: str = ""
     fix: Fix | None = None
 
     @property

@@ -15,9 +15,11 @@ from typing import Any
 import msgspec
 
 from jaxlint.expr import Argument, Call, Expr, Name, Span, from_ast, span_of
+from jaxlint.suppress import mentions_jaxlint
+from jaxlint.transforms import LAST_NAMES
 
 
-class Import(msgspec.Struct, frozen=True):
+class Import(msgspec.Struct, frozen=True, tag=True):
     """`import module`, or `from module import name`; `level` counts the dots of a relative import.
 
     `import a.b` binds `a` (module "a"); `import a.b as c` binds `c` (module "a.b").
@@ -29,7 +31,7 @@ class Import(msgspec.Struct, frozen=True):
     guard: str = ""
 
 
-class Definition(msgspec.Struct, frozen=True):
+class Definition(msgspec.Struct, frozen=True, tag=True):
     """A `class` or `def` statement that binds a name; `kind` is "class" or "function"."""
 
     kind: str
@@ -37,7 +39,7 @@ class Definition(msgspec.Struct, frozen=True):
     guard: str = ""
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True, tag=True):
     """A name bound by `=` or an annotation; `value` is None where it cannot be read off the statement."""
 
     value: Expr | None
@@ -120,7 +122,13 @@ class Function(msgspec.Struct):
     return_values: tuple[Expr, ...] = ()
     self_assignments: tuple[SelfAssignment, ...] = ()
     self_calls: frozenset[str] = frozenset()
+    #: The attributes of `self` that are read (those that are called among them).
+    self_reads: frozenset[str] = frozenset()
+    #: The attributes of `self` that hold what is changed in place.
+    self_mutations: frozenset[str] = frozenset()
     statements: int = 0
+    #: The first and the last row of the body; (0, 0) if it begins on the row of the `def`.
+    body_rows: tuple[int, int] = (0, 0)
     #: Whether the body only binds local names and returns, and so does nothing to what it is given.
     only_returns: bool = False
     #: The calls that stand alone in the body of a function that is given a class.
@@ -128,8 +136,10 @@ class Function(msgspec.Struct):
 
     @property
     def self_name(self) -> str | None:
-        """The first positional parameter, if this is a method."""
+        """The first positional parameter, if this is a method (and no static one)."""
         if self.owner is None or not self.parameters or self.parameters[0].kind != "positional":
+            return None
+        if any(isinstance(d, Name) and d.id == "staticmethod" for d in self.decorators):
             return None
         return self.parameters[0].name
 
@@ -172,6 +182,18 @@ class Class(msgspec.Struct):
     conditional_body: bool = False
 
 
+class Applying(msgspec.Struct, frozen=True):
+    """A call that may apply a transformation to functions, and where its names are to be read."""
+
+    call: Call
+    scope: str
+    #: The class whose method it is in, and what that method calls its instance.
+    owner: str | None
+    self_name: str | None
+    #: The variables of the lambdas and comprehensions around it.
+    shadowed: tuple[str, ...] = ()
+
+
 class Unit(msgspec.Struct, frozen=True):
     """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules."""
 
@@ -187,11 +209,11 @@ class Unit(msgspec.Struct, frozen=True):
     references: frozenset[str] = frozenset()
     #: The functions and methods whose calls stand alone; "at[]" for `x.at[i].set(v)`.
     discards: frozenset[str] = frozenset()
-    #: The attributes that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
+    #: The attributes and variables that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
     mutations: frozenset[str] = frozenset()
     #: Whether items are stored (`x[k] = v`).
     item_stores: bool = False
-    #: Whether a variable is given two updates of the same thing that is not the variable itself.
+    #: Whether the same thing is updated twice, though the first of the updates was kept in a variable.
     repeats: bool = False
 
 
@@ -209,6 +231,9 @@ class Outline(msgspec.Struct):
     all_names: tuple[str, ...] | None
     future_annotations: bool
     imported_modules: tuple[tuple[int, str], ...]
+    applying: tuple[Applying, ...] = ()
+    #: Whether there may be comments that suppress findings of jaxlint.
+    has_suppressions: bool = False
 
     @property
     def module_scope(self) -> Scope:
@@ -241,6 +266,8 @@ class _Function:
         self.is_generator = False
         self.assignments: list[SelfAssignment] = []
         self.calls: set[str] = set()
+        self.reads: set[str] = set()
+        self.mutations: set[str] = set()
         self.statements = 0
 
 
@@ -255,6 +282,11 @@ class _Builder:
         self.all_names: list[str] | None = None
         self.future_annotations = False
         self.imported: dict[tuple[int, str], None] = {}
+        self.applying: list[Applying] = []
+        #: The last parts of the names of transformations, and what they are called here.
+        self.transforms = set(LAST_NAMES)
+        self.scope = ""
+        self.shadowed: tuple[str, ...] = ()
         self.guards: list[str] = []
         self.expecting_error = False
         self.function: _Function | None = None
@@ -271,7 +303,7 @@ class _Builder:
         self.mutations: set[str] = set()
         self.item_stores = False
         self.repeats = False
-        self.updated: set[tuple[str, str, str]] = set()
+        self.updated: set[tuple[str, str]] = set()
 
     def build(self, tree: ast.Module, text: str) -> Outline:
         module = self.scopes[""]
@@ -315,6 +347,8 @@ class _Builder:
             all_names=None if self.all_names is None else tuple(self.all_names),
             future_annotations=self.future_annotations,
             imported_modules=tuple(self.imported),
+            applying=tuple(self.applying),
+            has_suppressions=mentions_jaxlint(text),
         )
 
     # -- statements -------------------------------------------------------------------------
@@ -331,6 +365,7 @@ class _Builder:
     def _statement(self, node: ast.stmt, scope: Scope) -> None:
         if self.function is not None:
             self.function.statements += 1
+        self.scope = scope.qualname
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._function(node, scope)
@@ -340,11 +375,13 @@ class _Builder:
                 self._import(node, scope)
             case ast.Assign(targets=targets, value=value):
                 self._scan(value)
-                self._note_update(targets, value, scope)
+                if len(targets) == 1:
+                    self._note_update(targets[0], value, scope)
                 for target in targets:
                     self._target(target, value, None, scope)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self._scan(value)
+                self._note_update(target, value, scope)
                 self._target(target, value, annotation, scope)
             case _TypeAlias(name=target, value=value):
                 self._target(target, value, None, scope)
@@ -363,6 +400,7 @@ class _Builder:
                 self._note_discard(value)
             case ast.Return(value=value):
                 self._scan(value)
+                self._note_update(None, value, scope)
                 if self.function is not None and value is not None:
                     self.function.returns.append(value)
             case ast.If():
@@ -450,6 +488,8 @@ class _Builder:
             if node.level or "." not in module:
                 self.imported[(node.level, f"{module}.{alias.name}" if module else alias.name)] = None
             self._bind(scope, alias.asname or alias.name, Import(module, alias.name, node.level, self._guard))
+            if alias.asname and alias.name in LAST_NAMES:
+                self.transforms.add(alias.asname)
 
     # -- targets and expressions ------------------------------------------------------------
 
@@ -520,34 +560,46 @@ class _Builder:
         )
 
     def _note_mutation(self, held: ast.expr) -> None:
-        """Note the attribute that holds what is changed in place."""
+        """Note the attribute, or the variable, that holds what is changed in place."""
         while isinstance(held, ast.Subscript):
             held = held.value
-        if isinstance(held, ast.Attribute):
+        if isinstance(held, ast.Name):
+            self.mutations.add(held.id)
+        elif isinstance(held, ast.Attribute):
             self.mutations.add(held.attr)
+            function, receiver = self.function, held.value
+            if function is not None and isinstance(receiver, ast.Name) and receiver.id == function.self_name:
+                function.mutations.add(held.attr)
 
     def _note_discard(self, value: ast.expr) -> None:
-        """Note a call that stands alone."""
-        if isinstance(value, ast.Await):
-            value = value.value
-        if isinstance(value, ast.Call):
-            func = value.func
-            if isinstance(func, ast.Attribute):
-                self.discards.add("at[]" if _updated_array(value) is not None else func.attr)
-            elif isinstance(func, ast.Name):
-                self.discards.add(func.id)
+        """Note the calls that stand alone."""
+        match value:
+            case ast.Call(func=ast.Attribute(attr=attr)):
+                self.discards.add("at[]" if _updated_array(value) is not None else attr)
+            case ast.Call(func=ast.Name(id=name)):
+                self.discards.add(name)
+            case ast.Await(value=inner) | ast.ListComp(elt=inner) | ast.SetComp(elt=inner):
+                self._note_discard(inner)
+            case ast.IfExp(body=body, orelse=orelse):
+                self._note_discard(body)
+                self._note_discard(orelse)
+            case ast.BoolOp(values=[*_, last]):
+                self._note_discard(last)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                for item in elts:
+                    self._note_discard(item)
 
-    def _note_update(self, targets: list[ast.expr], value: ast.expr, scope: Scope) -> None:
-        """Note that a variable is given an update of something else."""
+    def _note_update(self, target: ast.expr | None, value: ast.expr | None, scope: Scope) -> None:
+        """Note that a variable is given an update of something else, or that such an update is returned."""
         base = _updated(value)
-        if base is not None and len(targets) == 1 and isinstance(targets[0], ast.Name):
-            key = (scope.qualname, targets[0].id, ast.dump(base))
-            if isinstance(base, ast.Name) and base.id == targets[0].id:
-                return
-            self.repeats = self.repeats or key in self.updated
+        if not isinstance(base, (ast.Name, ast.Attribute)) or not (target is None or isinstance(target, ast.Name)):
+            return
+        key = (scope.qualname, ast.dump(base))
+        self.repeats = self.repeats or key in self.updated
+        if target is not None and not (isinstance(base, ast.Name) and base.id == target.id):
             self.updated.add(key)
 
-    def _scan(self, node: ast.expr | None) -> None:
+    def _scan(self, node: ast.AST | None) -> None:
         """Note the calls, stores and walruses inside an expression."""
         if node is None:
             return
@@ -562,13 +614,24 @@ class _Builder:
                         self.calls.add(func.attr)  # str.replace has no keywords
                     if func.attr in MUTATING:
                         self._note_mutation(func.value)
+                    if func.attr in self.transforms:
+                        self._note_applying(current)  # type: ignore[arg-type]
                     function = self.function
                     if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
                         function.calls.add(func.attr)
                 elif type(func) is ast.Name:
                     self.calls.add(func.id)
+                    if func.id in self.transforms:
+                        self._note_applying(current)  # type: ignore[arg-type]
                 else:
                     self.calls.add("")
+                    if type(func) is ast.Call and any(_last_name(a) in self.transforms for a in func.args[:1]):
+                        self._note_applying(current)  # type: ignore[arg-type]
+            elif kind is ast.Attribute:
+                function = self.function
+                value = current.value  # type: ignore[attr-defined]
+                if function is not None and type(value) is ast.Name and value.id == function.self_name:
+                    function.reads.add(current.attr)  # type: ignore[attr-defined]
             elif kind is ast.Yield or kind is ast.YieldFrom:
                 if self.function is not None:
                     self.function.is_generator = True
@@ -577,7 +640,25 @@ class _Builder:
                 continue
             elif kind is ast.Constant:
                 continue
+            elif kind in _BINDING:
+                self._scan_binding(current)
+                continue
             stack.extend(ast.iter_child_nodes(current))
+
+    def _scan_binding(self, node: ast.AST) -> None:
+        """Scan a lambda or a comprehension, whose variables are its own."""
+        outer = self.shadowed
+        self.shadowed = (*outer, *_variables(node))
+        for child in ast.iter_child_nodes(node):
+            self._scan(child)
+        self.shadowed = outer
+
+    def _note_applying(self, call: ast.Call) -> None:
+        """Note a call that may apply a transformation."""
+        function = self.function
+        self_name = function.self_name if function is not None else None
+        owner = self.owner if self_name is not None else None
+        self.applying.append(Applying(from_ast(call), self.scope, owner, self_name, self.shadowed))  # type: ignore[arg-type]
 
     def _extend_all(self, value: ast.expr) -> None:
         """Add to `__all__`; what cannot be read makes it unknown."""
@@ -615,7 +696,7 @@ class _Builder:
         for parameter in (*node.args.defaults, *node.args.kw_defaults):
             self._scan(parameter)
         first = node.args.args[0].arg if node.args.args else ""
-        keeps_values = "flatten" in node.name or first in _CLASS_PARAMETERS
+        keeps_values = "flatten" in node.name or first in CLASS_PARAMETERS
         keeps_values = keeps_values or any(isinstance(s, ast.ClassDef) for s in node.body)
         inner = Scope("function", f"{qualname}.<locals>", scope.qualname, {}, set(), keeps_values)
         self.scopes[inner.qualname] = inner
@@ -637,9 +718,12 @@ class _Builder:
         self._body(node.body, inner)
         collected = self.function
         self.function, self.owner, self.guards = outer, outer_owner, outer_guards
+        self.scope = scope.qualname
         if outer is not None and not is_method and collected.self_name is not None:
             outer.assignments += collected.assignments
             outer.calls |= collected.calls
+            outer.reads |= collected.reads
+            outer.mutations |= collected.mutations
         self.functions[qualname] = Function(
             name=node.name,
             qualname=qualname,
@@ -654,9 +738,12 @@ class _Builder:
             return_values=tuple(from_ast(v) for v in collected.returns),
             self_assignments=tuple(collected.assignments),
             self_calls=frozenset(collected.calls),
+            self_reads=frozenset(collected.reads),
+            self_mutations=frozenset(collected.mutations),
             statements=collected.statements,
+            body_rows=_body_rows(node),
             only_returns=_only_returns(node.body),
-            effects=tuple(_effects(node.body)) if first in _CLASS_PARAMETERS else (),
+            effects=tuple(_effects(node.body)) if first in CLASS_PARAMETERS else (),
         )
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
@@ -672,6 +759,7 @@ class _Builder:
         self.function, self.owner, self.guards = None, None, []
         self._body(node.body, inner)
         self.function, self.owner, self.guards = outer, outer_owner, outer_guards
+        self.scope = scope.qualname
         fields, assignments, conditional = _class_body(node)
         methods: dict[str, list[str]] = {}
         for name, bindings in inner.bindings.items():
@@ -707,6 +795,32 @@ class _Builder:
             count += 1
             taken = f"{qualname}#{count}"
         return taken
+
+
+def _body_rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
+    first, last = node.body[0].lineno, node.end_lineno or 0
+    before = (node.returns, node.args, *node.args.args, *node.args.kwonlyargs)
+    header = max(getattr(part, "end_lineno", None) or node.lineno for part in before)
+    return (first, last) if first > header else (0, 0)
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+#: Expressions that have variables of their own.
+_BINDING = frozenset({ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp})
+
+
+def _variables(node: ast.AST) -> list[str]:
+    """The variables of a lambda or a comprehension."""
+    if isinstance(node, ast.Lambda):
+        args = node.args
+        extra = [a for a in (args.vararg, args.kwarg) if a is not None]
+        return [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, *extra)]
+    targets = [g.target for g in node.generators]  # type: ignore[attr-defined]
+    return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
 
 
 def _class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassAssignment], bool]:
@@ -785,7 +899,7 @@ def _updated_array(call: ast.Call) -> ast.expr | None:
     return None
 
 
-def _updated(value: ast.expr) -> ast.expr | None:
+def _updated(value: ast.expr | None) -> ast.expr | None:
     """What an expression makes a copy of with changes, or None."""
     if not isinstance(value, ast.Call):
         return None
@@ -806,7 +920,8 @@ def _item(value: ast.expr, index: int) -> ast.expr:
     return ast.copy_location(ast.Subscript(value, item, ast.Load()), value)
 
 
-_CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
+#: How functions call a class that they are given.
+CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
 
 
 def _effects(body: list[ast.stmt]) -> list[Call]:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
+from jaxlint.cache import Cache, digest
 from jaxlint.deep_stack import with_deep_stack
 from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.source import Source, Unreadable
@@ -31,8 +32,10 @@ class Module:
         #: A folder without `__init__.py` that is imported as a package.
         self.is_namespace = False
         self._source: Source | None = None
+        self._is_given = False
         self._outline: Outline | None = None
         self._fingerprint: int | None = None
+        self._cache: Cache | None = None
         self.problem: Unreadable | None = None
 
     def __repr__(self) -> str:
@@ -50,8 +53,9 @@ class Module:
         return self._source
 
     def forget_source(self) -> None:
-        """Drop the text, which can be read again; the outline stays."""
-        self._source = None
+        """Drop the text if it can be read again; the outline stays."""
+        if not self._is_given:
+            self._source = None
 
     @property
     def outline(self) -> Outline:
@@ -64,19 +68,31 @@ class Module:
         if self.is_namespace:
             return _EMPTY
         try:
-            text = self.source.text
+            source = self.source
         except Unreadable as problem:
             self.problem = problem
             return _EMPTY
+        if self._cache is None:
+            return self._parsed(source)
+        content = digest(source.raw)
+        outline = self._cache.outline(content)
+        if outline is None:
+            outline = self._parsed(source)
+            if self.problem is None:
+                self._cache.keep_outline(content, outline)
+        return outline
+
+    def _parsed(self, source: Source) -> Outline:
+        text = source.text
         try:
             return _outline_of(text)
         except SyntaxError as error:
             outline = _newer_grammar(text)
             if outline is None:
-                self.problem = _syntax_problem(error, self.source)
+                self.problem = _syntax_problem(error, source)
             return outline or _EMPTY
         except (ValueError, RecursionError, MemoryError) as error:
-            self.problem = _syntax_problem(error, self.source)
+            self.problem = _syntax_problem(error, source)
             return _EMPTY
 
 
@@ -127,6 +143,8 @@ class Project:
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
+        #: Where the outlines of the modules are kept, if they are.
+        self.cache: Cache | None = None
         #: The modules that import a module, by its path; filled by whoever walks the import graph.
         self.importers: dict[str, list[Module]] = {}
 
@@ -139,13 +157,18 @@ class Project:
             root, parts = self._package_of(path)
             is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
             module = Module(path, ".".join(parts), is_package, self._own_roots(root))
+            module._cache = self.cache
             self._modules[path] = module
         return module
+
+    def modules_read(self) -> list[Module]:
+        """The modules whose outlines were asked for."""
+        return [m for m in self._modules.values() if m._outline is not None and not m.is_namespace]
 
     def add_source(self, source: Source) -> Module:
         """The module of a text that need not be on disk."""
         module = self.add_file(source.path)
-        module._source = source
+        module._source, module._is_given = source, True
         return module
 
     def package_root(self, path: str) -> str:

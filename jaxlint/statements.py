@@ -301,3 +301,63 @@ def target_names(target: Expr) -> Iterable[str]:
         case Display(items=items):
             for item in items:
                 yield from target_names(item)
+
+
+def reads(body: Body, name: str) -> Iterator[Name]:
+    """The places where the variable `name` is read, changed in place or deleted, in functions inside too.
+
+    Functions that have a variable of that name of their own are left out, and plain bindings are no reads.
+    """
+    for statement in body:
+        targets = bound_by(statement)
+        for expr in expressions(statement):
+            yield from _target_reads(expr, name) if any(expr is t for t in targets) else names_in(expr, name)
+        if isinstance(statement, FunctionDefinition) and name in own_names(statement.body):
+            continue
+        for block in blocks(statement):
+            yield from reads(block, name)
+
+
+def own_names(body: Body) -> set[str]:
+    """The variables that the body of a function binds and does not take from outside."""
+    outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
+    return assigned_names(body) - outer
+
+
+def names_in(expr: Expr, name: str) -> Iterator[Name]:
+    """The places in an expression where the variable `name` is read."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Name) and current.id == name:
+            yield current
+        elif isinstance(current, NamedExpr):
+            stack.append(current.value)
+        elif not (isinstance(current, Lambda) and name in current.params):
+            stack.extend(reversed(children(current)))
+
+
+def bound_by(statement: Statement) -> tuple[Expr, ...]:
+    """The targets that a statement binds without reading them."""
+    match statement:
+        case Assign(targets=targets):
+            return targets
+        case Annotate(target=target) | For(target=target):
+            return (target,)
+        case With(items=items):
+            return tuple(target for _, target in items if target is not None)
+    return ()
+
+
+def _target_reads(target: Expr, name: str) -> Iterator[Name]:
+    """The reads of `name` in an assignment target: `name.x` and `name[0]` change what it holds."""
+    match target:
+        case Name():
+            return
+        case Starred(value=value):
+            yield from _target_reads(value, name)
+        case Display(items=items):
+            for item in items:
+                yield from _target_reads(item, name)
+        case _:
+            yield from names_in(target, name)

@@ -9,19 +9,25 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jaxlint.finding import Finding
 from jaxlint.source import Source
 
+if TYPE_CHECKING:
+    from jaxlint.rules.base import Rule
+
 #: The code of the finding that no comment suppresses.
 _UNREADABLE = "JAX001"
 
 _NOQA_CODE = r"(?:[A-Z]+[0-9]+|JAX\b)"
-_NOQA = re.compile(rf"#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+))?", re.IGNORECASE)
+NOQA = re.compile(
+    rf"#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+)(?:--\s*(?P<reason>[^#]*))?)?", re.IGNORECASE
+)
 _IGNORE = re.compile(
     r"#\s*jaxlint:\s*(?P<word>ignore(?:-file)?)"
     r"(?:\s*\[(?P<codes>[^\]]*)\](?=[\s#]|$)|(?=\s*(?:--|#|$)))"
@@ -29,6 +35,11 @@ _IGNORE = re.compile(
 )
 #: One of the words that make reading the comments of a file worthwhile.
 _ANY = re.compile(r"#\s*(?:noqa|jaxlint:)", re.IGNORECASE)
+#: What is about jaxlint among them.
+_MENTION = re.compile(r"#\s*(?:noqa\s*:[^\n]*JAX|jaxlint:)", re.IGNORECASE)
+#: What looks like an attempt to suppress something.
+_ATTEMPT = re.compile(r"#\s*jaxlint:\s*(?P<word>[a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
+_ATTEMPTS = frozenset({"allow", "disable", "ignored", "ignores", "noqa", "off", "skip", "skip-file", "suppress"})
 _CODES = re.compile(_NOQA_CODE, re.IGNORECASE)
 _CODES_OR_NAMES = re.compile(r"[^\s,]+")
 _CODE_PREFIX = re.compile(r"JAX[0-9]*", re.IGNORECASE)
@@ -50,11 +61,15 @@ class Selector(msgspec.Struct, frozen=True):
     column: int
     end_column: int
 
-    def matches(self, finding: Finding) -> bool:
-        """Whether it means the rule of `finding`: by name, or by code or code prefix in any case."""
+    def matches(self, rule: Finding | type[Rule]) -> bool:
+        """Whether it means a rule (that of a finding): by name, or by code or code prefix in any case."""
         if _CODE_PREFIX.fullmatch(self.text):
-            return finding.code.startswith(self.text.upper())
-        return self.text == finding.name
+            return rule.code.startswith(self.text.upper())
+        return self.text == rule.name
+
+    def names(self, rule: Finding | type[Rule]) -> bool:
+        """Whether it means just this rule."""
+        return self.text in (rule.name, rule.code) or self.text.upper() == rule.code
 
 
 class Suppression(msgspec.Struct, frozen=True):
@@ -93,12 +108,74 @@ class _Comment(msgspec.Struct, frozen=True):
     last: int
 
 
-def apply(source: Source, findings: list[Finding]) -> list[Finding]:
-    """The `findings` of the file `source` that no comment in it suppresses, in the same order."""
-    if not findings:
-        return findings
-    found = suppressions(source)
-    return [finding for finding in findings if not any(one.suppresses(finding) for one in found)]
+class Malformed(msgspec.Struct, frozen=True):
+    """A comment that is meant to suppress something and does not; columns from 1, the end exclusive."""
+
+    text: str
+    row: int
+    column: int
+    end_column: int
+    #: Whether it would be right on a line of its own.
+    misplaced: bool
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """A suppression comment, whether it hides any finding, and which of its selectors do."""
+
+    suppression: Suppression
+    is_used: bool
+    used: frozenset[Selector]
+
+
+class Comments:
+    """The suppression comments of a file and what they do to the findings there.
+
+    `ran` are the rules whose findings in the file are all known.
+    """
+
+    def __init__(self, source: Source, findings: Iterable[Finding], ran: Collection[type[Rule]]) -> None:
+        self.ran = ran
+        self._source = source
+        found = list(_comments(source)) if _ANY.search(source.text) else []
+        self._suppressions = [one for comment in found for one in _suppressions_in(comment)]
+        self.malformed = [one for comment in found for one in _malformed_in(comment)]
+        self._findings = list(findings)
+
+    def __bool__(self) -> bool:
+        return bool(self._suppressions or self.malformed)
+
+    def usages(self) -> Iterator[Usage]:
+        """What each suppression comment is good for."""
+        for one in self._suppressions:
+            hidden = [f for f in self._findings if one.suppresses(f)]
+            used = frozenset(s for s in one.selectors or () if any(s.matches(f) for f in hidden))
+            yield Usage(one, bool(hidden), used)
+
+    def hide(self, about: Iterable[Finding]) -> list[Finding]:
+        """The findings of the file and those `about` its comments; those that a comment hides say so.
+
+        What is said about a comment it hides itself only if it names the rule.
+        """
+        shown = [self._hidden(f, self._suppressions) for f in self._findings]
+        return shown + [self._hidden(f, [s for s in self._suppressions if _may_hide(s, f)]) for f in about]
+
+    def _hidden(self, finding: Finding, suppressions: Sequence[Suppression]) -> Finding:
+        for one in suppressions:
+            if one.suppresses(finding):
+                text = self._source.line(one.row)[one.column - 1 : one.end_column - 1]
+                return msgspec.structs.replace(finding, suppressed=text)
+        return finding
+
+
+def _may_hide(suppression: Suppression, finding: Finding) -> bool:
+    """Whether a comment may hide a finding about a comment."""
+    is_own = finding.row == suppression.row and suppression.column <= finding.column < suppression.end_column
+    return not is_own or any(selector.names(finding) for selector in suppression.selectors or ())
+
+
+def mentions_jaxlint(text: str) -> bool:
+    """Whether there may be a comment in `text` that suppresses findings of jaxlint by name."""
+    return _MENTION.search(text) is not None
 
 
 def suppressions(source: Source) -> list[Suppression]:
@@ -109,15 +186,28 @@ def suppressions(source: Source) -> list[Suppression]:
 
 
 def _suppressions_in(comment: _Comment) -> Iterator[Suppression]:
-    for match in _NOQA.finditer(comment.text):
-        yield _suppression(comment, match, Kind.NOQA, "")
+    for match in NOQA.finditer(comment.text):
+        yield _suppression(comment, match, Kind.NOQA)
     for match in _IGNORE.finditer(comment.text):
         kind = Kind(match["word"])
         if kind is Kind.IGNORE or comment.alone:
-            yield _suppression(comment, match, kind, (match["reason"] or "").strip())
+            yield _suppression(comment, match, kind)
 
 
-def _suppression(comment: _Comment, match: re.Match[str], kind: Kind, reason: str) -> Suppression:
+def _malformed_in(comment: _Comment) -> Iterator[Malformed]:
+    """The attempts in a comment to suppress something that are not understood, or stand where they do not count."""
+    for match in _ATTEMPT.finditer(comment.text):
+        read = _IGNORE.match(comment.text, match.start())
+        misplaced = read is not None and read["word"] == Kind.IGNORE_FILE.value and not comment.alone
+        word = match["word"].lower()
+        if not (misplaced if read else word in _ATTEMPTS or word.startswith(Kind.IGNORE.value)):
+            continue
+        text = "#" + comment.text[match.start() + 1 :].partition("#")[0].rstrip()
+        column = comment.column + match.start() + 1
+        yield Malformed(text, comment.row, column, column + len(text), misplaced)
+
+
+def _suppression(comment: _Comment, match: re.Match[str], kind: Kind) -> Suppression:
     selectors = None
     if match["codes"] is not None:
         start = comment.column + match.start("codes") + 1
@@ -129,7 +219,7 @@ def _suppression(comment: _Comment, match: re.Match[str], kind: Kind, reason: st
         column=comment.column + match.start() + 1,
         end_column=comment.column + len(match[0].rstrip()) + match.start() + 1,
         selectors=selectors,
-        reason=reason,
+        reason=(match["reason"] or "").strip(),
         first=comment.first,
         last=comment.last,
     )

@@ -7,11 +7,13 @@ flax 0.12.8, equinox 0.13.8 and jax_dataclasses 1.6.3 (facts/semantics.md, secti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from jaxlint.outline import Function
+if TYPE_CHECKING:
+    from jaxlint.outline import Function
 
 
 class Kind(Enum):
@@ -25,6 +27,9 @@ class Kind(Enum):
     CHECKPOINT = "rematerialises it"
     CUSTOM = "gives it a derivative"
     ABSTRACT = "traces it for shapes"
+
+
+_REBUILDING = frozenset({Kind.JIT, Kind.MAP, Kind.GRAD, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT})
 
 
 class Returns(Enum):
@@ -57,6 +62,11 @@ class Transform:
     takes_static: bool = False
     #: Whether `jdc.Static[...]` annotations of parameters count.
     reads_static_annotations: bool = False
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether it takes the arguments of the function apart and hands it new instances made of tracers."""
+        return self.kind in _REBUILDING
 
 
 _FUNCTION = ((0, "f"),)
@@ -156,6 +166,15 @@ class Applied:
     #: The names of all options that are given.
     options: frozenset[str] = frozenset()
 
+    @property
+    def refuses_non_arrays(self) -> bool:
+        """Whether leaves that are neither arrays nor numbers are certainly refused.
+
+        equinox's filtered transformations hold them static, and what is not mapped over goes through `jax.vmap`.
+        """
+        mapped_in_part = self.transform.kind is Kind.MAP and not self.options.isdisjoint({"in_axes", "in_specs"})
+        return self.transform.rebuilds and not self.transform.filters and not mapped_in_part
+
     def static_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` that are static; None if they cannot be told."""
         return self._named(function, self.static_argnums, self.static_argnames)
@@ -163,6 +182,17 @@ class Applied:
     def donated_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` whose buffers are donated; None if they cannot be told."""
         return self._named(function, self.donate_argnums, self.donate_argnames)
+
+    def rebuilt_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that certainly receive copies of what the caller passes."""
+        static = self.static_parameters(function)
+        if not self.transform.rebuilds or static is None:
+            return frozenset()
+        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        if self.transform.kind is Kind.GRAD:
+            numbers = self.argnums or ()
+            return frozenset(free[n] for n in numbers if -len(free) <= n < len(free))
+        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static
 
     def _named(
         self, function: Function, numbers: tuple[int, ...] | None, names: tuple[str, ...] | None
@@ -172,3 +202,9 @@ class Applied:
         positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
         chosen = [positional[n] for n in numbers if -len(positional) <= n < len(positional)]
         return frozenset({*chosen, *names})
+
+
+def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:
+    """The parameters that receive copies, whichever of the transformations is taken."""
+    sets = [one.rebuilt_parameters(function) for one in applied if one.transform.rebuilds]
+    return frozenset.intersection(*sets) if sets else frozenset()

@@ -175,7 +175,8 @@ def _index(node: cst.Subscript, elements: Iterable[cst.SubscriptElement], d: int
             items.append(to_expr(element.slice.value, d))
         elif isinstance(element.slice, cst.Slice):
             bounds = (element.slice.lower, element.slice.upper, element.slice.step)
-            items.append(Other(node, "Slice", tuple(to_expr(b, d) for b in bounds if b is not None)))
+            parts = [Constant(node, None, "NoneType") if b is None else to_expr(b, d) for b in bounds]
+            items.append(Other(node, "Slice", tuple(parts)))
     return items[0] if len(items) == 1 else Display(node, "tuple", tuple(items))
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from jaxlint import check_paths
 from jaxlint.deep_stack import with_deep_stack
-from jaxlint.files import PathError, discover
+from jaxlint.files import PathError, Patterns, discover
 from jaxlint.source import Source, Unreadable
 from tests.oracle import cases
 
@@ -491,8 +491,8 @@ def test_files_that_change_while_they_are_checked(
         if done == 2:
             change_it()
 
-    def discover_and_change(paths: Sequence[str], exclude: Sequence[str], base: str) -> list[str]:
-        found = discover(paths, exclude, base)
+    def discover_and_change(paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]]) -> list[str]:
+        found = discover(paths, excludes)
         change_it()
         return found
 

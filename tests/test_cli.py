@@ -17,8 +17,8 @@ import pytest
 
 import jaxlint.rules
 from jaxlint import __version__, cli
-from jaxlint.config import Settings
-from jaxlint.files import PathError
+from jaxlint.config import Configuration, Settings
+from jaxlint.files import PathError, Patterns
 from jaxlint.finding import Confidence, Finding, Severity
 from jaxlint.rules.base import Rule
 from jaxlint.source import Unreadable
@@ -62,15 +62,17 @@ class Engine:
     def check_paths(
         self,
         paths: Sequence[str],
-        settings: Settings,
+        configuration: Configuration,
         *,
         jobs: int = 1,
         progress: Callable[[int, int], None] | None = None,
     ) -> types.SimpleNamespace:
-        self.calls.append((tuple(paths), settings, jobs))
+        self.calls.append((tuple(paths), configuration.settings(paths[0]), jobs))
         if self.failure is not None:
             raise self.failure
-        return types.SimpleNamespace(findings=self.findings, files=self.files, errors=self.errors)
+        return types.SimpleNamespace(
+            findings=self.findings, files=self.files, errors=self.errors, suppressed=[], stale=[], checked={}
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -183,12 +185,14 @@ def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> N
     run("check", "--config", "other.toml")
     cpus = len(os.sched_getaffinity(0))
     src = (f"{here}/src",)
+    excluded = (Patterns(here, ("a", "b/*")),)
+    everything = ("JAX4", "frozen-assignment", "ALL")
     assert engine.calls == [
-        (("a", "b"), Settings(("JAX407",), ("JAX401",), (), here, src), 3),
-        ((".",), Settings(("JAX4", "frozen-assignment", "ALL"), ("JAX407",), ("a", "b/*"), here, src), cpus),
-        ((".",), Settings(("JAX407",), ("JAX401", "JAX407"), (), here, src), cpus),
-        ((".",), Settings(base=here, python=f"{here}/env"), cpus),
-        ((".",), Settings(base=here, exclude=("gen",)), cpus),
+        (("a", "b"), Settings(("JAX407",), ("JAX401",), src=src), 3),
+        ((".",), Settings(everything, ("JAX407",), exclude=excluded, src=src), cpus),
+        ((".",), Settings(("JAX407",), ("JAX401", "JAX407"), src=src), cpus),
+        ((".",), Settings(python=f"{here}/env"), cpus),
+        ((".",), Settings(exclude=(Patterns(here, ("gen",)),)), cpus),
     ]
 
 
@@ -196,7 +200,7 @@ def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (["check", "--select", "JAX410"], "jaxlint: error: --select: unknown rule `JAX410`; did you mean `JAX407`?\n"),
-        (["check", "--python", "gone"], "jaxlint: error: --python: gone: No such file or directory\n"),
+        (["check", "--python", "gone"], "jaxlint: error: --python: names gone, which does not exist\n"),
         (["check", "--config", "gone.toml"], "jaxlint: error: gone.toml: cannot be read: No such file or directory\n"),
         (
             ["check", "--config", "bad.toml"],
@@ -218,7 +222,7 @@ def test_mistakes_are_one_line(run: Run, engine: Engine, arguments: list[str], m
     [
         (["chek"], "No such command 'chek'"),
         (["check", "--slect", "x"], "No such option '--slect'"),
-        (["check", "--output-format", "xml"], "'xml' is not one of 'full', 'concise', 'json'"),
+        (["check", "--output-format", "xml"], "'xml' is not one of 'full', 'concise', 'grouped', 'json'"),
         (["check", "--select", ""], "the list is empty."),
         (["check", "--exclude", " ,"], "the list is empty."),
         (["check", "-j", "0"], "0 is not in the range x>=1"),
@@ -270,7 +274,12 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version") == (0, f"jaxlint {__version__}\n", "")
     code, out, err = run("--help")
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == ["check", "rule", "tree"]
+    assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == [
+        "check",
+        "config",
+        "rule",
+        "tree",
+    ]
     assert run("check", "-h")[0] == 0
 
 
@@ -354,7 +363,7 @@ from jaxlint.finding import Confidence, Finding, Severity
 def check_paths(paths, settings, *, jobs=1, progress=None):
     {action}
     one = Finding("/d\\udcff/日.py", 1, 1, 1, 2, "JAX401", "frozen-assignment", "日", Severity.ERROR, Confidence.HIGH)
-    return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[])
+    return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[], suppressed=[], stale=[])
 sys.modules["jaxlint.engine"] = types.SimpleNamespace(check_paths=check_paths)
 from jaxlint.cli import main
 sys.exit(main(["check", "--isolated", "--output-format", {format!r}]))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jaxlint.files import PathError, discover, project_root, shown_path
+from jaxlint.files import PathError, Patterns, discover, matches, project_root, shown_path
 from jaxlint.source import Source, Unreadable
 
 
@@ -32,7 +32,8 @@ def make(*names: str) -> None:
 
 def found(*paths: str, exclude: Sequence[str] = (), base: str = "") -> list[str]:
     here = os.getcwd()
-    return [os.path.relpath(path, here) for path in discover(paths or (".",), exclude, base)]
+    patterns = Patterns(os.path.abspath(base), tuple(exclude))
+    return [os.path.relpath(path, here) for path in discover(paths or (".",), lambda directory: [patterns])]
 
 
 def test_walks_for_python_files_sorted() -> None:
@@ -87,6 +88,46 @@ def test_exclude_is_relative_to_the_base() -> None:
     make("a/gen/x.py", "gen/y.py", "other/gen/z.py")
     assert found(exclude=["/gen"], base="a") == ["gen/y.py", "other/gen/z.py"]
     assert found(exclude=["gen"], base="a") == ["gen/y.py", "other/gen/z.py"]
+
+
+def test_excludes_of_directories_with_a_configuration() -> None:
+    """They are asked for where a walk begins and where a configuration file stands; the last that speaks decides."""
+    make("gen/a.py", "sub/jaxlint.toml", "sub/gen/b.py", "sub/old/c.py", "sub/x/gen/d.py", "other/gen/e.py")
+    make("sub/x/pyproject.toml", "sub/x/deep/gen/f.py")
+    asked: list[str] = []
+
+    def excludes(directory: str) -> list[Patterns]:
+        asked.append(os.path.relpath(directory))
+        base = os.path.abspath("sub")
+        return [Patterns(base, ("gen", "old")), Patterns(base, ("!gen",))] if "sub" in directory else []
+
+    files = [os.path.relpath(path) for path in discover([".", "other"], excludes)]
+    assert files == ["gen/a.py", "other/gen/e.py", "sub/gen/b.py", "sub/x/deep/gen/f.py", "sub/x/gen/d.py"]
+    assert asked == [".", "sub", "sub/x", "other"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "is_meant"),
+    [
+        ("gen", "/p/gen", True),
+        ("gen/", "/p/gen", False),
+        ("gen/", "/p/a/gen/b/c.py", True),
+        ("/gen", "/p/a/gen/c.py", False),
+        ("*.py", "/p/a.py", True),
+        ("!*.py", "/p/a.py", False),
+        ("!*.py", "/p/a.pyi", True),
+        ("*", "/q/a.py", False),
+        ("!*", "/q/a.py", False),
+    ],
+)
+def test_matches(pattern: str, path: str, is_meant: bool) -> None:
+    assert matches(pattern, "/p", path) is is_meant
+    assert matches(pattern, "/p/", path) is is_meant
+
+
+def test_matches_from_the_root() -> None:
+    assert matches("/etc/", "/", "/etc/a.py")
+    assert not matches("/etc/", "/", "/a/etc/a.py")
 
 
 def test_exclude_wins_over_gitignore() -> None:

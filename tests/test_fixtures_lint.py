@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 import jaxlint
+from jaxlint.config import Settings
 from jaxlint.finding import Finding
+from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
 
@@ -19,9 +21,20 @@ PROGRAMS = cases.programs()
 DEBT = {"expect-missing": 0, "false-alarm": 0}
 
 
+def linted_together(root: Path) -> dict[str, tuple[str, ...]]:
+    """The folder of each rule, with what is selected: the default rules, and the folder's own if it is none of them.
+
+    Each folder is a project of its own: subclasses of a library's class in one of them say nothing of the others.
+    """
+    default = tuple(rule.code for rule in all_rules() if rule.enabled)
+    own = {rule.name: rule.code for rule in all_rules() if not rule.enabled}
+    names = sorted({program.rule for program in PROGRAMS})
+    return {str(root / name): (*default, own[name]) if name in own else default for name in names}
+
+
 @pytest.fixture(scope="session")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
-    """The findings of all programs, linted in one go, each program in a folder of its own.
+    """The findings of all programs, each program in a folder of its own.
 
     Their paths are made relative to the program.
     """
@@ -29,9 +42,10 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding
     for program in PROGRAMS:
         program.write(root)
     found: dict[str, list[Finding]] = defaultdict(list)
-    for finding in jaxlint.check_paths([str(root)]).findings:
-        rule, case, framework, *rest = Path(finding.path).relative_to(root).parts
-        found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
+    for folder, selected in linted_together(root).items():
+        for finding in jaxlint.check_paths([folder], Settings(select=selected)).findings:
+            rule, case, framework, *rest = Path(finding.path).relative_to(root).parts
+            found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
     return dict(found)
 
 

@@ -13,9 +13,10 @@ import pytest
 import jaxlint.rules
 from jaxlint.errors import UserError
 from jaxlint.finding import Applicability, Confidence, Edit, Finding, Fix, Severity
+from jaxlint.report import json as json_report
 from jaxlint.report import rules_table
-from jaxlint.report.json import render
-from jaxlint.report.text import wants_color, write
+from jaxlint.report.base import Report
+from jaxlint.report.text import wants_color, write_concise, write_full
 from jaxlint.rules.base import DOCS_URL, Rule
 
 
@@ -57,7 +58,8 @@ def finding(
 
 def shown(*findings: Finding, full: bool = False, color: bool = False, summary: bool = False) -> str:
     stream = io.StringIO()
-    write(findings, stream, full=full, color=color, summary=summary)
+    write = write_full if full else write_concise
+    write(Report(findings, color=color, summary=summary), stream)
     return stream.getvalue()
 
 
@@ -246,7 +248,9 @@ def test_wants_color(terminal: bool, environ: dict[str, str], expected: bool) ->
 
 
 def objects(*findings: Finding) -> list[dict[str, Any]]:
-    text = render(findings)
+    stream = io.StringIO()
+    json_report.write(Report(findings), stream)
+    text = stream.getvalue()
     assert text.isascii()
     found = json.loads(text)
     assert isinstance(found, list)
@@ -254,7 +258,7 @@ def objects(*findings: Finding) -> list[dict[str, Any]]:
 
 
 def test_json() -> None:
-    assert render([]) == "[]"
+    assert objects() == []
     one = finding(3, 5, 4, 1, path="é.py", severity=Severity.WARNING, reason="why", help="how")
     assert objects(one) == [
         {

@@ -95,7 +95,7 @@ class AnnotationReader:
         match symbol:
             case External(name=name):
                 if name in ARRAY_TYPES:
-                    return Array(ARRAY_TYPES[name])
+                    return Array(ARRAY_TYPES[name], declared=True)
                 if name == "typing.Self":
                     return Instance(owner) if owner is not None else UNKNOWN
                 prefix, _, last = name.rpartition(".")
@@ -166,4 +166,4 @@ def _jaxtyping(array: Value, shape: Expr | None) -> Value:
     if not isinstance(array, Array):
         return array
     single = True if isinstance(shape, Constant) and isinstance(shape.value, str) and not shape.value.strip() else None
-    return Array(array.library, single)
+    return Array(array.library, single, True)

@@ -28,6 +28,7 @@ from jaxlint.infer.values import (
     Method,
     Partial,
     Scalar,
+    Selection,
     Symbolic,
     UnknownValue,
     Value,
@@ -37,17 +38,19 @@ from jaxlint.infer.values import (
     joined,
     known_entries,
     plain,
+    without_none,
 )
 from jaxlint.names import External, FunctionSymbol
-from jaxlint.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
+from jaxlint.statements import Return
 from jaxlint.transforms import TRANSFORMS, Returns
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader
-    from jaxlint.outline import Function
-    from jaxlint.statements import FunctionDefinition
+    from jaxlint.statements import Body, FunctionDefinition
 
 _MAX_CALL_DEPTH = 6
 _MAX_OVERRIDES = 8
@@ -69,16 +72,12 @@ class LocalFunction:
     outer: Environment
     place: Place | None
     reader: UnitReader | None
-    declaration: Function | None = None
+    declaration: Function
     #: What the callers that are known pass for its parameters.
     hints: list[Value] = field(default_factory=list)
     result: Value | None = None
     running: bool = False
     read: bool = False
-
-
-#: Methods that make a copy with changes, by which an update is known where its receiver is not.
-_UPDATING = frozenset({"replace", "_replace", "tree_replace", "apply_gradients"})
 
 
 class CallEvaluator:
@@ -94,9 +93,13 @@ class CallEvaluator:
         self.known_functions = KnownFunctions(evaluator, self.notes)
         #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
+        #: The statements of a function, or None if they cannot be read.
+        self.body_of: Callable[[FunctionSymbol], Body | None]
         #: Keeps what a call passes for parameters without annotation.
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         self.depth = 0
+        #: How many lambdas were seen.
+        self.lambdas = 0
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -134,12 +137,15 @@ class CallEvaluator:
     ) -> None:
         """Note what the call of a method does to its receiver."""
         self.notes.call_method(call, receiver, values)
-        if name.attr in MUTATING:
+        if _is_at_update(name):
+            array = name.value.value.value  # type: ignore[union-attr]
+            with self.notes.silent():
+                updated_array = plain(without_none(plain(self.evaluator.evaluate(array, env))))
+            if isinstance(updated_array, (Array, UnknownValue)):
+                self.notes.update(call, array, updated_array, f"at.{name.attr}", (), [])
+        elif name.attr in MUTATING:
             self.mutate(call.at, name.value, receiver, name.attr, values[0] if len(values) == 1 else UNKNOWN, env)
-        elif _is_at_update(name):
-            updated_array = receiver.array if isinstance(receiver, Indexed) else UNKNOWN
-            self.notes.update(call, name.value.value.value, updated_array, f"at.{name.attr}", (), [])  # type: ignore[union-attr]
-        elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in _UPDATING:
+        elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in UPDATE_METHODS:
             if call.args and not call.positional:
                 self.notes.update(call, name.value, UNKNOWN, name.attr, call.args, values)
 
@@ -147,14 +153,19 @@ class CallEvaluator:
         """Note that what `held_expr` stands for is changed in place."""
         if self.notes.active is None:
             return
-        place = held_expr
-        while isinstance(place, Subscript):
-            place = place.value
+        place = _container(held_expr)
         owner = None
-        if isinstance(place, Attribute):
-            with self.notes.silent():
+        with self.notes.silent():
+            if isinstance(place, Attribute):
                 owner = as_instance(self.evaluator.evaluate(place.value, env))
+            if isinstance(place, (Attribute, Name)):
                 held = self.evaluator.evaluate(place, env)
+            outer = place
+            while isinstance(outer, Attribute) and not (owner is not None and owner.cls.is_pytree):
+                outer = _container(outer.value)
+                owner = as_instance(self.evaluator.evaluate(outer.value, env)) if isinstance(outer, Attribute) else None
+                if owner is not None and owner.cls.is_pytree:
+                    place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
         self.notes.mutate(at, place, held, how, value, owner, env)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
@@ -185,6 +196,7 @@ class CallEvaluator:
                 return self._construct(func, call, values)
             case FunctionValue():
                 self._train_state(func, call, values)
+                self._own_update(func, call)
                 return self.higher_order.returned(func, self.returned(func, _passed(call, values)), values)
             case LocalFunctionValue(function=function):
                 known = any(is_informative(v) for v in values) and not call.has_star
@@ -214,6 +226,24 @@ class CallEvaluator:
             self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), [v for _, v in pairs])
         elif name == "create" and isinstance(receiver, ClassObject):
             self.notes.construct(call, receiver, keyword_values(call.args, values))
+
+    def _own_update(self, func: FunctionValue, call: Call) -> None:
+        """A method of the user's that returns a copy of its receiver with changes."""
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        if not isinstance(receiver, Instance) or is_stub(func.symbol.module) or not isinstance(call.func, Attribute):
+            return
+        declaration = func.symbol.declaration
+        if not all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+            return
+        for method in (func, *self._overrides(func)):
+            cls = plain(method.receiver).cls  # type: ignore[union-attr, arg-type]
+            if not self.model.updating_methods.updates(cls, method.symbol.declaration, method.symbol.module):
+                return
+        self.notes.update(call, call.func.value, receiver, declaration.name, (), [])
+
+    def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
+        return callee is not None and keeps_return_value(callee.name)
 
     def _construct(self, cls: ClassObject, call: Call, values: list[Value]) -> Value:
         model = cls.cls
@@ -280,10 +310,8 @@ class CallEvaluator:
         module = function.symbol.module
         if declaration.is_generator and declaration.returns is None:
             return UNKNOWN
-        for decorator in declaration.decorators:
-            callee = self.model.callees.of_decorator(decorator, module, declaration.scope)
-            if callee is None or not keeps_return_value(callee.name):
-                return UNKNOWN
+        if not all(self._keeps_return_value(d, function.symbol) for d in declaration.decorators):
+            return UNKNOWN
         owner = self._owner(function)
         if declaration.returns is not None:
             self._read_with(function, passed)
@@ -329,11 +357,20 @@ class CallEvaluator:
                 value = values[1] if len(values) > 1 else UNKNOWN
                 self.notes.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
                 return Scalar("NoneType")
-            if name != receiver.cls.framework.replace_method:
-                return receiver  # mjx: tree_replace
             base = call.func.value if isinstance(call.func, Attribute) else None
-            self.notes.update(call, base, receiver, name, call.args, values)
-            return Instance(receiver.cls, receiver.exact)
+            if name == "select":
+                return UNKNOWN if base is None else Selection(receiver, base)
+            if name == receiver.cls.framework.replace_method:
+                self.notes.update(call, base, receiver, name, call.args, values)
+                return Instance(receiver.cls, receiver.exact)
+            if _is_false(call.keyword("inplace")):
+                self.notes.update(call, base, receiver, name, (), [])
+            return receiver
+        if isinstance(receiver, Selection):
+            if name in SELECTION_COPIES:
+                self.notes.update(call, receiver.base, receiver.tree, f"select.{name}", (), [])
+                return UNKNOWN if call.keyword("keep_selected") or call.keyword("and_select") else receiver.tree
+            return receiver if name in SELECTION_CHOICES else UNKNOWN
         if isinstance(receiver, Indexed):
             return receiver.array if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
         if isinstance(receiver, Array):
@@ -391,7 +428,9 @@ class CallEvaluator:
 
     def local_function(self, expr: Lambda, env: Environment) -> LocalFunctionValue:
         """A lambda as a value; its body is not read yet."""
-        return LocalFunctionValue(LocalFunction(expr, env, self.notes.place, self.notes.reader))
+        self.lambdas += 1
+        declaration = _declaration(expr, env.scope, self.lambdas)
+        return LocalFunctionValue(LocalFunction(expr, env, self.notes.place, self.notes.reader, declaration))
 
     def lambda_value(self, expr: Lambda, env: Environment) -> Value:
         """A lambda whose caller is not known: its body is read with unknown parameters."""
@@ -421,7 +460,34 @@ class CallEvaluator:
         env = function.outer.copy()
         for index, name in enumerate(node.params):
             env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
-        return self.evaluator.evaluate(node.body, env)
+        parameters = dict(env.values)
+        since = len(self.notes.events or ())
+        result = self.evaluator.evaluate(node.body, env)
+        if self.transformed.of(function.declaration, env.module):
+            self.notes.code((Return(node.body.at, node.body),), function.declaration, parameters, since)
+        return result
+
+
+def _container(expr: Expr) -> Expr:
+    """What an expression is an item of, or the expression itself."""
+    while isinstance(expr, Subscript):
+        expr = expr.value
+    return expr
+
+
+def _declaration(node: Lambda, scope: str, number: int) -> Function:
+    """A lambda as a function; the number tells it from others."""
+    return Function(
+        name="<lambda>",
+        qualname=f"{scope}.<lambda {number}>",
+        scope=scope,
+        owner=None,
+        parameters=tuple(Parameter(name, None, None, "positional", node.at) for name in node.params),
+        decorators=(),
+        returns=None,
+        at=node.at,
+        is_async=False,
+    )
 
 
 def keeps_return_value(name: str) -> bool:
@@ -430,6 +496,11 @@ def keeps_return_value(name: str) -> bool:
     if transform is not None:
         return transform.returns is Returns.SAME
     return name in WRAPPERS or name.startswith(("typing.", "functools."))
+
+
+def _is_false(option: Expr | None) -> bool:
+    """Whether an option is left out or literally false."""
+    return option is None or (isinstance(option, Constant) and not option.value)
 
 
 def _is_at_update(func: Attribute) -> bool:

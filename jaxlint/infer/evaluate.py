@@ -41,6 +41,7 @@ from jaxlint.infer.values import (
     Instance,
     Method,
     Scalar,
+    Selection,
     Symbolic,
     UnknownValue,
     Value,
@@ -57,11 +58,13 @@ from jaxlint.names import ClassSymbol, External, FunctionSymbol, ModuleSymbol, S
 from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import PENZAI
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import described
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import CallEvaluator
+    from jaxlint.infer.crossings import Crossings
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
@@ -76,6 +79,8 @@ class Evaluator:
         self.model = model
         self.annotations = AnnotationReader(model)
         self.calls: CallEvaluator
+        #: The classes that declarations send into transformations.
+        self.crossings: Crossings
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         self._variables: dict[tuple[str, str], Value] = {}
         self._static_depth = 0
@@ -220,12 +225,13 @@ class Evaluator:
                 only = bindings[0]
                 if len(bindings) == 1 and isinstance(only, Assignment) and only.guard == "parameter":
                     function = env.module.outline.functions.get(scope.qualname.removesuffix(".<locals>"))
-                    return UNKNOWN if function is None else self._own_parameter(function, name, env.module)
+                    return UNKNOWN if function is None else self.own_parameter(function, name, env.module)
                 return UNKNOWN
             scope = scopes.get(scope.parent) if scope.parent is not None else None
         return UNKNOWN
 
-    def _own_parameter(self, function: Function, name: str, module: Module) -> Value:
+    def own_parameter(self, function: Function, name: str, module: Module) -> Value:
+        """What a parameter is by its annotation; `self` and `cls` by the class around."""
         if function.owner is not None and name == function.self_name:
             declaration = module.outline.classes.get(function.owner)
             if declaration is not None:
@@ -273,7 +279,7 @@ class Evaluator:
                 if attr in ("ndim", "size"):
                     return Scalar("int")
                 return Method(receiver, attr)
-            case Container() | Indexed():
+            case Container() | Indexed() | Selection():
                 return Method(receiver, attr)
             case Choice(options=options):
                 values = [self.attribute_of(o, attr) for o in options]
@@ -288,9 +294,9 @@ class Evaluator:
             return ClassObject(cls, receiver.exact)
         if attr == cls.framework.replace_method and cls.has_framework_replace:
             return Method(receiver, attr)
-        if attr == "tree_replace" and cls.framework.id == "mujoco.mjx" and cls.method(attr) is None:
-            return Method(receiver, attr)
         if attr in ("__setattr__", "__delattr__") and cls.method(attr) is None:
+            return Method(receiver, attr)
+        if has_framework_method(cls, attr):
             return Method(receiver, attr)
         field = cls.field(attr)
         if field is not None:
@@ -301,10 +307,12 @@ class Evaluator:
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         found = cls.method(attr)
         if found is not None:
-            symbol = FunctionSymbol(found[0].module, found[1])
-            if any(self._is_property(d, found[0].module, found[1].scope) for d in found[1].decorators):
-                return self.calls.returned(FunctionValue(symbol, receiver))
-            return FunctionValue(symbol, receiver)
+            owner = found[0]
+            for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
+                function = owner.module.outline.functions[qualname]
+                if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
+                    return self.calls.returned(FunctionValue(FunctionSymbol(owner.module, function), receiver))
+            return FunctionValue(FunctionSymbol(owner.module, found[1]), receiver)
         return self.attribute_type(cls, attr)
 
     def fields_of(self, instance: Instance) -> Container:
@@ -540,6 +548,14 @@ class Evaluator:
                     env.values[path] = UNKNOWN
             elif isinstance(part, BoolOp):
                 self._forget_tested(part, env)
+
+
+def has_framework_method(cls: PytreeClass, name: str) -> bool:
+    """Whether `name` is a method of the framework's base class that copies or selects, and is none of the user's."""
+    framework = cls.framework
+    if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
+        return False
+    return cls.bases_known and cls.field(name) is None and cls.method(name) is None
 
 
 def _narrowed(before: Value, tested: Value) -> Value:

@@ -70,7 +70,7 @@ class AssignAttribute(Event):
     value: Value
     #: Whether the receiver is the `self` of the method around the event.
     on_self: bool
-    #: Whether the receiver is the `as` target of `copy_and_mutate`.
+    #: Whether the receiver is the `as` target of `copy_and_mutate`, or what another context manager got hold of.
     mutable_copy: bool
     in_loop: bool
     #: The receiver as text, where it is a dotted name.
@@ -96,7 +96,7 @@ class MutateField(Event):
     value: Value
     #: The receiver as text, where it is a dotted name and not reached through another variable.
     receiver_text: str | None
-    #: Whether the receiver is the `as` target of `copy_and_mutate`.
+    #: Whether the receiver is the `as` target of `copy_and_mutate`, or what another context manager got hold of.
     mutable_copy: bool
 
 
@@ -149,6 +149,8 @@ class Construct(Event):
     """`Cls(...)`: the arguments that could be bound to fields."""
 
     cls: ClassObject
+    #: The call: of the class, or of `TrainState.create`.
+    call: Call
     arguments: tuple[KeywordValue, ...]
     in_loop: bool
     #: Whether the instance is an argument of a call of a jitted function.
@@ -193,7 +195,7 @@ class Cross(Event):
 
 @dataclass(frozen=True)
 class CodeRead(Event):
-    """The body of a function (or, where `function` is None, the top-level statements of a unit) was read."""
+    """The body of a function (or, where `function` is None, the top-level statements of the module) was read."""
 
     body: Body
     function: Function | None

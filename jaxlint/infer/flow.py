@@ -10,12 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Other, Starred, Subscript, dotted
+from jaxlint.expr import (
+    Attribute,
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Other,
+    Starred,
+    Subscript,
+    dotted,
+)
 from jaxlint.infer.calls import CallEvaluator, LocalFunction, keeps_return_value
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Event, Place, Transformed
+from jaxlint.infer.events import Event, Place, Transformed
 from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,
@@ -86,7 +100,7 @@ class UnitReader:
         """Read the unit at module level; what happens is appended to `events`."""
         with self._reading(events, place):
             self._block(body, env)
-            self._note_code(body, None, {}, 0)
+            self.notes.code(body, None, {}, 0)
             self._read_deferred()
 
     def value_returned(
@@ -148,7 +162,7 @@ class UnitReader:
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
-            self._note_code(node.body, declaration, parameters, since)
+            self.notes.code(node.body, declaration, parameters, since)
             self._read_deferred()
             values = self.returned
         finally:
@@ -164,14 +178,6 @@ class UnitReader:
         if not env.dead:
             result = join(result, Scalar("NoneType"))
         return plain(result)
-
-    def _note_code(self, body: Body, function: Function | None, parameters: dict[str, Value], since: int) -> None:
-        """Note that a body was read, with the events in it."""
-        place, events = self.notes.active, self.notes.events
-        if place is not None and events is not None:
-            inside = tuple(e for e in events[since:] if e.place.function is function)
-            at = body[0].at if body else None
-            events.append(CodeRead(at, place, body, function, parameters, inside))
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         """A `def` statement: bind the name, and read the body once the function around it is read."""
@@ -208,7 +214,7 @@ class UnitReader:
 
     def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Value:
         node, declaration = function.node, function.declaration
-        if not isinstance(node, FunctionDefinition) or declaration is None:
+        if not isinstance(node, FunctionDefinition):
             return UNKNOWN
         saved, self.notes.place = self.notes.place, function.place
         try:
@@ -227,7 +233,7 @@ class UnitReader:
             hints = function.hints
             function.hints = [join(a, b) for a, b in zip(hints, arguments, strict=False)] if hints else list(arguments)
         declaration = function.declaration
-        if declaration is None or declaration.is_async or declaration.is_generator:
+        if declaration.is_async or declaration.is_generator:
             return UNKNOWN
         if declaration.returns is not None:
             return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
@@ -309,13 +315,11 @@ class UnitReader:
                 self._compound(node, env)
 
     def _do(self, value: Expr, env: Environment) -> None:
-        """An expression that stands alone, awaited or not."""
+        """An expression that stands alone."""
         since = len(self.notes.events or ())
         self.evaluator.evaluate(value, env)
-        if isinstance(value, Other) and value.kind == "Await" and value.parts:
-            value = value.parts[0]
-        if isinstance(value, Call):
-            self.notes.discard(value, since)
+        for call in _discarded(value):
+            self.notes.discard(call, since)
 
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""
@@ -489,6 +493,7 @@ class UnitReader:
 
     def _with(self, node: With, env: Environment) -> None:
         expects_error = False
+        unlocked: frozenset[str] = frozenset()
         for expr, target in node.items:
             self.evaluator.evaluate(expr, env)
             entered: Value = UNKNOWN
@@ -499,12 +504,16 @@ class UnitReader:
                 copied = self._copied(expr, env)
                 if copied is not None:
                     entered = copied
+                else:
+                    unlocked |= self._handed_over(expr, env)
             if target is not None:
                 self._assign(target, entered, env, "with")
                 if copied is not None and isinstance(target, Name):
-                    env.mutable_copies |= {target.id}
+                    unlocked |= {target.id}
+        outer = env.mutable_copies
+        env.mutable_copies |= unlocked
         self._block_expecting(node.body, env, frozenset({"Exception"}) if expects_error else frozenset())
-        env.mutable_copies -= {target.id for _, target in node.items if isinstance(target, Name)}
+        env.mutable_copies -= unlocked - outer
 
     def _copied(self, call: Call, env: Environment) -> Instance | None:
         """The instance that `with copy_and_mutate(x) as y` makes mutable."""
@@ -514,6 +523,15 @@ class UnitReader:
                 with self.notes.silent():
                     return as_instance(self.evaluator.evaluate(call.positional[0], env))
         return None
+
+    def _handed_over(self, call: Call, env: Environment) -> frozenset[str]:
+        """The variables that a context manager of the user's gets hold of; it may make their instances mutable."""
+        func = plain(self.evaluator.evaluate(call.func, env))
+        if isinstance(func, (Symbolic, ClassObject)):
+            return frozenset()
+        receiver = call.func.value if isinstance(call.func, Attribute) else call.func
+        paths = [dotted(expr) for expr in (receiver, *(a.value for a in call.args))]
+        return frozenset(path.partition(".")[0] for path in paths if path is not None)
 
     def _block_expecting(self, body: Body, env: Environment, expected: frozenset[str]) -> None:
         """Read a block; events that raise one of the expected errors are not reported."""
@@ -573,6 +591,25 @@ class UnitReader:
             self._block(case.body, branch)
             ends.append(branch)
         env.become(merge(ends))
+
+
+def _discarded(value: Expr) -> Iterator[Call]:
+    """The calls whose results are thrown away where an expression stands alone."""
+    match value:
+        case Call():
+            yield value
+        case Other(kind="Await", parts=(awaited,)):
+            yield from _discarded(awaited)
+        case Conditional(body=body, orelse=orelse):
+            yield from _discarded(body)
+            yield from _discarded(orelse)
+        case BoolOp(right=right):
+            yield from _discarded(right)
+        case Display(items=items):
+            for item in items:
+                yield from _discarded(item)
+        case Comprehension(kind="list" | "set", element=element):
+            yield from _discarded(element)
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Call, Display, Expr, Lambda, Starred, dotted
+from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Cross, Transformed
 from jaxlint.infer.values import (
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """The function behind a value: its declaration if it has one, what is applied to it, and what it is bound to."""
+    """The function behind a value: its declaration, what is applied to it, and what it is bound to."""
 
-    function: Function | None
-    module: Module | None
+    function: Function
+    module: Module
     applied: tuple[Applied, ...]
     receiver: Value | None
     #: How many positional parameters are given already.
@@ -69,8 +70,6 @@ class HigherOrder:
                 return Target(declaration, symbol.module, (*applied, *decorators), receiver if bound else None, bound)
             case LocalFunctionValue(function=local, applied=applied):
                 module = local.outer.module
-                if local.declaration is None:
-                    return Target(None, None, applied, None, 0)
                 decorators = self.transformed.decorating(local.declaration, module)
                 return Target(local.declaration, module, (*applied, *decorators), None, 0)
         return None
@@ -112,7 +111,7 @@ class HigherOrder:
         return result
 
     def _note(self, applied: Applied, at: object, target: Target | None) -> None:
-        if target is not None and target.function is not None and target.module is not None:
+        if target is not None:
             self.transformed.note(target.function, target.module, (applied,))
         place = self.notes.active
         if place is not None:
@@ -129,7 +128,7 @@ class HigherOrder:
         target = self.target(func) if place is not None else None
         if place is None or target is None or not target.applied:
             return
-        positional = [p.name for p in target.function.parameters if p.kind == "positional"] if target.function else []
+        positional = [p.name for p in target.function.parameters if p.kind == "positional"]
         index = target.bound
         if target.receiver is not None and any(a.is_decorator for a in target.applied):
             self._cross(target, getattr(call.func, "value", call).at, target.receiver, positional[0], 0)
@@ -146,14 +145,20 @@ class HigherOrder:
             return
         static: bool | None = False
         for applied in target.applied:
-            names = applied.static_parameters(target.function) if target.function is not None else None
-            if names is not None:
-                static = static or parameter in names
-            elif applied.static_argnums is None or applied.static_argnames is None:
+            names = self.transformed.static_parameters(applied, target.function, target.module)
+            if names is None:
                 static = static or None
-            else:
-                static = static or index in applied.static_argnums or parameter in applied.static_argnames
-        self.notes.add(Cross(at, place, value, target.function, parameter, target.applied, static))
+            elif parameter is not None:
+                static = static or parameter in names
+            elif index is not None:  # one of `*args`
+                static = static or index - applied.bound in (applied.static_argnums or ())
+        self._note_cross(Cross(at, place, value, target.function, parameter, target.applied, static))
+
+    def _note_cross(self, event: Cross) -> None:
+        self.notes.add(event)
+        crossing = crossing_of(event)
+        if crossing is not None:
+            self.evaluator.crossings.note(event.value, crossing)
 
     # -- transformations that run their functions -------------------------------------------------
 
@@ -303,7 +308,7 @@ class HigherOrder:
         for (index, keyword), value in operands:
             expr = arguments.get(index, arguments.get(keyword))
             if expr is not None and not isinstance(value, UnknownValue):
-                self.notes.add(Cross(expr.at, place, value, None, None, applied, False))
+                self._note_cross(Cross(expr.at, place, value, None, None, applied, False))
 
 
 def _binds_receiver(function: Function, receiver: Value | None) -> int:

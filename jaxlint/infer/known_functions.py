@@ -15,6 +15,7 @@ from jaxlint.infer.values import (
     Instance,
     Partial,
     Scalar,
+    Selection,
     Symbolic,
     Value,
     as_instance,
@@ -26,6 +27,7 @@ from jaxlint.infer.values import (
 from jaxlint.names import External
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -70,7 +72,6 @@ WRAPPERS = frozenset(
         "flax.linen.compact",
     }
 )
-_REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
 _SCALAR_CALLS = {
     **{kind: kind for kind in ("int", "float", "bool", "str")},
@@ -92,7 +93,7 @@ class KnownFunctions:
 
     def call(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
         """What the call of the function `name` is; unknown for most."""
-        if name in _REPLACE_FUNCTIONS:
+        if name in REPLACE_FUNCTIONS:
             if not values or not call.positional:
                 return UNKNOWN
             self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
@@ -104,9 +105,15 @@ class KnownFunctions:
         if name in _TREE_MAPS and len(values) > 1:
             value = plain(values[1])
             return value if isinstance(value, Instance) else UNKNOWN
-        if name == "equinox.tree_at" and len(values) > 1:
-            self.notes.update(call, call.args[1].value, values[1], name, (), [])
-            return plain(values[1])
+        if name in UPDATE_FUNCTIONS:
+            position = UPDATE_FUNCTIONS[name]
+            if len(call.positional) > position:
+                self.notes.update(call, call.positional[position], values[position], name, (), [])
+                if name.startswith("equinox."):
+                    return plain(values[position])
+            return self._array(name, call, values)
+        if name == SELECT and call.positional:
+            return Selection(plain(values[0]), call.positional[0])
         if name == "functools.partial" and values:
             return self._partial(call, values)
         if name in WRAPPERS and values:

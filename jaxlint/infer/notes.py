@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, dotted
@@ -34,9 +35,12 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
+from jaxlint.pytrees.updating import UPDATE_FUNCTIONS
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader
+    from jaxlint.outline import Function
+    from jaxlint.statements import Body
 
 #: By what names the errors are caught that an event may raise.
 ANY_ERROR = frozenset({"Exception", "BaseException"})
@@ -89,6 +93,15 @@ class Notes:
     def active(self) -> Place | None:
         """The place of the code being read, or None if nothing is noted."""
         return self.place if self.events is not None else None
+
+    def code(self, body: Body, function: Function | None, parameters: dict[str, Value], since: int) -> None:
+        """Note that the body of a function, or some top-level statements, were read: what happened since."""
+        place, events = self.active, self.events
+        if place is not None and events is not None:
+            inside = tuple(e for e in events[since:] if e.place.function is place.function)
+            if function is not None and function is not place.function:
+                place = replace(place, functions=(*place.functions, function))  # a lambda
+            events.append(CodeRead(body[0].at if body else None, place, body, function, parameters, inside))
 
     # -- assignments ------------------------------------------------------------------------
 
@@ -159,7 +172,7 @@ class Notes:
             return
         keywords = tuple(keyword_values(args, values))
         known = as_instance(receiver)
-        if known is None or function == "equinox.tree_at":
+        if known is None or function in UPDATE_FUNCTIONS:
             self.add(Update(call.at, place, call, base, receiver, function, keywords))
             return
         rebinds = base is not None and dotted(base) in self.targets
@@ -178,7 +191,7 @@ class Notes:
         """The construction of an instance."""
         if self.active is not None:
             in_loop = self.loop_depth > 0
-            self.add(Construct(call.at, self.active, cls, tuple(arguments), in_loop, self.into_jit))
+            self.add(Construct(call.at, self.active, cls, call, tuple(arguments), in_loop, self.into_jit))
 
     def call_method(self, call: Call, receiver: Value, values: list[Value]) -> None:
         """The call of a method of a known class or its instance."""

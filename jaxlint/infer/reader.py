@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from jaxlint.cst import parse_unit
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
+from jaxlint.infer.crossings import Crossings
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Place
+from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.triggers import Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
@@ -23,7 +24,7 @@ from jaxlint.outline import Function, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
-from jaxlint.statements import Body
+from jaxlint.statements import Body, FunctionDefinition
 from jaxlint.transforms import Applied
 from jaxlint.translate import to_body
 
@@ -43,11 +44,13 @@ class ParsedUnit:
 class ModuleReader:
     """Reads the units of modules; keeps the last few that were parsed."""
 
-    def __init__(self, model: PytreeModel) -> None:
+    def __init__(self, model: PytreeModel, evaluator: Evaluator | None = None) -> None:
         self.model = model
-        self.evaluator = Evaluator(model)
+        self.evaluator = evaluator or Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
+        self.evaluator.crossings = Crossings(self.evaluator)
         self.calls.return_of = self.return_of
+        self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int], ParsedUnit | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
@@ -90,6 +93,7 @@ class ModuleReader:
         self._called = []
         self.call_sites.start()
         self.calls.transformed.start()
+        self.evaluator.crossings.start()
         for unit in self.triggers.worth_reading(module):
             parsed = self.parsed_unit(module, unit)
             if parsed is None:
@@ -105,6 +109,7 @@ class ModuleReader:
                 self.unread.append((module.path, unit.first))
             if events:
                 found.append((parsed, events))
+        _join_statements(found)
         return found + [
             (parsed, events) for function, parsed, events in self._called if events and self.call_sites.agree(function)
         ]
@@ -138,19 +143,31 @@ class ModuleReader:
             self._return_depth -= 1
         return result
 
-    def _read_return(
-        self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool
-    ) -> Value:
+    def body_of(self, symbol: FunctionSymbol) -> Body | None:
+        """The statements of a function, or None if they cannot be read."""
+        found = self._definition(symbol)
+        return None if found is None else found[2].body
+
+    def _definition(self, symbol: FunctionSymbol) -> tuple[ParsedUnit, Declarations, FunctionDefinition] | None:
+        """The `def` statement of a function, in its unit."""
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
         parsed = self.parsed_unit(module, unit)
         if parsed is None:
-            return UNKNOWN
+            return None
         declarations = Declarations(self.triggers.declared(module, unit), parsed.body)
         node = declarations.statement_of(declaration)
-        if node is None:
+        return None if node is None else (parsed, declarations, node)
+
+    def _read_return(
+        self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool
+    ) -> Value:
+        found = self._definition(symbol)
+        if found is None:
             return UNKNOWN
+        parsed, declarations, node = found
+        module, declaration = symbol.module, symbol.declaration
         owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
         place = Place(module, (declaration,), owner, self.model.subclasses, self._applied)
         if declaration.owner is not None and receiver is None:
@@ -161,3 +178,13 @@ class ModuleReader:
             events = []
             self._called.append((symbol, parsed, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _join_statements(found: list[tuple[ParsedUnit, list[Event]]]) -> None:
+    """Make one body of the top-level statements of all units."""
+    read = [e for _, events in found for e in events if isinstance(e, CodeRead) and e.function is None]
+    if len(read) > 1:
+        for _, events in found:
+            events[:] = [e for e in events if not any(e is one for one in read)]
+        body = tuple(statement for one in read for statement in one.body)
+        found[-1][1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))

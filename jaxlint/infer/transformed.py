@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jaxlint.expr import Argument, Call, Constant, Display, Expr, Unary
+from jaxlint.infer.applications import Applications
 from jaxlint.names import ValueSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
-from jaxlint.pytrees.model import Placed
+from jaxlint.pytrees.frameworks import JAX_DATACLASSES
+from jaxlint.pytrees.model import Placed, Role
 from jaxlint.transforms import TRANSFORMS, Applied, Transform
 
 _MAX_ALIASES = 8
@@ -19,12 +21,13 @@ _MAX_ALIASES = 8
 class TransformedFunctions:
     """What is known of the functions of the project.
 
-    Decorators are read from outlines. What a call does to a function (`step = jax.jit(step)`) is noted while the
-    module that holds both is read, and forgotten when the next one begins.
+    Decorators, and what other modules do to a function, are read from outlines. What a call does to a function of the
+    same module (`step = jax.jit(step)`) is noted while that is read, and forgotten when the next one begins.
     """
 
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
+        self.applications = Applications(model, self)
         self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
         self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
 
@@ -38,7 +41,8 @@ class TransformedFunctions:
 
     def of(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """All that is applied to a function, the outermost decorator first."""
-        return (*self.decorating(function, module), *self._noted.get((module.path, function.qualname), ()))
+        noted = self._noted.get((module.path, function.qualname), ())
+        return (*self.decorating(function, module), *noted, *self.applications.elsewhere(function, module))
 
     def decorating(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What the decorators of a function apply, from the outermost."""
@@ -54,6 +58,23 @@ class TransformedFunctions:
                     found.append(self.from_callee(transform, callee, decorator.at))
             self._decorating[key] = tuple(found)
         return self._decorating[key]
+
+    def static_parameters(self, applied: Applied, function: Function, module: Module) -> frozenset[str] | None:
+        """The parameters that a transformation holds static; None if they cannot be told."""
+        if applied.transform.reads_static_annotations:
+            return self.marked_static(function, module)
+        return applied.static_parameters(function)
+
+    def marked_static(self, function: Function, module: Module) -> frozenset[str]:
+        """The parameters that are annotated with `jdc.Static[...]`."""
+        role = JAX_DATACLASSES.role
+        assert role is not None
+        return frozenset(
+            p.name
+            for p in function.parameters
+            if p.annotation is not None
+            and role(self.model.context(p.annotation, module, function.scope, {})) is Role.STATIC
+        )
 
     def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:
         """A decorator with its options."""

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from jaxlint.expr import Call, dotted
+from jaxlint.expr import Attribute, Call, dotted
+from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
+from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.updating import SELECTION_COPIES, UPDATE_FUNCTIONS
 from jaxlint.transforms import LAST_NAMES, Applied
 
 #: Calls that may be an update or a write, by the last part of what is called.
 _UPDATES = frozenset(
-    {"setattr", "delattr", "__setattr__", "__delattr__", "apply_gradients", "create", "copy_and_mutate", *UPDATING}
+    {
+        "setattr",
+        "delattr",
+        "__setattr__",
+        "__delattr__",
+        "apply_gradients",
+        "apply_fn",
+        "create",
+        "copy_and_mutate",
+        *UPDATING,
+    }
 )
+#: Updates that are noticed where their result is thrown away.
+_DISCARDED = frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
 #: Frameworks whose rules look at every transformed function.
@@ -33,11 +47,14 @@ class Triggers:
         self.transformed = transformed
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
+        self._reaching: dict[str, bool] = {}
+        self._refused: dict[tuple[str, str], bool] = {}
 
     def worth_reading(self, module: Module) -> list[Unit]:
         """The units of a module that are worth parsing, in source order."""
         units = module.outline.units
-        wanted = self._with_callers([u for u in units if u.kind != "import" and self._triggers(u, module)], module)
+        wanted = [u for u in units if u.kind != "import" and self._triggers(u, module)]
+        wanted = self._with_callers(self._with_transformed(wanted, module), module)
         if any(u.kind == "code" for u in wanted):
             # a script: what a statement does depends on the statements before it
             chosen = {id(u) for u in wanted}
@@ -55,6 +72,34 @@ class Triggers:
             rows = [d.at.row for d in ordered]
             self._order = (module.path, rows, ordered)
         return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
+
+    def _with_transformed(self, wanted: list[Unit], module: Module) -> list[Unit]:
+        """The units, with those that declare functions which are transformed, and those that transform them."""
+        every = self._reaches_function_framework(module)
+        applying = self._applying_units(module)
+        chosen = {u.first for u in wanted}
+        for unit in module.outline.units:
+            if not every and not self._changes(unit):
+                continue
+            functions = [d for d in self.declared(module, unit) if isinstance(d, Function)]
+            users = {
+                user.first
+                for user, methods in applying
+                if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
+            }
+            if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
+                chosen |= {unit.first, *users}
+        return [u for u in module.outline.units if u.first in chosen]
+
+    def _applying_units(self, module: Module) -> list[tuple[Unit, frozenset[str]]]:
+        """The units with calls that may apply transformations, and the names of the methods that they are given."""
+        units = module.outline.units
+        methods: dict[int, set[str]] = {}
+        for applying in module.outline.applying:
+            index = bisect_right(units, applying.call.at.row, key=lambda u: u.first) - 1
+            given = (a.value for a in applying.call.args)
+            methods.setdefault(index, set()).update(a.attr for a in given if isinstance(a, Attribute))
+        return [(units[index], frozenset(names)) for index, names in sorted(methods.items())]
 
     def _with_callers(self, wanted: list[Unit], module: Module) -> list[Unit]:
         """The units, with those that tell what their functions are given and what is applied to them."""
@@ -87,7 +132,9 @@ class Triggers:
             unit.stores
             or unit.repeats
             or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
-            or "at[]" in unit.discards
+            or not unit.discards.isdisjoint(_DISCARDED)
+            or not unit.discards.isdisjoint(self.model.updating_method_names)
+            or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or bool(unit.mutations & self.model.static_field_names)
             or self._holds_class_of_interest(unit, module)
             or self._holds_transformed_function(unit, module)
@@ -98,30 +145,61 @@ class Triggers:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
         for qualname in unit.self_stores:
             cls = self._class(qualname, module)
-            if cls.is_pytree and (cls.frozen is not False or cls.static_fields):
+            if cls.is_pytree and (cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key):
                 return True
         constructs = bool(unit.calls & _SELF_CONSTRUCTION)
         for qualname in unit.classes:
             cls = self._class(qualname, module)
             if constructs and cls.tells_when_constructed:
                 return True
-            if cls.is_pytree and cls.framework.unflatten is not Unflatten.BYPASS:
-                if not _CONSTRUCTION.isdisjoint(cls.symbol.declaration.methods):
+            if not _CONSTRUCTION.isdisjoint(cls.symbol.declaration.methods):
+                family = (cls, *self.model.subclasses(cls))
+                if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
+                    return True
+                if cls.is_pytree and _binds_field(cls):
                     return True
         return any(_rebinds_self(d, module) for d in self.declared(module, unit) if isinstance(d, Function))
 
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
-        mutates = unit.item_stores or bool(unit.self_stores) or not unit.calls.isdisjoint(MUTATING)
-        every = any(name.partition(".")[0] in _FUNCTION_FRAMEWORKS for _, name in module.outline.imported_modules)
-        if (mutates or every) and unit.calls & LAST_NAMES:
+        changes = self._changes(unit) or self._reaches_function_framework(module)
+        if changes and unit.calls & LAST_NAMES:
             return True
         for declared in self.declared(module, unit):
             if isinstance(declared, Function):
                 applied = self.transformed.decorating(declared, module)
-                if applied and (mutates or every or _holds_static(applied)):
+                if applied and (changes or _holds_static(applied)):
                     return True
         return False
+
+    def _changes(self, unit: Unit) -> bool:
+        """Whether something other than a local variable may be changed in it."""
+        stores = unit.stores or unit.item_stores or bool(unit.self_stores)
+        return stores or not unit.calls.isdisjoint(MUTATING | self.model.changing_method_names)
+
+    def _holds_non_arrays(self, cls: PytreeClass) -> bool:
+        """Whether some leaf is annotated with a type that JAX refuses."""
+        key = cls.symbol.key
+        if key not in self._refused:
+            self._refused[key] = cls.is_pytree and any(
+                f.role is Role.LEAF and f.annotation is not None and non_array(f.annotation, self.model.resolver)
+                for f in cls.fields
+            )
+        return self._refused[key]
+
+    def _reaches_function_framework(self, module: Module) -> bool:
+        """Whether a module, or one that it imports, imports a framework whose rules look at functions."""
+        if module.path not in self._reaching:
+            project = self.model.project
+            imported = [
+                project.find(name, module) if level == 0 else project.find_relative(level, name, module)
+                for level, name in module.outline.imported_modules
+            ]
+            near = [module, *(m for m in imported if m is not None)]
+            self._reaching[module.path] = any(
+                name.partition(".")[0] in _FUNCTION_FRAMEWORKS for m in near for _, name in m.outline.imported_modules
+            )
+        return self._reaching[module.path]
 
     def _class(self, qualname: str, module: Module) -> PytreeClass:
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
@@ -145,7 +223,7 @@ class Triggers:
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
-            return cls.tells_when_constructed
+            return cls.tells_when_constructed or self._holds_non_arrays(cls)
         if isinstance(symbol, FunctionSymbol):
             return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
@@ -156,7 +234,9 @@ class Triggers:
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:
     """Whether some of the arguments are static."""
-    return any(a.static_argnums != () or a.static_argnames != () for a in applied)
+    return any(
+        a.static_argnums != () or a.static_argnames != () or a.transform.reads_static_annotations for a in applied
+    )
 
 
 def _lacks_annotations(function: Function) -> bool:
@@ -170,6 +250,19 @@ def _rebinds_self(function: Function, module: Module) -> bool:
     name = function.self_name
     scope = module.outline.scopes.get(f"{function.qualname}.<locals>")
     return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1
+
+
+def _binds_field(cls: PytreeClass) -> bool:
+    """Whether a constructor has a variable with the name of a field, besides its parameters."""
+    declaration, outline = cls.symbol.declaration, cls.module.outline
+    for qualname in (q for name in ("__init__", "__post_init__") for q in declaration.methods.get(name, ())):
+        bindings = outline.scopes[f"{qualname}.<locals>"].bindings
+        if any(
+            cls.field(name) is not None and len(found) > (found[0].guard == "parameter")
+            for name, found in bindings.items()
+        ):
+            return True
+    return False
 
 
 def _is_update(binding: Binding) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from jaxlint.expr import Argument
+from jaxlint.expr import Argument, Expr
 from jaxlint.names import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.transforms import Applied
@@ -28,6 +28,8 @@ class Array:
 
     library: str
     single: bool | None = None
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,14 @@ class Indexed:
     applied: bool = False
 
 
+@dataclass(frozen=True)
+class Selection:
+    """A penzai selection: parts of `tree`, which is written `base`; its methods choose others or make a copy."""
+
+    tree: Value
+    base: Expr
+
+
 Value: TypeAlias = (
     UnknownValue
     | Array
@@ -153,6 +163,7 @@ Value: TypeAlias = (
     | Partial
     | Method
     | Indexed
+    | Selection
 )
 
 
@@ -181,7 +192,7 @@ def join(a: Value, b: Value) -> Value:
         return _join_containers(a, b)
     if isinstance(a, Array) and isinstance(b, Array):
         library = a.library if a.library == b.library else "array"
-        return Array(library, a.single if a.single == b.single else None)
+        return Array(library, a.single if a.single == b.single else None, a.declared or b.declared)
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
         return Scalar(a.kind, a.varying or b.varying)
     return choice([*options(a), *options(b)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,8 +10,8 @@ import msgspec
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
-from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, ValueSymbol
-from jaxlint.outline import Assignment, Class, FieldDeclaration, Function
+from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
+from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
@@ -45,12 +45,15 @@ from jaxlint.pytrees.model import (
     Kind,
     Placed,
     PytreeClass,
+    Registration,
     Role,
     Subclasses,
     merge_mro,
     truth,
 )
-from jaxlint.pytrees.stubs import ALWAYS, described
+from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
+from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods, VisibleUpdates
+from jaxlint.transforms import TRANSFORMS
 
 #: Further names at which resolution stops, because inference or a rule knows them.
 _KNOWN = frozenset(
@@ -59,7 +62,9 @@ _KNOWN = frozenset(
         "jax_dataclasses.copy_and_mutate",
         "jax_dataclasses.replace",
         "jax_dataclasses.jit",
-        "equinox.tree_at",
+        *UPDATE_FUNCTIONS,
+        SELECT,
+        "flax.nnx.Static",
         "chex.Array",
         "chex.ArrayTree",
         "chex.PRNGKey",
@@ -67,6 +72,8 @@ _KNOWN = frozenset(
         "flax.core.FrozenDict",
     }
 )
+#: The function of jax_dataclasses that makes instances mutable.
+_MARKS_MUTABLE = "_mark_mutable"
 #: Bases and decorators from these packages neither add fields nor change assignment.
 _NEUTRAL_PACKAGES = frozenset({"builtins", "typing", "abc", "collections", "functools", "enum", "types", "contextlib"})
 _NEUTRAL_DECORATORS = frozenset(
@@ -77,6 +84,13 @@ _NEUTRAL_DECORATORS = frozenset(
         "flax.serialization.register_serialization_state",
     }
 )
+#: The functions that register a class, by the last part of their names.
+_REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
+#: Methods that run when a subclass, or a class with that metaclass, is created.
+_CLASS_HOOKS = frozenset({"__init_subclass__", "__init__", "__new__"})
+#: How functions of a project are called that may register a class.
+_TELLING_WORDS = ("register", "pytree", "dataclass")
+_METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType", "builtins.type"})
 _MAX_BASES_DEPTH = 30
 
 
@@ -90,15 +104,18 @@ class PytreeModel:
         settings = settings or Settings()
         aliases = {**ALIASES, **settings.extra_decorators, **settings.extra_bases}
         functions = {**FIELD_FUNCTIONS, **{n: _extra_field(f) for n, f in settings.extra_fields.items()}}
-        known = frozenset({*BY_DECORATOR, *BY_BASE, *functions, *ALWAYS, *_KNOWN, *aliases.values()})
+        known = frozenset({*BY_DECORATOR, *BY_BASE, *functions, *ALWAYS, *_KNOWN, *TRANSFORMS, *aliases.values()})
         self.project = project
+        self.settings = settings
         self.resolver = Resolver(project, known, aliases)
         self.callees = CalleeFinder(self.resolver)
         self.bodies = BodyReader(self.resolver, self.callees, functions)
         self._classes: dict[tuple[str, str], PytreeClass] = {}
         self._building: set[tuple[str, str]] = set()
-        self._registrations: dict[str, dict[str, list[Callee]]] = {}
+        self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
         self._subclasses: dict[tuple[str, str], list[PytreeClass]] | None = None
+        #: The modules of the project that are worth a look.
+        self.indexed_modules: tuple[Module, ...] = ()
 
     # -- looking up -------------------------------------------------------------------------
 
@@ -167,26 +184,49 @@ class PytreeModel:
         self._classes[symbol.key] = built
         return built
 
-    def registrations(self, symbol: ClassSymbol) -> list[Callee]:
-        """The registering calls that a module makes for one of its classes after declaring it."""
+    def registrations(self, symbol: ClassSymbol) -> list[tuple[Callee, Call, bool]]:
+        """The registering calls that a module makes for one of its classes after declaring it.
+
+        With each: the call itself, and whether it is guarded (need not happen, or may fail).
+        """
         path = symbol.module.path
         if path not in self._registrations:
-            found: dict[str, list[Callee]] = {}
-            outline = symbol.module.outline
-            calls = list(outline.module_calls)
-            for bindings in outline.module_scope.bindings.values():
-                calls += [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
-            for call in calls:
+            found: dict[str, list[tuple[Callee, Call, bool]]] = {}
+            for call, guarded in _calls(symbol.module):
                 if not call.args or not isinstance(call.args[0].value, (Name, Attribute)):
                     continue
-                target = dotted(call.args[0].value)
-                if target is None or target not in outline.classes:
-                    continue
-                callee = self.callees.of_call(call, symbol.module, "")
-                if callee is not None and callee.name in BY_DECORATOR:
-                    found.setdefault(target, []).append(callee)
+                declared = _named_class(symbol.module, dotted(call.args[0].value) or "", call)
+                callee = self.callees.of_call(call, symbol.module, "") if declared is not None else None
+                if declared is not None and callee is not None and callee.name in BY_DECORATOR:
+                    found.setdefault(declared.qualname, []).append((callee, call, guarded))
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
+
+    def may_be_registered(self, symbol: ClassSymbol) -> bool:
+        """Whether code that is neither a decorator of the class nor a plain call after it may register it.
+
+        That is a call in a loop, in a function or in a module that imports the class.
+        """
+        wrappers = _registering_functions(symbol.module)
+        if wrappers is None:
+            return True
+        modules = [symbol.module, *self.project.importers.get(symbol.module.path, [])]
+        return any(self._may_register(m, symbol, wrappers) for m in modules)
+
+    def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
+        """Whether a call outside of functions registers the class, or something that cannot be told."""
+        for call, _ in _calls(module):
+            name = (dotted(call.func) or "").rpartition(".")[2]
+            callee = self.callees.of_call(call, module, "")
+            registers = callee is not None and callee.name in BY_DECORATOR
+            neutral = callee is not None and callee.name in _NEUTRAL_DECORATORS
+            told = registers or name in wrappers or any(word in name for word in _TELLING_WORDS)
+            if neutral or not told:
+                continue
+            given = [self.resolver.resolve(a, module) for a in call.positional if not isinstance(a, (Constant, Call))]
+            if symbol in given or any(isinstance(g, (Unknown, ValueSymbol)) for g in given[:1]):
+                return True
+        return False
 
     def context(
         self, expr: Expr | None, module: Module, scope: str, metadata: Mapping[str, bool | None]
@@ -198,6 +238,7 @@ class PytreeModel:
 
     def index_subclasses(self, modules: list[Module]) -> None:
         """Learn which classes of `modules` inherit from which, for `subclasses`."""
+        self.indexed_modules = tuple(modules)
         index: dict[tuple[str, str], list[PytreeClass]] = {}
         for module in modules:
             if not module.outline.classes:
@@ -208,9 +249,61 @@ class PytreeModel:
         self._subclasses = index
 
     @cached_property
-    def static_class_names(self) -> frozenset[str]:
-        """The simple names of all classes built so far that have static fields."""
-        return frozenset(c.name for c in self._classes.values() if c.is_pytree and c.static_fields)
+    def telling_class_names(self) -> frozenset[str]:
+        """The simple names of all classes built so far whose constructor calls tell something."""
+        return frozenset(c.name for c in self._classes.values() if c.is_pytree and c.tells_when_constructed)
+
+    @cached_property
+    def static_field_names(self) -> frozenset[str]:
+        """The names of all static fields of the classes built so far."""
+        return frozenset(f.name for c in self._classes.values() if c.is_pytree for f in c.static_fields)
+
+    @cached_property
+    def updating_methods(self) -> UpdatingMethods:
+        """Which methods of the user's return a copy with changes."""
+        return UpdatingMethods(self.resolver)
+
+    @cached_property
+    def updating_method_names(self) -> frozenset[str]:
+        """The names of all methods of the classes built so far that return a copy with changes."""
+        names = {name for c in self._classes.values() if c.is_pytree for name in c.framework.copying_methods}
+        for cls in self._classes.values():
+            for name, qualnames in cls.symbol.declaration.methods.items():
+                function = cls.module.outline.functions[qualnames[-1]]
+                if self.updating_methods.updates(cls, function, cls.module):
+                    names.add(name)
+        return frozenset(names)
+
+    @cached_property
+    def changing_method_names(self) -> frozenset[str]:
+        """The names of all methods of the classes built so far that change a pytree in place, or call one that does."""
+        methods = [
+            cls.module.outline.functions[qualnames[-1]]
+            for cls in self._classes.values()
+            if cls.is_pytree and cls.frozen is not True
+            for name, qualnames in cls.symbol.declaration.methods.items()
+            if not name.startswith("__")
+        ]
+        names = {m.name for m in methods if m.self_assignments or m.self_mutations}
+        while True:
+            calling = {m.name for m in methods if not names.isdisjoint(m.self_calls)}
+            if calling <= names:
+                return frozenset(names)
+            names |= calling
+
+    @cached_property
+    def visible_updates(self) -> VisibleUpdates:
+        """What the methods of the classes built so far make of `replace(...)` and kin."""
+        roots = ((self.project.package_root(c.module.path), c) for c in self._classes.values())
+        return VisibleUpdates(roots, self.updating_methods)
+
+    def roots_seen(self, module: Module) -> frozenset[str]:
+        """The roots of a module and of those that it imports."""
+        imported = [
+            self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
+            for level, name in module.outline.imported_modules
+        ]
+        return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
@@ -236,7 +329,7 @@ class _ClassBuilder:
         #: The framework whose decorator runs the dataclass machinery.
         self.maker: Framework | None = None
         self.registering: tuple[Framework, Callee] | None = None
-        self.registered_by: list[Framework] = []
+        self.registrations: list[Registration] = []
         self.keywords = {a.keyword: a.value for a in self.declaration.bases if a.keyword is not None}
 
     def build(self) -> PytreeClass:
@@ -267,6 +360,8 @@ class _ClassBuilder:
         elif framework is REGISTER_DATACLASS and self.registering is not None:
             lists = self._lists(self.registering[1])
             fields, explicit = _apply_lists(fields, lists)
+        elif framework is NAMED_TUPLE and self.registering is not None:
+            fields = [_with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
         elif framework is REGISTER_STATIC:
             fields = [_with_role(f, Role.STATIC) for f in fields]
         elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
@@ -296,7 +391,8 @@ class _ClassBuilder:
             root_first=self.before_root == [],
             options=self._options(),
             params=params,
-            registered_by=tuple(self.registered_by),
+            registrations=tuple(self.registrations),
+            registered_by_base=self._registered_by_base(framework),
             lists=lists,
         )
 
@@ -332,37 +428,72 @@ class _ClassBuilder:
         return symbol.declaration if isinstance(symbol, FunctionSymbol) and same else None
 
     def _read_decorators(self) -> None:
-        callees = [
-            self.model.callees.of_decorator(d, self.module, self.scope) for d in reversed(self.declaration.decorators)
-        ]
-        for callee in [*callees, *self.model.registrations(self.symbol)]:
-            self._apply(callee)
+        for decorator in reversed(self.declaration.decorators):
+            callee = self.model.callees.of_decorator(decorator, self.module, self.scope)
+            place = Registration(
+                PLAIN_CLASS, decorator.at, _function_name(decorator), is_factory=self._is_factory(decorator)
+            )
+            self._apply(callee, place)
+        for callee, call, guarded in self.model.registrations(self.symbol):
+            place = Registration(
+                PLAIN_CLASS,
+                call.at,
+                _function_name(call),
+                is_call=True,
+                guarded=guarded,
+                is_factory=self._is_factory(call.func),
+            )
+            self._apply(callee, place)
 
-    def _apply(self, callee: Callee | None) -> None:
-        """Note what one decorator (or registering call) does to the class."""
+    def _is_factory(self, expr: Expr) -> bool:
+        """Whether `register_dataclass(...)` itself is called for what is then applied to the class."""
+        if not isinstance(expr, Call):
+            return False
+        symbol = self.model.resolver.resolve(expr.func, self.module, self.scope)
+        return isinstance(symbol, External) and symbol.name in REGISTER_DATACLASS.decorators
+
+    def _apply(self, callee: Callee | None, place: Registration) -> None:
+        """Note what one decorator (or registering call) does to the class; `place` says where it stands."""
         if callee is None:
             self.unknown_decorator = True
             return
         self.unknown_decorator |= not callee.transparent
         for registering in callee.also:
-            self._apply(registering)
+            self._apply(registering, place)
         inner = _item(callee.positional, 0)
         if inner is not None and isinstance(inner.expr, Call):  # a wrapper: register(dataclass(cls))
-            self._apply(self.model.callees.of_call(inner.expr, inner.module, inner.scope))
+            self._apply(self.model.callees.of_call(inner.expr, inner.module, inner.scope), place)
         framework = BY_DECORATOR.get(callee.name)
         if framework is None:
             neutral = callee.name in _NEUTRAL_DECORATORS or callee.name.partition(".")[0] in _NEUTRAL_PACKAGES
             self.unknown_decorator |= not neutral
             return
-        if framework is FLAX_DATACLASS and (
-            FLAX_NODE in self.roots or any(p.framework is FLAX_NODE for p in self.parents)
-        ):
-            return  # flax returns a class that its base has made a pytree already
-        if framework.makes_dataclass:
+        # flax returns a class that its base, or its own decorator, has made a pytree already
+        ignored = framework is FLAX_DATACLASS and (
+            FLAX_NODE in self.roots
+            or any(p.framework is FLAX_NODE for p in self.parents)
+            or any(r.framework is FLAX_DATACLASS for r in self.registrations)
+        )
+        if framework.makes_dataclass and not ignored:
             self.dataclass_options, self.maker = callee, framework
         if framework is not DATACLASS:
-            self.registering = self.registering or (framework, callee)
-            self.registered_by.append(framework)
+            if not ignored:
+                self.registering = self.registering or (framework, callee)
+            of_dataclass = self.dataclass_options is not None or any(c.params for c in _ancestors(self.parents))
+            of_dataclass |= any(r.makes_dataclass for r in self.roots)
+            self.registrations.append(
+                replace(
+                    place,
+                    framework=framework,
+                    function=callee.name,
+                    ignored=ignored,
+                    of_dataclass=of_dataclass,
+                    options=dict(callee.keywords),
+                    positional=callee.positional,
+                    has_lists=framework is REGISTER_DATACLASS and self._lists(callee) is not None,
+                    arguments_known=callee.complete,
+                )
+            )
 
     def _options(self) -> dict[str, Placed]:
         """The options that the class is made with, by name."""
@@ -380,9 +511,12 @@ class _ClassBuilder:
         if self.roots:
             root = self.roots[0]
             if root is PENZAI:
-                return root, self.registering is not None
+                return root, self.registering is not None or self._registered_otherwise()
             return root, self._registers(root)
-        inherited = next((p for p in self.parents if p.is_pytree), None)
+        pytrees = [p for p in self.parents if p.is_pytree]
+        # a base class that registers its subclasses does so whatever stands before it
+        automatic = (p for p in pytrees if p.framework.subclasses is not Subclasses.OPAQUE)
+        inherited = next(automatic, pytrees[0] if pytrees else None)
         if self.registering is not None:
             if inherited is not None and (
                 inherited.framework is PENZAI or inherited.framework.subclasses is not Subclasses.OPAQUE
@@ -391,11 +525,37 @@ class _ClassBuilder:
             return self.registering[0], True
         if inherited is not None:
             if inherited.framework.subclasses is Subclasses.OPAQUE:
-                return inherited.framework, None if self.unknown_decorator else False
+                return inherited.framework, self._registered_otherwise()
             return inherited.framework, self._registers(inherited.framework)
         if self.dataclass_options is not None or any(p.framework is DATACLASS for p in self.parents):
             return DATACLASS, None if self.unknown_base or self.unknown_decorator else False
         return PLAIN_CLASS, None if self.unknown_base or self.unknown_decorator else False
+
+    def _registered_otherwise(self) -> bool | None:
+        """Whether a class without a decorator is registered: None if something else may do it, else False."""
+        ancestors = [c.symbol for c in _ancestors(self.parents)]
+        hidden = (
+            self.unknown_decorator
+            or self.unknown_base
+            or any("__init_subclass__" in a.declaration.methods or _hides_bodies(a.module) for a in ancestors)
+            or any(self._has_metaclass(s) for s in (self.symbol, *ancestors))
+            or self.model.may_be_registered(self.symbol)
+        )
+        return None if hidden else False
+
+    def _has_metaclass(self, symbol: ClassSymbol) -> bool:
+        """Whether a class names a metaclass of which it is not known what it does."""
+        for argument in symbol.declaration.bases:
+            if argument.keyword == "metaclass":
+                named = self.model.resolver.resolve(argument.value, symbol.module, symbol.declaration.scope)
+                return not (isinstance(named, External) and named.name in _METACLASSES)
+        return False
+
+    def _registered_by_base(self, framework: Framework) -> bool | None:
+        """Whether a base class registers the class as soon as it is created."""
+        if framework.subclasses is Subclasses.OPAQUE or framework in (NAMED_TUPLE, PLAIN_CLASS):
+            return False
+        return truth(self._placed_keyword(framework.register_keyword), True)
 
     def _registers(self, framework: Framework) -> bool | None:
         """Whether a base class registers the class, which a class keyword may forbid."""
@@ -460,6 +620,8 @@ class _ClassBuilder:
             return None, None
         if any("__setattr__" in c.symbol.declaration.methods for c in _ancestors(self.parents)):
             return None, None
+        if framework is JAX_DATACLASSES and self._switches_mutability():
+            return None, None
         if framework.is_pytree and framework.frozen is not None and framework.subclasses is Subclasses.AUTO:
             if not framework.frozen_option:
                 return framework.frozen, None
@@ -477,6 +639,11 @@ class _ClassBuilder:
                 return None, None
             return (None if mutable is None else not mutable), None
         return (False, None) if params is not None else self._inherited_frozen()
+
+    def _switches_mutability(self) -> bool:
+        """Whether a module of the family reaches for what `copy_and_mutate` does behind the scenes."""
+        modules = {self.module, *(c.module for c in _ancestors(self.parents))}
+        return any(_MARKS_MUTABLE in unit.calls for module in modules for unit in module.outline.units)
 
     def _placed_keyword(self, name: str) -> Placed | None:
         value = self.keywords.get(name)
@@ -650,7 +817,7 @@ class _ClassBuilder:
             kw_only=declared.kw_only,
             metadata=declared.metadata,
             opaque=declared.opaque,
-            declared_by_call=declared.declared_by_call,
+            call=declared.call,
             kind=declared.kind,
         )
 
@@ -679,14 +846,15 @@ class _ClassBuilder:
         meta = callee.keyword("meta_fields") or _item(callee.positional, 2)
         if callee.positional and isinstance(callee.positional[0].expr, Display):
             data, meta = callee.positional[0], _item(callee.positional, 1)
-        if data is None and meta is None:
+        dropped = callee.keyword("drop_fields") or _item(callee.positional, 3)
+        data, meta = (None if _is_none(given) else given for given in (data, meta))
+        if data is None and meta is None and dropped is None:
             return None
-        dropped = callee.keyword("drop_fields")
         names = () if dropped is None else self._names(dropped)
-        return FieldLists(self._names(data), self._names(meta), names, data is not None, meta is not None)
+        return FieldLists(self._names(data), self._names(meta), names, data, meta, dropped)
 
     def _names(self, placed: Placed | None) -> tuple[str, ...] | None:
-        """The strings of a literal list or tuple, directly or through a constant."""
+        """The strings of a literal list or tuple, or the letters of a string, directly or through a constant."""
         if placed is None:
             return None
         expr, module, scope = placed.expr, placed.module, placed.scope
@@ -696,6 +864,8 @@ class _ClassBuilder:
             if assignment is None or assignment.value is None:
                 return None
             expr = assignment.value
+        if isinstance(expr, Constant) and isinstance(expr.value, str):
+            return tuple(expr.value)
         if isinstance(expr, Display) and all(isinstance(i, Constant) and i.kind == "str" for i in expr.items):
             return tuple(i.value for i in expr.items if isinstance(i, Constant))
         return None
@@ -713,10 +883,72 @@ def _apply_lists(fields: list[Field], lists: FieldLists | None) -> tuple[list[Fi
     """Roles from lists of fields, where they are given, and the order of the leaves."""
     if lists is None:
         return fields, None
+    if lists.automatic and lists.dropped is not None:
+        return [_with_role(f, Role.DROPPED) if f.name in lists.dropped else f for f in fields], None
     if lists.data is None or lists.meta is None:
         return [_with_role(f, Role.UNKNOWN) for f in fields], None
     roles = {**dict.fromkeys(lists.data, Role.LEAF), **dict.fromkeys(lists.meta, Role.STATIC)}
     return [_with_role(f, roles.get(f.name, Role.DROPPED)) for f in fields], lists.data
+
+
+def _calls(module: Module) -> Iterator[tuple[Call, bool]]:
+    """The calls that a module makes outside of functions, and whether each of them is guarded."""
+    outline = module.outline
+    for call in outline.module_calls:
+        yield call, call.at in outline.guarded_calls
+    for bindings in outline.module_scope.bindings.values():
+        for binding in bindings:
+            if isinstance(binding, Assignment) and isinstance(binding.value, Call):
+                yield binding.value, binding.guard != ""
+
+
+def _hides_bodies(module: Module) -> bool:
+    """Whether a module is a stub of others', which need not say what classes do to their subclasses."""
+    return module.path.endswith(".pyi") and not is_stub(module)
+
+
+def _registering_functions(module: Module) -> frozenset[str] | None:
+    """The functions of a module that register a class that they are given; None if one registers something else."""
+    outline = module.outline
+    renamed = {
+        name
+        for name, bindings in outline.module_scope.bindings.items()
+        if any(isinstance(b, Import) and b.name in _REGISTERING for b in bindings)
+    }
+    found: set[str] = set()
+    for unit in outline.units:
+        if unit.kind != "definition" or unit.calls.isdisjoint(_REGISTERING | renamed):
+            continue
+        inside = [f for f in outline.functions.values() if unit.first <= f.at.row <= unit.last]
+        own = [f for f in inside if f.owner is not None]
+        if own and any(f.name in _CLASS_HOOKS for f in own):
+            continue  # that is for the subclasses, and known from them
+        takes_class = any(f.parameters and f.parameters[0].name in CLASS_PARAMETERS for f in inside)
+        if unit.classes or not takes_class:
+            return None
+        found.update(f.name for f in inside if not f.scope)
+    callers = (u for u in outline.units if u.kind == "definition" and not u.classes and u.calls & found)
+    return None if any(not u.calls & _REGISTERING for u in callers) else frozenset(found)
+
+
+def _named_class(module: Module, name: str, call: Call) -> Class | None:
+    """The class of a module that a name means in a call: the last of that name before it."""
+    classes = module.outline.classes
+    found = [c for c in classes.values() if c.name == name and not c.scope and c.at.row < call.at.row]
+    return found[-1] if found else classes.get(name) if "." in name else None
+
+
+def _function_name(expr: Expr) -> str:
+    """The function that a decorator or a call applies, as it is written, `partial` aside."""
+    while isinstance(expr, Call):
+        inner = expr.positional[0] if expr.positional else None
+        is_partial = (dotted(expr.func) or "").rpartition(".")[2] == "partial"
+        expr = inner if is_partial and inner is not None else expr.func
+    return dotted(expr) or "its decorator"
+
+
+def _is_none(placed: Placed | None) -> bool:
+    return placed is not None and isinstance(placed.expr, Constant) and placed.expr.kind == "NoneType"
 
 
 def _in_step(members: list[Field], fields: list[Field]) -> list[Field]:

@@ -181,6 +181,8 @@ class CalleeFinder:
                 else:
                     positional.append(value)
         complete = callee.complete and given.complete
+        if _shifted(call, parameters - given.named.keys()):
+            positional, complete = [], False
         return replace(callee, positional=tuple(positional), keywords=tuple(keywords), complete=complete)
 
 
@@ -234,3 +236,9 @@ class _Arguments:
 
 def _is_parameter(expr: Expr, parameters: set[str]) -> bool:
     return isinstance(expr, Name) and expr.id in parameters
+
+
+def _shifted(call: Call, unknown: set[str]) -> bool:
+    """Whether positional arguments follow one that is a parameter whose value is not known."""
+    own = [_is_parameter(value, unknown) for value in call.positional]
+    return True in own and False in own[own.index(True) :]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Attribute, Constant, Expr, Name, parse_annotation
+from jaxlint.expr import Attribute, Constant, Display, Expr, Name, Subscript, children, dotted, parse_annotation
 from jaxlint.names import ClassSymbol, External, Resolver, ValueSymbol
 from jaxlint.project import Module
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.model import Placed, PytreeClass
+
+_BUILTINS = frozenset(dir(builtins))
+#: Longer annotations are not read to the end.
+_MAX_PARTS = 200
 
 
 class FieldContext:
@@ -51,6 +56,50 @@ class FieldContext:
         symbol = self._resolver.resolve(expr, module, scope)
         if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None:
             return symbol.assignment.value, symbol.module, symbol.scope
+        return None
+
+    def finds(self, expr: Expr) -> bool:
+        """Whether a chain of names in the annotation has a value when that is read.
+
+        Annotations that are kept as strings are read late, where neither the names of functions nor those that are
+        imported for type checkers only are seen.
+        """
+        outline = self.module.outline
+        name = (dotted(expr) or "").partition(".")[0]
+        if not self.quoted and not outline.future_annotations:
+            return True
+        scopes = [s for s in (outline.scopes.get(self.scope), outline.module_scope) if s is not None]
+        bindings = [b for s in scopes for b in s.bindings.get(name, ())]
+        if not bindings:
+            return bool(outline.star_imports) or name in _BUILTINS
+        return any(b.guard != "type_checking" for b in bindings)
+
+    def mention(self, names: frozenset[str]) -> tuple[str, Expr] | None:
+        """The first of `names` that stands anywhere in the annotation, aliases followed, and the place in its text."""
+        pending = [(self.annotation, self.module, self.scope, self.annotation)] if self.annotation is not None else []
+        for _ in range(_MAX_PARTS):
+            if not pending:
+                break
+            expr, module, scope, place = pending.pop()
+            own = place is expr
+            if isinstance(expr, Constant) and expr.kind == "str":
+                expr = parse_annotation(expr.value, expr.at) or expr
+            if isinstance(expr, (Name, Attribute)):
+                name = self.resolve(expr, module, scope)
+                if name in names:
+                    return name, place
+                alias = self.alias(expr, module, scope)
+                if alias is not None:
+                    pending.append((*alias, place))
+                continue
+            parts = children(expr)
+            if isinstance(expr, Subscript):
+                head = self.resolve(expr.value, module, scope)
+                if head == "typing.Literal":
+                    continue
+                if head == "typing.Annotated":
+                    parts = expr.index.items[:1] if isinstance(expr.index, Display) else ()
+            pending += [(part, module, scope, part if own else place) for part in reversed(parts)]
         return None
 
     def annotated_with(self) -> str | None:

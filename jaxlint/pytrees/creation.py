@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jaxlint.expr import Call
 from jaxlint.infer.values import plain
+from jaxlint.outline import ClassAssignment
 from jaxlint.pytrees.defaults import is_refused
 from jaxlint.pytrees.frameworks import (
     CHEX,
@@ -24,7 +25,8 @@ from jaxlint.pytrees.frameworks import (
     PENZAI,
     REGISTER_DATACLASS,
 )
-from jaxlint.pytrees.model import Field, Kind, PytreeClass, Subclasses
+from jaxlint.pytrees.model import Field, Kind, PytreeClass, truth
+from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -56,6 +58,19 @@ def creation_error(
     return next(_Creation(cls, evaluator, python).errors(), None)
 
 
+def unannotated_field_calls(cls: PytreeClass, evaluator: Evaluator) -> Iterator[ClassAssignment]:
+    """The names that the body of a dataclass binds to calls of field functions without an annotation."""
+    if cls.params is None:
+        return
+    declaration, model = cls.symbol.declaration, evaluator.model
+    annotated = {f.name for f in declaration.fields}
+    for assignment in declaration.assignments:
+        if assignment.name not in annotated and isinstance(assignment.value, Call):
+            callee = model.callees.of_call(assignment.value, cls.module, declaration.qualname)
+            if callee is not None and callee.name in model.bodies.functions:
+                yield assignment
+
+
 class _Creation:
     """Walks through what happens when a class is created, in that order."""
 
@@ -80,9 +95,11 @@ class _Creation:
         yield from self._class_keywords()
         if framework is NNX:
             yield from self._conflicting_markers()
-        if framework is JAX_DATACLASSES and cls.registered and cls.option("frozen", True) is not True:
-            sure = cls.option("frozen", True) is False
-            yield CreationError("AssertionError", "Pytree dataclasses can only be frozen!") if sure else UNSURE
+        for registration in cls.registrations:
+            frozen = truth(registration.options.get("frozen"), True)
+            if registration.framework is JAX_DATACLASSES and frozen is not True:
+                error = CreationError("AssertionError", "Pytree dataclasses can only be frozen!")
+                yield error if frozen is False else UNSURE
         if framework is CHEX and cls.registered:
             yield from self._chex_bases()
         if framework is PENZAI and cls.registered:
@@ -139,7 +156,7 @@ class _Creation:
         cls, params = self.cls, self.cls.params
         assert params is not None
         for field in self._own_members():
-            if field.kind is not Kind.FIELD and field.declared_by_call:
+            if field.kind is not Kind.FIELD and field.call is not None:
                 yield UNSURE
             if field.default is None or field.kind is not Kind.FIELD:
                 continue
@@ -152,15 +169,10 @@ class _Creation:
         bound = {f.name for f in self.declaration.fields if f.value is not None}
         bound |= {a.name for a in self.declaration.assignments}
         for field in self._own_members():
-            if field.declared_by_call and field.default is None and field.name not in bound:
+            if field.call is not None and field.default is None and field.name not in bound:
                 yield CreationError("AttributeError", field.name)
-        annotated = {f.name for f in self.declaration.fields}
-        for assignment in self.declaration.assignments:
-            if assignment.name not in annotated and isinstance(assignment.value, Call):
-                scope = self.declaration.qualname
-                callee = self.evaluator.model.callees.of_call(assignment.value, cls.module, scope)
-                if callee is not None and callee.name in self.evaluator.model.bodies.functions:
-                    yield CreationError("TypeError", f"'{assignment.name}' is a field but has no type annotation")
+        for assignment in unannotated_field_calls(cls, self.evaluator):
+            yield CreationError("TypeError", f"'{assignment.name}' is a field but has no type annotation")
         yield from self._frozen_bases()
         if params.order and params.eq is False:
             yield CreationError("ValueError", "eq must be true if order is true")
@@ -232,12 +244,14 @@ class _Creation:
 
     def _registration(self) -> Iterator[CreationError]:
         cls = self.cls
-        registering = list(cls.registered_by)
-        if cls.framework.subclasses is Subclasses.AUTO and cls.framework not in registering:
-            registering = [f for f in registering if f is not FLAX_DATACLASS or cls.framework is not FLAX_NODE]
-            registering.append(cls.framework)
-        if len(registering) > 1:
-            yield CreationError("ValueError", "Duplicate custom") if REGISTER_DATACLASS in registering else UNSURE
+        if any(fails_by_form(r) for r in cls.registrations):
+            yield CreationError("TypeError", "missing 1 required positional argument: 'nodetype'")
+        clash = registration_clash(cls)
+        if clash is not None:
+            yield CreationError(clash.exception, clash.text) if clash.exception else UNSURE
+        made = [r for r in cls.registrations if not r.ignored]
+        if clash is None and (len(made) > 1 or (made and cls.registered_by_base is not False)):
+            yield UNSURE
         if cls.framework in (FLAX_DATACLASS, FLAX_NODE):
             yield from self._without_init()
         elif cls.framework is REGISTER_DATACLASS:
@@ -253,25 +267,24 @@ class _Creation:
 
     def _register_dataclass(self) -> Iterator[CreationError]:
         cls, lists = self.cls, self.cls.lists
-        is_dataclass = any(c.params is not None for c in cls.mro)
-        if lists is None:
-            if not is_dataclass:
+        if lists is None or lists.automatic:
+            if not any(r.of_dataclass for r in cls.registrations):
                 yield CreationError("TypeError", "are required when nodetype is not a dataclass")
+            if lists is not None and (lists.dropped is None or set(lists.dropped) & {f.name for f in cls.fields}):
+                yield UNSURE if lists.dropped is None else CreationError("ValueError", "Unexpected fields")
             yield from self._without_init()
             return
-        if not (lists.data_given and lists.meta_given):
-            yield CreationError("TypeError", "data_fields and meta_fields must both be specified when either is")
-        if lists.data is None or lists.meta is None or lists.dropped is None:
+        problems = list_problems(cls)
+        if problems is None:
             yield UNSURE
             return
-        if is_dataclass:
-            wanted = {f.name for f in cls.fields if f.init} - set(lists.dropped)
-            given = {*lists.data, *lists.meta}
-            if wanted - given:
-                yield CreationError("ValueError", "Missing fields")
-            if given - wanted:
-                yield CreationError("ValueError", "Unexpected fields")
-        if set(lists.data) & set(lists.meta):
+        if problems.absent_list:
+            yield CreationError("TypeError", "data_fields and meta_fields must both be specified when either is")
+        if problems.missing:
+            yield CreationError("ValueError", "Missing fields")
+        if problems.unexpected or problems.dropped_too:
+            yield CreationError("ValueError", "Unexpected fields")
+        if problems.overlapping:
             yield CreationError("ValueError", "data_fields and meta_fields must not overlap")
 
 

@@ -10,11 +10,13 @@ from jaxlint.names import ClassSymbol, External, Resolver
 from jaxlint.outline import FieldDeclaration
 from jaxlint.project import Module
 from jaxlint.pytrees.callee import Callee, CalleeFinder
-from jaxlint.pytrees.model import FieldFunction, Kind, Placed, truth
+from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
 
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: Annotations that equinox hides from the dataclass machinery.
 _ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
+#: Metadata of which nothing is known.
+_ANY_METADATA: dict[str, bool | None] = {"static": None, "pytree_node": None, "node": None}
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class DeclaredField:
     factory: Placed | None
     init: bool
     kw_only: bool
-    declared_by_call: bool
+    call: FieldCall | None
     #: Whether the field's value is a call that cannot be seen through.
     opaque: bool
     kind: Kind = Kind.FIELD
@@ -102,7 +104,7 @@ class BodyReader:
         if callee is None or callee.name not in self.functions:
             placed = Placed(value, module, scope) if value is not None else None
             opaque = isinstance(value, Call) and callee is None
-            return DeclaredField(declaration, {}, placed, None, True, kw_only, False, opaque)
+            return DeclaredField(declaration, {}, placed, None, True, kw_only, None, opaque)
         return DeclaredField(
             declaration,
             self.metadata(callee),
@@ -110,13 +112,15 @@ class BodyReader:
             self._given(callee, "default_factory") or self._given(callee, "factory"),
             truth(callee.keyword("init"), True) is not False,
             truth(callee.keyword("kw_only"), kw_only) is True,
-            True,
+            FieldCall(callee.name, callee.positional, frozenset(name for name, _ in callee.keywords)),
             not callee.complete,
         )
 
     def _given(self, callee: Callee, name: str) -> Placed | None:
         """The argument `name`, unless it is `dataclasses.MISSING`."""
         value = callee.keyword(name)
+        for parameter, given in zip(self.functions[callee.name].positional, callee.positional, strict=False):
+            value = given if parameter == name else value
         if value is None or not isinstance(value.expr, (Name, Attribute)):
             return value
         symbol = self.resolver.resolve(value.expr, value.module, value.scope)
@@ -127,9 +131,9 @@ class BodyReader:
         spec = self.functions[callee.name]
         user = self._user_metadata(callee.keyword("metadata"))
         own: dict[str, bool | None] = dict(spec.fixed)
-        for index, parameter in enumerate(spec.positional):
-            if index < len(callee.positional):
-                own[spec.keywords[parameter]] = truth(callee.positional[index], None)
+        for parameter, value in zip(spec.positional, callee.positional, strict=False):
+            if parameter in spec.keywords:
+                own[spec.keywords[parameter]] = truth(value, None)
         for parameter, key in spec.keywords.items():
             given = callee.keyword(parameter)
             if given is not None and not (spec.drops_false and truth(given, None) is False):
@@ -143,20 +147,23 @@ class BodyReader:
             return {}
         expr = metadata.expr
         if isinstance(expr, DictDisplay):
-            return {
-                key.value: truth(Placed(value, metadata.module, metadata.scope), None)
-                for key, value in zip(expr.keys, expr.values, strict=True)
-                if isinstance(key, Constant) and isinstance(key.value, str)
-            }
+            keys = [key.value if isinstance(key, Constant) else None for key in expr.keys]
+            return self._entries(list(zip(keys, expr.values, strict=True)), metadata)
         if isinstance(expr, Call) and isinstance(expr.func, Name) and expr.func.id == "dict":
-            return {
-                arg.keyword: truth(Placed(arg.value, metadata.module, metadata.scope), None)
-                for arg in expr.args
-                if arg.keyword is not None
-            }
+            return self._entries([(arg.keyword, arg.value) for arg in expr.args], metadata)
         if isinstance(expr, (Name, Attribute)):
             symbol = self.resolver.resolve(expr, metadata.module, metadata.scope)
             assignment = getattr(symbol, "assignment", None)
             if assignment is not None and assignment.value is not None:
                 return self._user_metadata(Placed(assignment.value, symbol.module, ""))  # type: ignore[union-attr]
-        return {"static": None, "pytree_node": None, "node": None}
+        return dict(_ANY_METADATA)
+
+    def _entries(self, entries: list[tuple[object, Expr]], place: Placed) -> dict[str, bool | None]:
+        """The entries of a dict; an entry whose key cannot be told may be any."""
+        found: dict[str, bool | None] = {}
+        for key, value in entries:
+            if key is None:
+                found.update(_ANY_METADATA)
+            elif isinstance(key, str):
+                found[key] = truth(Placed(value, place.module, place.scope), None)
+        return found

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.expr import Constant, Expr, Span
+from jaxlint.expr import Constant, Expr, Span, dotted
 from jaxlint.names import ClassSymbol
-from jaxlint.outline import Function, Parameter
+from jaxlint.outline import ClassAssignment, Function, Parameter
 from jaxlint.project import Module
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.context import FieldContext
+
+#: Decorators of methods that subclasses are to define.
+_ABSTRACT = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 
 
 class Role(Enum):
@@ -82,6 +85,15 @@ def truth(value: Placed | None, default: bool | None) -> bool | None:
 
 
 @dataclass(frozen=True)
+class FieldCall:
+    """The call of a field function that declares a field: the function's name, and what it is given."""
+
+    function: str
+    positional: tuple[Placed, ...]
+    keywords: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Field:
     """One field of a pytree class (or of a plain dataclass)."""
 
@@ -99,8 +111,8 @@ class Field:
     assigned: Placed | None = None
     #: Whether the field's value is a call that cannot be seen through.
     opaque: bool = False
-    #: Whether the field's declaration is a call of a field function (`struct.field(...)`, …).
-    declared_by_call: bool = False
+    #: The call of a field function (`struct.field(...)`, …) that declares the field, if one does.
+    call: FieldCall | None = None
     kind: Kind = Kind.FIELD
 
     @property
@@ -117,7 +129,7 @@ class FieldFunction:
     fixed: Mapping[str, bool] = field(default_factory=dict)
     #: Keyword parameters that become metadata of the named key.
     keywords: Mapping[str, str] = field(default_factory=dict)
-    #: Positional parameters, in order.
+    #: Positional parameters, in order: `default`, one of `keywords`, or a name for what leaves nothing in a class body.
     positional: tuple[str, ...] = ()
     #: Whether a keyword parameter that is false leaves no metadata.
     drops_false: bool = False
@@ -138,13 +150,22 @@ class DataclassParams:
 
 @dataclass(frozen=True)
 class FieldLists:
-    """`data_fields`, `meta_fields` and `drop_fields` of a registration; None where they cannot be read."""
+    """`data_fields`, `meta_fields` and `drop_fields` of a registration; None where they cannot be read.
+
+    What is `given` for each is None if nothing is; the names of such a list are none.
+    """
 
     data: tuple[str, ...] | None
     meta: tuple[str, ...] | None
     dropped: tuple[str, ...] | None
-    data_given: bool
-    meta_given: bool
+    data_given: Placed | None
+    meta_given: Placed | None
+    drop_given: Placed | None
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the class's own fields are sorted by their metadata."""
+        return self.data_given is None and self.meta_given is None
 
 
 @dataclass(frozen=True)
@@ -166,6 +187,8 @@ class Framework:
     #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
     frozen_option: bool = False
     frozen_error: str = "dataclasses.FrozenInstanceError"
+    #: Methods that run whenever an instance is made.
+    constructing: frozenset[str] = frozenset({"__init__", "__post_init__"})
     #: Methods in which a frozen instance may be assigned to.
     assignable_in: frozenset[str] = frozenset()
     unflatten: Unflatten = Unflatten.CONSTRUCTOR
@@ -174,6 +197,8 @@ class Framework:
     replace_method: str | None = None
     #: Whether the framework overwrites a user-defined method of that name.
     replace_overwrites: bool = False
+    #: Further methods that copy with changes (unless called with `inplace=True`).
+    copying_methods: frozenset[str] = frozenset()
     keyword_only: bool = False
     #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
     reads_dict: bool = False
@@ -192,8 +217,39 @@ class Framework:
     field_functions: Mapping[str, FieldFunction] = field(default_factory=dict)
     #: How a user marks a field static, as written in messages.
     static_spelling: str = ""
+    #: Whether an instance has no leaves, and is a part of the treedef as a whole.
+    is_opaque: bool = False
     #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
     compares_fields: bool = True
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One decorator, or call after the class statement, that makes a pytree of a class."""
+
+    framework: Framework
+    #: The decorator or the call, in the module of the class.
+    at: Span
+    #: The function that is applied or called, as it is written there, and its dotted name.
+    name: str
+    function: str = ""
+    is_call: bool = False
+    #: Whether it need not happen, or may fail.
+    guarded: bool = False
+    #: Whether the framework returns the class as it is, because it is one of its own already.
+    ignored: bool = False
+    #: Whether the class is a dataclass by then.
+    of_dataclass: bool = True
+    #: The keywords that it is given.
+    options: Mapping[str, Placed] = field(default_factory=dict)
+    #: What it is given by position; the class itself is the first if it is a call.
+    positional: tuple[Placed, ...] = ()
+    #: Whether it lists the fields.
+    has_lists: bool = False
+    #: False if it is given more than can be seen: `*args` or `**kwargs`.
+    arguments_known: bool = True
+    #: Whether the function is called without the class, as if that made a decorator.
+    is_factory: bool = False
 
 
 @dataclass(eq=False)
@@ -230,8 +286,10 @@ class PytreeClass:
     options: Mapping[str, Placed] = field(default_factory=dict)
     #: How the dataclass machinery was called for this very class, if it was.
     params: DataclassParams | None = None
-    #: The frameworks whose decorators or functions register this very class.
-    registered_by: tuple[Framework, ...] = ()
+    #: What registers this very class, in the order in which it happens.
+    registrations: tuple[Registration, ...] = ()
+    #: Whether a base class registers it before all others; None if a class keyword that cannot be read says so.
+    registered_by_base: bool | None = False
     #: The lists of fields that its registration gives, if it gives any.
     lists: FieldLists | None = None
     #: The order of the leaves where it is neither of declaration nor alphabetical.
@@ -255,6 +313,11 @@ class PytreeClass:
         """Whether the class belongs to a pytree framework."""
         return self.framework.is_pytree
 
+    @property
+    def is_opaque_key(self) -> bool:
+        """Whether an instance is a part of the treedef as a whole, and equal only to itself."""
+        return self.framework.is_opaque and self.method("__eq__") is None
+
     def option(self, name: str, default: bool) -> bool | None:
         """The truth value of an option; None if it is no literal."""
         return truth(self.options.get(name), default)
@@ -277,6 +340,23 @@ class PytreeClass:
         """The classes that are searched for a method, most derived first (C3, or depth first if that fails)."""
         return (self, *merge_mro([list(p.mro) for p in self.parents] + [list(self.parents)]))
 
+    @cached_property
+    def class_attributes(self) -> Mapping[str, tuple[PytreeClass, ClassAssignment]]:
+        """What class bodies bind without an annotation, so that it is no field, and the class that does it.
+
+        Names that a class of the MRO annotates are left out, and special names too.
+        """
+        taken = {f.name for c in self.mro for f in c.symbol.declaration.fields}
+        found: dict[str, tuple[PytreeClass, ClassAssignment]] = {}
+        for cls in self.mro:
+            declaration = cls.symbol.declaration
+            for assignment in declaration.assignments if cls.is_pytree and cls.is_dataclass else ():
+                name = assignment.name
+                special = name.startswith("__") and name.endswith("__")
+                if name not in taken and name not in declaration.methods and not special:
+                    found.setdefault(name, (cls, assignment))
+        return found
+
     def method(self, name: str) -> tuple[PytreeClass, Function] | None:
         """The last definition of the method `name`, and the class that has it."""
         for cls in self.mro:
@@ -284,6 +364,18 @@ class PytreeClass:
             if qualnames:
                 return cls, cls.module.outline.functions[qualnames[-1]]
         return None
+
+    @property
+    def abstract_methods(self) -> frozenset[str]:
+        """The names of the methods that subclasses are to define."""
+        names = {name for c in self.mro for name in c.symbol.declaration.methods}
+        found = {name: self.method(name) for name in names}
+        return frozenset(
+            name
+            for name, method in found.items()
+            if method is not None
+            and any((dotted(d) or "").rpartition(".")[2] in _ABSTRACT for d in method[1].decorators)
+        )
 
     @property
     def has_framework_replace(self) -> bool:
@@ -314,6 +406,11 @@ class PytreeClass:
     def static_fields(self) -> tuple[Field, ...]:
         """The fields that are certainly static, in declaration order."""
         return tuple(f for f in self.fields if f.role is Role.STATIC)
+
+    @property
+    def tells_when_constructed(self) -> bool:
+        """Whether a rule wants to see what the constructor is given, or what is assigned on an instance."""
+        return bool(self.static_fields or self.class_attributes)
 
     def custom_init(self) -> Function | None:
         """The user-written `__init__` that constructs instances, if there is one."""

@@ -1,1 +1,41 @@
-"""The forms in which findings are shown."""
+"""The forms in which findings are shown: one module each, named in one table and imported when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from jaxlint.report.base import Report
+
+    Writer = Callable[[Report, TextIO], None]
+
+#: The output formats, and what writes each: a module here and a function in it.
+FORMATS = {
+    "full": "text:write_full",
+    "concise": "text:write_concise",
+    "grouped": "grouped:write",
+    "json": "json:write",
+    "json-lines": "json:write_lines",
+    "github": "github:write",
+    "gitlab": "gitlab:write",
+    "junit": "junit:write",
+    "sarif": "sarif:write",
+}
+
+#: What counts the findings of each rule, for the formats that have a place for that.
+STATISTICS = {
+    "full": "statistics:write",
+    "concise": "statistics:write",
+    "grouped": "statistics:write",
+    "json": "statistics:write_json",
+    "json-lines": "statistics:write_json_lines",
+}
+
+
+def writer(table: Mapping[str, str], name: str) -> Writer:
+    """What writes the format `name` of `table`."""
+    module, _, function = table[name].partition(":")
+    found: Writer = getattr(import_module(f"{__name__}.{module}"), function)
+    return found

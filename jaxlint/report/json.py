@@ -1,26 +1,36 @@
-"""The `json` format: a list of objects with the keys that ruff uses, and a few of our own."""
+"""The `json` format, a list of objects with the keys that ruff uses and a few of our own, and `json-lines`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, TextIO
 
 from jaxlint.finding import Finding, Fix
-from jaxlint.rules.base import DOCS_URL
+from jaxlint.report.base import Report, url
 from jaxlint.source import Source, Unreadable
 
 
-def render(findings: Iterable[Finding]) -> str:
-    """The findings as a JSON document in ASCII, without a final newline; `[]` if there are none.
+def write(report: Report, stream: TextIO) -> None:
+    """Write the findings as one JSON document in ASCII; `[]` if there are none.
 
     Rows and columns count from 1, columns in code points; `end_location` is exclusive. `fix` is
     null if there is none or the file can no longer be read.
     """
-    read = lru_cache(maxsize=1)(Source.read)
-    objects = [_object(finding, _fix(finding.fix, finding.path, read)) for finding in findings]
-    return json.dumps(objects, indent=2)
+    stream.write(json.dumps(list(_objects(report)), indent=2) + "\n")
+
+
+def write_lines(report: Report, stream: TextIO) -> None:
+    """Write one object per finding and line."""
+    for one in _objects(report):
+        stream.write(json.dumps(one) + "\n")
+
+
+def _objects(report: Report) -> Iterator[dict[str, Any]]:
+    read = lru_cache(maxsize=1)(report.read)
+    for finding in report.findings:
+        yield _object(finding, _fix(finding.fix, finding.path, read))
 
 
 def _object(finding: Finding, fix: dict[str, Any] | None) -> dict[str, Any]:
@@ -33,7 +43,7 @@ def _object(finding: Finding, fix: dict[str, Any] | None) -> dict[str, Any]:
         "filename": finding.path,
         "location": {"row": finding.row, "column": finding.column},
         "end_location": {"row": finding.end_row, "column": finding.end_column},
-        "url": f"{DOCS_URL}/{finding.name}/",
+        "url": url(finding),
         "fix": fix,
         "reason": finding.reason,
         "help": finding.help,

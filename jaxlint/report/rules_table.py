@@ -25,13 +25,13 @@ def render(rules: Iterable[type[Rule]]) -> str:
     return "\n".join(rows)
 
 
-def insert(text: str, table: str) -> str:
+def insert(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:
     """`text` with `table` between the markers. Raises `UserError` if they are missing."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise UserError(f"no place for the table: `{BEGIN}` and then `{END}` must stand in the file")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+    before, found_begin, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        raise UserError(f"no place for the table: `{begin}` and then `{end}` must stand in the file")
+    return f"{before}{begin}\n{table}\n{end}{after}"
 
 
 @click.command()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TextIO
 
 import msgspec
 
 from jaxlint.files import shown_path
-from jaxlint.finding import Confidence, Finding, Severity
-from jaxlint.rules.base import DOCS_URL
+from jaxlint.finding import Finding, Severity
+from jaxlint.report.base import Report, message, notes, url
 from jaxlint.source import Source, Unreadable
 
 #: Pieces of text with their styles, in the terms of rich.
 Line = list[tuple[str, str]]
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _FRAME = "bold blue"
 _CONTEXT = 2
 #: A range of more rows is shown without its middle; a longer line without its far ends (in code points).
@@ -33,16 +33,25 @@ _SYMBOLS |= dict.fromkeys(
 )
 
 
-def write(findings: Sequence[Finding], stream: TextIO, *, full: bool, color: bool, summary: bool) -> None:
-    """Write the findings to `stream`, with frames if `full`, and behind them how many there are if `summary`."""
-    lines = full_lines(findings) if full else concise_lines(findings)
-    if color:
+def write_full(report: Report, stream: TextIO) -> None:
+    """Write each finding with the source and what to do about it."""
+    write_lines(full_lines(report), report, stream)
+
+
+def write_concise(report: Report, stream: TextIO) -> None:
+    """Write one line per finding: `path:row:column: CODE message`."""
+    write_lines(concise_lines(report.findings), report, stream)
+
+
+def write_lines(lines: Iterable[Line], report: Report, stream: TextIO) -> None:
+    """Write styled lines, and behind them how many findings the report holds if it is to have a summary."""
+    if report.color:
         _write_colored(lines, stream)
     else:
         for line in lines:
             stream.write("".join(text for text, _ in line) + "\n")
-    if summary:
-        stream.write(summary_line(findings) + "\n")
+    if report.summary:
+        stream.write(summary_line(report.findings) + "\n")
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
@@ -65,37 +74,35 @@ def summary_line(findings: Iterable[Finding]) -> str:
 def concise_lines(findings: Iterable[Finding]) -> Iterator[Line]:
     """One line per finding: `path:row:column: CODE message`."""
     for finding in findings:
-        yield [(f"{_place(finding)}: ", "bold"), *_headline(finding)]
+        yield [(f"{_place(finding)}: ", "bold"), *headline(finding)]
 
 
-def full_lines(findings: Iterable[Finding]) -> Iterator[Line]:
+def full_lines(report: Report) -> Iterator[Line]:
     """Per finding the message, the place, the source with the range underlined, the reason, the way out, the page."""
-    read = lru_cache(maxsize=1)(Source.read)
-    for finding in findings:
+    read = lru_cache(maxsize=1)(report.read)
+    for finding in report.findings:
         try:
             frame = _Frame.of(finding, read(finding.path))
         except Unreadable:
             frame = None
         margin = " " * len(str(frame.rows[-1] if frame else finding.row))
-        yield _headline(finding)
+        yield headline(finding)
         yield [(f"{margin}--> ", _FRAME), (_place(finding), "")]
         if frame:
-            yield from frame.lines(margin, _STYLES[finding.severity])
-        notes = (("why", finding.reason), ("help", finding.help), ("see", f"{DOCS_URL}/{finding.name}/"))
-        for title, text in notes:
-            if text:
-                yield [(f"{margin} = ", _FRAME), (f"{title}: ", "bold"), (_clean(text), "")]
+            yield from frame.lines(margin, STYLES[finding.severity])
+        for title, text in notes(finding):
+            yield [(f"{margin} = ", _FRAME), (f"{title}: ", "bold"), (clean(text), "")]
         yield []
 
 
-def _headline(finding: Finding) -> Line:
-    unsure = " (low confidence)" if finding.confidence is Confidence.LOW else ""
-    link = f"{_STYLES[finding.severity]} link {DOCS_URL}/{finding.name}/"
-    return [(finding.code, link), (f" {_clean(finding.message)}{unsure}", "")]
+def headline(finding: Finding) -> Line:
+    """`CODE message`, where the code leads to the page of the rule."""
+    link = f"{STYLES[finding.severity]} link {url(finding)}"
+    return [(finding.code, link), (f" {clean(message(finding))}", "")]
 
 
 def _place(finding: Finding) -> str:
-    return f"{_clean(shown_path(finding.path))}:{finding.row}:{finding.column}"
+    return f"{clean(shown_path(finding.path))}:{finding.row}:{finding.column}"
 
 
 class _Frame(msgspec.Struct):
@@ -189,13 +196,14 @@ class _Frame(msgspec.Struct):
 
 def _expanded(text: str) -> str:
     """`text` with spaces for tabs and symbols for control characters."""
-    first, *others = (_clean(piece) for piece in text.split("\t"))
+    first, *others = (clean(piece) for piece in text.split("\t"))
     for piece in others:
         first += " " * (_TAB - _width(first) % _TAB) + piece
     return first
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """`text` with symbols for what a terminal would act on."""
     return text if text.isascii() and text.isprintable() else text.translate(_SYMBOLS)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.events import CodeRead, Event
     from jaxlint.pytrees.model import PytreeClass
+    from jaxlint.suppress import Comments
 
 #: The headings of a rule's page, in the order in which they must stand in the docstring.
 HEADINGS = (
@@ -77,7 +78,10 @@ class Rule:
 
 
 class ClassRule(Rule):
-    """A rule that looks at one pytree class; a pure function over the model."""
+    """A rule that looks at one class; a pure function over the model."""
+
+    #: Whether it wants to see classes that are no pytrees, too.
+    all_classes: ClassVar[bool] = False
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Yield the problems of the class declaration `cls`; `evaluator` tells what annotations and defaults are."""
@@ -100,4 +104,12 @@ class BodyRule(Rule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Yield the problems of one body; `code.events` is what happens in it, `code.applied` what transforms it."""
+        raise NotImplementedError
+
+
+class SuppressionRule(Rule):
+    """A rule that looks at the suppression comments of a file, after all other rules."""
+
+    def check_suppressions(self, comments: Comments) -> Iterator[Problem]:
+        """Yield the problems of the comments; `at` is a range with rows and columns from 1, the end exclusive."""
         raise NotImplementedError

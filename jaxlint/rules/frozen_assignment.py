@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.values import Instance
+from jaxlint.infer.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import EventRule, Problem
 
 #: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
@@ -71,7 +72,8 @@ class FrozenAssignment(EventRule):
     tjax, equinox, simple_pytree, penzai, mjx, NamedTuple. Equinox and simple_pytree may assign in `__init__`,
     `__post_init__` and in helpers that are called only from there; penzai in a custom `__init__`;
     jax_dataclasses inside `with copy_and_mutate(x) as y`. chex, nnx and treex are mutable, as is anything that is
-    declared with `frozen=False` or `mutable=True`.
+    declared with `frozen=False` or `mutable=True`. What `__init__` and `__post_init__` assign to `self` where that is
+    refused is JAX306's.
 
     ## Fix safety
 
@@ -97,8 +99,8 @@ class FrozenAssignment(EventRule):
         """Look at one assignment of an attribute."""
         assert isinstance(event, AssignAttribute)
         cls = event.receiver.cls
-        if not all(refuses_assignment(event, receiver) for receiver in (event.receiver, *event.alternatives)):
-            return
+        if not refuses_assignment(event) or (event.how != "delete" and in_construction(event)):
+            return  # what is assigned while an instance is made is JAX306's
         if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
             yield _deleted(event, cls)
             return
@@ -108,7 +110,7 @@ class FrozenAssignment(EventRule):
             at=event.at,
             message=(
                 f"`{cls.name}` is frozen ({cls.framework.title}): {verb} {_quoted(target)} raises"
-                f" {cls.framework.frozen_error}; {_way_out(cls, event)}"
+                f" {assignment_error(event)}; {_way_out(cls, event)}"
             ),
             reason=f"instances of {cls.framework.title} classes are immutable; an update is a copy with changes",
             help=_way_out(cls, event),
@@ -130,45 +132,6 @@ def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
     )
 
 
-def refuses_assignment(event: AssignAttribute, receiver: Instance) -> bool:
-    """Whether the assignment certainly raises if the receiver is `receiver`."""
-    cls = receiver.cls
-    if not cls.is_pytree or cls.frozen is not True or event.mutable_copy:
-        return False
-    if cls.frozen_names is not None and event.attr not in cls.frozen_names:
-        return False
-    if not receiver.exact and any(s.frozen is not True for s in event.place.subclasses(cls)):
-        return False
-    return not (event.on_self and _constructing(event, cls))
-
-
-def _constructing(event: AssignAttribute, cls: PytreeClass) -> bool:
-    """Whether the method around the event runs only while the instance is constructed."""
-    allowed = cls.framework.assignable_in
-    method = event.place.method
-    if not allowed or method is None:
-        return False
-    family = (*cls.mro, *event.place.subclasses(cls))
-    return _runs_in_construction(method.name, family, allowed, frozenset())
-
-
-def _runs_in_construction(
-    name: str, family: tuple[PytreeClass, ...], allowed: frozenset[str], seen: frozenset[str]
-) -> bool:
-    """Whether a method is one of `allowed`, or called by methods of the family that all are."""
-    if name in allowed:
-        return True
-    if name in seen:
-        return True
-    callers = {
-        caller
-        for cls in family
-        for caller, qualnames in cls.symbol.declaration.methods.items()
-        if any(name in cls.module.outline.functions[q].self_calls for q in qualnames)
-    } - {name}
-    return bool(callers) and all(_runs_in_construction(c, family, allowed, seen | {name}) for c in callers)
-
-
 def _name(event: AssignAttribute) -> str:
     return f"`{event.receiver_text}`" if event.receiver_text else "the instance"
 
@@ -183,23 +146,10 @@ def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
         return "build a new instance instead"
     name, attr = event.receiver_text, event.attr or "field"
     if name is None:
-        return f"put a copy made with `{_update(cls, '...', attr)}` in its place"
-    update = _update(cls, name, attr)
-    method = event.place.method
-    if event.on_self and method is not None and method.name in ("__init__", "__post_init__"):
-        return "compute it in a classmethod that hands it to the constructor"
+        return f"put a copy made with `{update_text(cls, None, attr)}` in its place"
+    update = update_text(cls, name, attr)
     if event.on_self:
         return f"return `{update}` and let the caller rebind it"
     if "." in name:
         return f"make a new one with `{update}` and put it back into what holds it"
     return f"use `{name} = {update}`"
-
-
-def _update(cls: PytreeClass, name: str, attr: str) -> str:
-    """The expression that copies `name` with another `attr`."""
-    if cls.framework.replace_method is not None:
-        return f"{'' if name == '...' else name}.{cls.framework.replace_method}({attr}=...)"
-    if cls.framework.id == "equinox":
-        return f"eqx.tree_at(lambda m: m.{attr}, {name}, ...)"
-    function = "jdc.replace" if cls.framework.id == "jax_dataclasses" else "dataclasses.replace"
-    return f"{function}({name}, {attr}=...)"

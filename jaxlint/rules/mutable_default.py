@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.defaults import REFUSED_EVERYWHERE, mutable_kind
+from jaxlint.pytrees.defaults import HASH_DECIDES, REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -24,7 +24,8 @@ class MutableDefault(ClassRule):
 
     A dataclass evaluates a default once. The dataclass machinery refuses lists, dicts and sets, and since
     Python 3.11 everything that cannot be hashed, which includes arrays: the module cannot even be imported.
-    On Python 3.10 arrays are accepted and shared by all instances.
+    On Python 3.10 arrays are accepted and shared by all instances. With the setting `target-version` the rule says what
+    holds for that version.
 
     ## What you will see
 
@@ -99,6 +100,10 @@ class MutableDefault(ClassRule):
                     yield self._shared(cls, field, kind[1])
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
+            if not everywhere and evaluator.model.settings.python_before(*HASH_DECIDES):
+                yield _accepted(cls, field, kind)
+                continue
+            everywhere |= evaluator.model.settings.python_before(*HASH_DECIDES) is False
             when = (
                 "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
             )
@@ -128,6 +133,23 @@ class MutableDefault(ClassRule):
             confidence=Confidence.MEDIUM,
             severity=Severity.WARNING,
         )
+
+
+def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str]) -> Problem:
+    """What there is to say of a default that the targeted Python still accepts."""
+    assert field.default is not None
+    is_constant = kind[1] == "a jax array"
+    harm = "Python 3.11 and later refuse it (ValueError)" if is_constant else "a change through one is seen by all"
+    return Problem(
+        at=field.default.expr.at if field.default.module is cls.module else field.at,
+        message=(
+            f"default of field `{field.name}` of `{cls.name}` is {kind[1]} that all instances share: {harm};"
+            " use default_factory"
+        ),
+        reason="Python 3.10 evaluates the default once and hands the same object to every instance",
+        help=f"write `{field.name}: ... = {_field_function(cls)}(default_factory=lambda: ...)`",
+        severity=Severity.WARNING,
+    )
 
 
 def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Replace
+from jaxlint.infer.updates import accepted_keywords, unknown_keywords
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import EventRule, Problem
 
@@ -87,17 +88,8 @@ class ReplaceUnknownField(EventRule):
         """Look at the keywords of one update."""
         assert isinstance(event, Replace)
         cls = event.receiver.cls
-        if not cls.is_pytree:
-            return
-        candidates = [cls] if event.receiver.exact else [cls, *event.place.subclasses(cls)]
-        accepted = [accepted_keywords(c) for c in candidates]
-        names = [a for a in accepted if a is not None]
-        if len(names) != len(accepted):
-            return
-        for keyword in event.keywords:
-            if any(keyword.name in a for a in names):
-                continue
-            close = difflib.get_close_matches(keyword.name, sorted(names[0]), n=1, cutoff=0.6)
+        for keyword in unknown_keywords(event):
+            close = difflib.get_close_matches(keyword.name, sorted(accepted_keywords(cls) or ()), n=1, cutoff=0.6)
             hint = f"did you mean `{close[0]}`?" if close else f"its fields are {_listed(cls)}"
             yield Problem(
                 at=keyword.at,
@@ -109,21 +101,6 @@ class ReplaceUnknownField(EventRule):
                 help=f"replace `{keyword.name}` by `{close[0]}`" if close else "name one of the fields of the class",
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
             )
-
-
-def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
-    """The keywords that an update of an instance may pass, or None if that cannot be told."""
-    if not cls.fields_known or cls.unknown_decorator:
-        return None
-    if not any(c.is_dataclass for c in cls.mro):
-        return None
-    names = {f.name for f in cls.fields} | set(cls.init_vars)
-    custom = cls.custom_init()
-    if custom is not None:
-        if any(p.kind == "**" for p in custom.parameters):
-            return None
-        names |= {p.name for p in custom.parameters}
-    return frozenset(names)
 
 
 def _listed(cls: PytreeClass) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.frozen import refuses_assignment
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -22,7 +23,6 @@ from jaxlint.infer.values import (
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.rules.frozen_assignment import refuses_assignment
 
 _MAX_DEPTH = 5
 
@@ -129,7 +129,7 @@ class StaticArrayField(ClassRule, EventRule):
         else:
             assert isinstance(event, AssignAttribute)
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
-            if event.how not in ("assign", "setattr", "unpack") or refuses_assignment(event, event.receiver):
+            if event.how not in ("assign", "setattr", "unpack") or refuses_assignment(event):
                 return
         for value in values:
             field = cls.field(value.name)

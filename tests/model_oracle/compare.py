@@ -11,7 +11,7 @@ from jaxlint.infer.reader import ModuleReader
 from jaxlint.project import Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.creation import UNSURE, creation_error
-from jaxlint.pytrees.defaults import is_hashable
+from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
 from jaxlint.source import Source
 from tests.model_oracle.programs import Program

@@ -222,14 +222,18 @@ def select(expression: str) -> frozenset[str]:
     """The framework ids meant by a header: ids and groups, then exclusions, as in `static chex - nnx - mjx`.
 
     Groups: `all`; `frozen` and `mutable` (their instances); `static` (there are static fields);
-    `dataclass` (every field is a field of the dataclass machinery: all but NamedTuple and treex).
+    `dataclass` (every field is a field of the dataclass machinery: all but NamedTuple and treex); `bypass` (unflatten
+    runs no user code) and `rerun` (it runs `__post_init__`).
     """
+    bypass = frozenset({"equinox", "simple-pytree", "simple-pytree-mutable", "penzai", "nnx", "treex"})
     groups = {
         "all": frozenset(FRAMEWORKS),
         "frozen": frozenset(f.id for f in FRAMEWORKS.values() if f.frozen),
         "mutable": frozenset(f.id for f in FRAMEWORKS.values() if not f.frozen),
         "static": frozenset(f.id for f in FRAMEWORKS.values() if f.has_static),
         "dataclass": frozenset(FRAMEWORKS) - {"namedtuple", "treex"},
+        "bypass": bypass,
+        "rerun": frozenset(FRAMEWORKS) - {"namedtuple"} - bypass,
     }
     chosen: set[str] = set()
     sign = "+"

@@ -16,6 +16,7 @@ EQUINOX = Framework(
         "equinox._tree.tree_at": "equinox.tree_at",
     },
     subclasses=Subclasses.AUTO,
+    constructing=frozenset({"__init__", "__post_init__", "__check_init__"}),
     assignable_in=frozenset({"__init__", "__post_init__"}),
     unflatten=Unflatten.BYPASS,
     reads_dict=True,

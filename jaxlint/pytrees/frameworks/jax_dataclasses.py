@@ -14,6 +14,9 @@ def _role(field: FieldContext) -> Role:
     scope = field.scope
     module = field.module
     for _ in range(8):
+        named = expr.value if isinstance(expr, Subscript) else expr
+        if module is field.module and isinstance(named, (Name, Attribute)) and not field.finds(named):
+            return Role.LEAF if isinstance(named, Name) else Role.UNKNOWN  # flattening fails at `missing.name`
         if isinstance(expr, Subscript):
             head = field.resolve(expr.value, module, scope)
             if head == STATIC:

@@ -5,7 +5,8 @@ from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatte
 REGISTER_DATACLASS = Framework(
     id="jax.tree_util.register_dataclass",
     title="jax.tree_util.register_dataclass",
-    decorators=frozenset({"jax.tree_util.register_dataclass"}),
+    # the second does not exist, and is written nevertheless
+    decorators=frozenset({"jax.tree_util.register_dataclass", "jax.tree.register_dataclass"}),
     makes_dataclass=False,
     frozen=None,
     static_metadata=("static", True),
@@ -39,5 +40,6 @@ REGISTER_STATIC = Framework(
     frozen=None,
     subclasses=Subclasses.OPAQUE,
     unflatten=Unflatten.BYPASS,
+    is_opaque=True,
     static_spelling="jax.tree_util.register_static",
 )

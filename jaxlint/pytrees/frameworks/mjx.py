@@ -74,6 +74,7 @@ MJX = Framework(
     subclasses=Subclasses.AUTO,
     replace_method="replace",
     replace_overwrites=True,
+    copying_methods=frozenset({"tree_replace"}),
     register_keyword="register_as_pytree",
     class_keywords=frozenset({"register_as_pytree"}),
     role=_role,

@@ -24,6 +24,7 @@ NNX = Framework(
         "flax.nnx.pytreelib.Pytree": "flax.nnx.Pytree",
         "flax.nnx.pytreelib.data": "flax.nnx.data",
         "flax.nnx.pytreelib.static": "flax.nnx.static",
+        "flax.nnx.pytreelib.Static": "flax.nnx.Static",
         "flax.nnx.pytreelib.dataclass": "flax.nnx.dataclass",
         "flax.nnx.module.Module": "flax.nnx.Module",
         "flax.nnx.object.Object": "flax.nnx.Object",
@@ -40,8 +41,8 @@ NNX = Framework(
     static_metadata=("static", True),
     role=_role,
     field_functions={
-        "flax.nnx.static": FieldFunction(fixed={"static": True}),
-        "flax.nnx.data": FieldFunction(fixed={"static": False}),
+        "flax.nnx.static": FieldFunction(fixed={"static": True}, positional=("value",)),
+        "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
 )

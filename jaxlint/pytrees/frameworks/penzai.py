@@ -11,7 +11,8 @@ PENZAI = Framework(
         f"penzai.{place}.{name}": f"penzai.pz.{name}"
         for place in ("core.struct", "deprecated.v1.pz", "deprecated.v1.core.struct", "experimental.v2.core.struct")
         for name in ("pytree_dataclass", "Struct")
-    },
+    }
+    | {"penzai.core.selectors.select": "penzai.pz.select"},
     assignable_in=frozenset({"__init__"}),
     unflatten=Unflatten.BYPASS,
     static_metadata=("pytree_node", False),

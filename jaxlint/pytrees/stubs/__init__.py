@@ -16,10 +16,18 @@ _FILES = {
     "mujoco.mjx": "mjx.pyi",
     "brax.envs": "brax_envs.pyi",
     "brax.envs.base": "brax_envs.pyi",
+    "flax.nnx": "flax_nnx.pyi",
+    "flax.nnx.metrics": "flax_nnx.pyi",
 }
 _EQUINOX_LAYERS = "equinox.nn"
 #: Described even where the package's own source can be read: rules know its methods.
-ALWAYS = frozenset({"flax.training.train_state.TrainState"})
+ALWAYS = frozenset(
+    {
+        "flax.training.train_state.TrainState",
+        *(f"flax.nnx.{name}" for name in ("Optimizer", "ModelAndOptimizer", "Metric", "MultiMetric", "Rngs", "RngStream")),
+        *(f"flax.nnx.metrics.{name}" for name in ("Metric", "Average", "Accuracy", "Welford", "MultiMetric")),
+    }
+)
 
 
 def described(name: str) -> ClassSymbol | FunctionSymbol | None:

@@ -1,0 +1,1 @@
+"""Commands of `jaxlint.cli` and what they share."""

@@ -1,0 +1,116 @@
+"""What the calls of all modules apply to functions, as far as outlines tell: `step = jax.jit(physics.step)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Argument, Attribute, Call, Display, Expr, Name
+from jaxlint.names import ClassSymbol, FunctionSymbol
+from jaxlint.outline import Applying, Function
+from jaxlint.project import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.transforms import TRANSFORMS, Applied, Transform
+
+if TYPE_CHECKING:
+    from jaxlint.infer.transformed import TransformedFunctions
+
+_PARTIAL = "functools.partial"
+
+
+@dataclass(frozen=True)
+class Application:
+    """A transformation that a call in `module` applies to a function; `applied.at` is the call."""
+
+    function: FunctionSymbol
+    module: Module
+    applied: Applied
+
+
+class Applications:
+    """The functions of the project that are given to transformations by name."""
+
+    def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
+        self.model = model
+        self.transformed = transformed
+        self._in_module: dict[str, tuple[Application, ...]] = {}
+
+    def in_module(self, module: Module) -> tuple[Application, ...]:
+        """What the calls in a module apply, in source order."""
+        if module.path not in self._in_module:
+            self._in_module[module.path] = tuple(
+                found for applying in module.outline.applying for found in self._applied(applying, module)
+            )
+        return self._in_module[module.path]
+
+    def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
+        """What other modules apply to a function of `module`; as the place serves the function itself."""
+        found = self._by_function.get((module.path, function.qualname), ())
+        return tuple(replace(a.applied, at=function.at) for a in found if a.module is not module)
+
+    @cached_property
+    def _by_function(self) -> dict[tuple[str, str], list[Application]]:
+        found: dict[tuple[str, str], list[Application]] = {}
+        for module in self.model.indexed_modules:
+            for application in self.in_module(module):
+                found.setdefault(application.function.key, []).append(application)
+        return found
+
+    def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
+        call = applying.call
+        callee = self.model.callees.of_call(call, module, applying.scope)
+        transform = TRANSFORMS.get(callee.name) if callee is not None else None
+        if callee is None or transform is None:
+            return
+        for given in _functions(transform, call.args):
+            target = self._target(given, applying, module)
+            if target is not None:
+                function, bound = target
+                applied = replace(self.transformed.from_callee(transform, callee, call.at), is_decorator=False)
+                yield Application(function, module, replace(applied, bound=bound))
+
+    def _target(self, expr: Expr, applying: Applying, module: Module) -> tuple[FunctionSymbol, int] | None:
+        """The function that an argument names, and how many of its parameters are given already."""
+        bound = 0
+        while isinstance(expr, Call):
+            callee = self.model.callees.of_call(expr, module, applying.scope)
+            positional = expr.positional
+            if callee is None or not positional:
+                return None
+            if callee.name == _PARTIAL:
+                bound += len(positional) - 1
+            elif callee.name not in TRANSFORMS:
+                return None
+            expr = positional[0]
+        match expr:
+            case Name(id=name) if name in applying.shadowed:
+                return None
+            case Attribute(value=Name(id=name), attr=attr) if name == applying.self_name and applying.owner:
+                owner = self.model.build(ClassSymbol(module, module.outline.classes[applying.owner]))
+                found = owner.method(attr)
+                if found is None:
+                    return None
+                return FunctionSymbol(found[0].module, found[1]), bound + (found[1].self_name is not None)
+            case Name() | Attribute():
+                symbol = self.model.resolver.resolve(expr, module, applying.scope)
+                return (symbol, bound) if isinstance(symbol, FunctionSymbol) else None
+        return None
+
+
+def _functions(transform: Transform, args: tuple[Argument, ...]) -> Iterator[Expr]:
+    """The functions among the arguments of a call."""
+    positional: list[Expr] = []
+    for arg in args:
+        if arg.star == "*":
+            break
+        if not arg.star and arg.keyword is None:
+            positional.append(arg.value)
+    keywords = {arg.keyword: arg.value for arg in args if arg.keyword is not None}
+    for index, keyword in transform.functions:
+        given = positional[index] if index < len(positional) else keywords.get(keyword)
+        if isinstance(given, Display):
+            yield from given.items
+        elif given is not None:
+            yield given

@@ -1,0 +1,227 @@
+"""Expressions tried on numbers: a small arithmetic of numbers and arrays, for questions such as "is this idempotent?".
+
+Nothing is proved by it but the opposite: two numbers that differ are a counterexample. None is what cannot be computed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list or tuple of Python's."""
+
+    items: tuple[Number, ...]
+
+
+#: A number, an array (as a tuple), a list, or None.
+Number: TypeAlias = "float | tuple[Number, ...] | Items | None"
+
+#: Smaller differences do not count: nobody means anything by them (`x / (norm(x) + 1e-6)`).
+_TOLERANCE = 5e-3
+
+CONSTANTS = {
+    f"{module}.{name}": getattr(math, name) for module in ("math", "numpy", "jax.numpy") for name in ("pi", "e")
+}
+CONSTANTS["math.tau"] = math.tau
+
+
+def _modulo(a: float, b: float) -> float:
+    return a % b
+
+
+OPERATORS: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": _modulo,
+    "**": lambda a, b: float(a**b) if a >= 0 or b == int(b) else math.nan,
+}
+_BINARY: dict[str, Callable[[float, float], float]] = {
+    "add": OPERATORS["+"],
+    "subtract": OPERATORS["-"],
+    "multiply": OPERATORS["*"],
+    "divide": OPERATORS["/"],
+    "true_divide": OPERATORS["/"],
+    "floor_divide": OPERATORS["//"],
+    "mod": _modulo,
+    "remainder": _modulo,
+    "fmod": math.fmod,
+    "power": OPERATORS["**"],
+    "pow": OPERATORS["**"],
+    "maximum": max,
+    "minimum": min,
+    "arctan2": math.atan2,
+    "hypot": math.hypot,
+    "logaddexp": lambda a, b: math.log(math.exp(a) + math.exp(b)),
+}
+_UNARY: dict[str, Callable[[float], float]] = {
+    **{name: getattr(math, name) for name in "exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh".split()},
+    **{f"arc{name}": getattr(math, f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: getattr(math, name) for name in ("radians", "degrees")},
+    "deg2rad": math.radians,
+    "rad2deg": math.degrees,
+    "square": lambda a: a * a,
+    "reciprocal": lambda a: 1 / a,
+    "negative": lambda a: -a,
+    "exp2": lambda a: float(2**a),
+    "cbrt": lambda a: math.copysign(abs(a) ** (1 / 3), a),
+    "abs": abs,
+    "absolute": abs,
+    "fabs": abs,
+    "sign": lambda a: float((a > 0) - (a < 0)),
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "rint": round,
+    "sigmoid": lambda a: 1 / (1 + math.exp(-a)),
+    "softplus": lambda a: math.log1p(math.exp(a)),
+    "relu": lambda a: max(a, 0.0),
+    "silu": lambda a: a / (1 + math.exp(-a)),
+}
+#: Functions that leave numbers as they are.
+_SAME = frozenset(
+    """array asarray float32 float64 float16 bfloat16 float complex64 ravel reshape squeeze copy device_put
+    stop_gradient block_until_ready nan_to_num astype flatten real""".split()
+)
+_INTEGERS = frozenset({"int", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
+
+
+def elementwise(function: Callable[..., float], *operands: Number) -> Number:
+    """The function applied to numbers, and to arrays element by element."""
+    arrays = [o for o in operands if isinstance(o, tuple)]
+    if any(o is None or isinstance(o, Items) for o in operands) or len({len(a) for a in arrays}) > 1:
+        return None
+    if arrays:
+        size = len(arrays[0])
+        parts = [o if isinstance(o, tuple) else (o,) * size for o in operands]
+        return tuple(elementwise(function, *row) for row in zip(*parts, strict=True))
+    try:
+        return function(*operands)
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def operate(op: str, left: Number, right: Number) -> Number:
+    """`left op right`."""
+    if op == "+" and isinstance(left, Items) and isinstance(right, Items):
+        return Items(left.items + right.items)
+    return elementwise(OPERATORS[op], left, right) if op in OPERATORS else None
+
+
+def apply(name: str, values: Sequence[Number], keywords: dict[str, Number]) -> Number:
+    """The function `name` (the last part of its name) of some values; None for most functions and options."""
+    first = values[0] if values else None
+    if first is None:
+        return None
+    if name in _REDUCTIONS:
+        return _reduced(name, first) if _whole(values, keywords) else None
+    if name == "clip":
+        return _clipped(values, keywords)
+    if keywords and set(keywords) - {"dtype"}:
+        return None
+    if name in _SAME:
+        return first
+    if name in _INTEGERS:
+        return elementwise(math.trunc, first)
+    if name in ("round", "around"):
+        digits = values[1] if len(values) > 1 else 0
+        return elementwise(lambda a: round(a, int(digits)), first) if isinstance(digits, (int, float)) else None
+    if name in _UNARY and len(values) == 1:
+        return elementwise(_UNARY[name], first)
+    if name in _BINARY and len(values) == 2:
+        return elementwise(_BINARY[name], first, values[1])
+    return _VECTORS[name](_floats(first)) if name in _VECTORS and len(values) == 1 and _floats(first) else None
+
+
+def _floats(value: Number) -> tuple[float, ...]:
+    """The elements of an array of one axis; none if it is none."""
+    if isinstance(value, tuple) and all(isinstance(v, (int, float)) and math.isfinite(v) for v in value):
+        return tuple(v for v in value if isinstance(v, (int, float)))
+    return ()
+
+
+def _softmax(values: tuple[float, ...]) -> tuple[Number, ...]:
+    total = sum(math.exp(v) for v in values)
+    return tuple(math.exp(v) / total for v in values)
+
+
+def _cumulated(values: tuple[float, ...], function: Callable[[float, float], float]) -> tuple[Number, ...]:
+    out = [values[0]]
+    for value in values[1:]:
+        out.append(function(out[-1], value))
+    return tuple(out)
+
+
+_VECTORS: dict[str, Callable[[tuple[float, ...]], Number]] = {
+    "softmax": _softmax,
+    "log_softmax": lambda v: elementwise(math.log, _softmax(v)),
+    "sort": lambda v: tuple(sorted(v)),
+    "cumsum": lambda v: _cumulated(v, OPERATORS["+"]),
+    "cumprod": lambda v: _cumulated(v, OPERATORS["*"]),
+    "flip": lambda v: v[::-1],
+    "diff": lambda v: tuple(b - a for a, b in itertools.pairwise(v)),
+}
+_REDUCTIONS: dict[str, Callable[[tuple[float, ...]], float]] = {
+    "sum": sum,
+    "prod": math.prod,
+    "mean": lambda v: sum(v) / len(v),
+    "max": max,
+    "min": min,
+    "norm": lambda v: math.sqrt(sum(x * x for x in v)),
+    "std": lambda v: math.sqrt(_variance(v)),
+    "var": lambda v: _variance(v),
+}
+
+
+def _variance(values: tuple[float, ...]) -> float:
+    mean = sum(values) / len(values)
+    return sum((v - mean) ** 2 for v in values) / len(values)
+
+
+def _whole(values: Sequence[Number], keywords: dict[str, Number]) -> bool:
+    """Whether a reduction is over the only axis that the arrays here have."""
+    axes = [*values[1:], *(v for k, v in keywords.items() if k == "axis")]
+    return len(values) <= 2 and set(keywords) <= {"axis", "keepdims"} and all(axis in (0, -1) for axis in axes)
+
+
+def _reduced(name: str, value: Number) -> Number:
+    if isinstance(value, (int, float)):
+        return abs(value) if name == "norm" else 0.0 if name in ("std", "var") else value
+    floats = _floats(value)
+    return _REDUCTIONS[name](floats) if floats else None
+
+
+def _clipped(values: Sequence[Number], keywords: dict[str, Number]) -> Number:
+    low = [*values[1:2], *(v for k, v in keywords.items() if k in ("min", "a_min"))]
+    high = [*values[2:3], *(v for k, v in keywords.items() if k in ("max", "a_max"))]
+    if len(low) + len(high) != len(values) - 1 + len(keywords):
+        return None
+    result = values[0]
+    for bound in low:
+        result = elementwise(max, result, bound)
+    for bound in high:
+        result = elementwise(min, result, bound)
+    return result
+
+
+def differ(a: Number, b: Number) -> bool:
+    """Whether two values certainly differ."""
+    if isinstance(a, Items) or isinstance(b, Items):
+        if not isinstance(a, Items) or not isinstance(b, Items):
+            return False
+        return len(a.items) != len(b.items) or any(map(differ, a.items, b.items))
+    if a is None or b is None:
+        return False
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        if not isinstance(a, tuple) or not isinstance(b, tuple) or len(a) != len(b):
+            return True
+        return any(map(differ, a, b))
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) > _TOLERANCE * max(1.0, abs(a), abs(b))

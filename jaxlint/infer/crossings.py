@@ -1,0 +1,109 @@
+"""Which classes go into transformed functions, as far as declarations tell: decorators, annotations, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Cross
+from jaxlint.infer.values import Choice, Container, Instance, Value, plain
+from jaxlint.outline import Function
+from jaxlint.project import Module
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.transforms import Applied, rebuilt_parameters
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A function that takes instances of a class, and the transformation that takes these apart."""
+
+    function: str
+    transform: str
+
+
+class Crossings:
+    """The classes of the project whose instances are taken apart by a transformation of JAX.
+
+    equinox's filtered transformations do not count: they hold all that is no array static.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._found: dict[tuple[str, str], Crossing] | None = None
+        self._noted: dict[tuple[str, str], Crossing] = {}
+
+    def start(self) -> None:
+        """Forget what was seen in the module before."""
+        self._noted = {}
+
+    def note(self, value: Value, crossing: Crossing) -> None:
+        """Note what the module being read passes to a transformed function."""
+        for cls in instances_in(value):
+            self._noted.setdefault(cls.symbol.key, crossing)
+
+    def of(self, cls: PytreeClass) -> Crossing | None:
+        """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
+        if self._found is None:
+            self._found = {}
+            for module in self.evaluator.model.indexed_modules:
+                for value, crossing in self._in_module(module):
+                    self._add(value, crossing)
+        return self._found.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
+
+    def _add(self, value: Value, crossing: Crossing) -> None:
+        """Note the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
+        assert self._found is not None
+        pending = list(instances_in(value))
+        while pending:
+            cls = pending.pop()
+            if not cls.is_pytree or cls.symbol.key in self._found:
+                continue
+            self._found[cls.symbol.key] = crossing
+            pending += cls.parents
+            for field in cls.fields:
+                if field.role is Role.LEAF and field.annotation is not None:
+                    pending += instances_in(self.evaluator.annotations.read(field.annotation, cls))
+
+    def _in_module(self, module: Module) -> Iterator[tuple[Value, Crossing]]:
+        transformed = self.evaluator.calls.transformed
+        for function in module.outline.functions.values():
+            yield from self._into(function, module, transformed.decorating(function, module))
+        for application in transformed.applications.in_module(module):
+            symbol = application.function
+            yield from self._into(symbol.declaration, symbol.module, (application.applied,))
+
+    def _into(
+        self, function: Function, module: Module, applied: tuple[Applied, ...]
+    ) -> Iterator[tuple[Value, Crossing]]:
+        """What goes into a transformed function, by its annotations."""
+        refusing = tuple(a for a in applied if a.refuses_non_arrays)
+        if not refusing:
+            return
+        crossing = Crossing(function.name, refusing[0].transform.name)
+        for name in sorted(rebuilt_parameters(function, refusing)):
+            yield self.evaluator.own_parameter(function, name, module), crossing
+
+
+def crossing_of(event: Cross) -> Crossing | None:
+    """What an argument of a transformed function is refused by if one of its leaves is no array."""
+    refusing = [a for a in event.applied if a.refuses_non_arrays]
+    if event.static is not False or not refusing:
+        return None
+    return Crossing(event.function.name if event.function is not None else "the function", refusing[0].transform.name)
+
+
+def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:
+    """The classes of the instances that a value is, or holds in containers."""
+    value = plain(value)
+    if depth > 4:
+        return
+    match value:
+        case Instance(cls=cls):
+            yield cls
+        case Container(items=items, element=element):
+            for item in items if items is not None else (element,):
+                yield from instances_in(item, depth + 1)
+        case Choice(options=options):
+            for option in options:
+                yield from instances_in(option, depth + 1)

@@ -1,0 +1,77 @@
+"""Whether a value can be hashed, as static arguments of `jax.jit` must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.pytrees.hashing import hashes_fields, is_hashable
+from jaxlint.pytrees.model import Field, PytreeClass
+
+
+@dataclass(frozen=True)
+class Unhashable:
+    """Why a value cannot be hashed, and what to do about it, both as parts of a sentence."""
+
+    what: str
+    way_out: str
+
+
+_DISPLAYS = {
+    "list": Unhashable("a list", "pass a tuple"),
+    "dict": Unhashable("a dict", "pass a tuple of pairs, or a frozen dataclass"),
+    "set": Unhashable("a set", "pass a frozenset"),
+}
+_TRACE = "pass it as an ordinary argument"
+
+
+def unhashable(value: Value, evaluator: Evaluator) -> Unhashable | None:
+    """Why a value certainly cannot be hashed; None if it can be, or if that is not known."""
+    value = plain(value)
+    match value:
+        case Container(kind="list" | "dict" | "set" as kind):
+            return _DISPLAYS[kind]
+        case Container(kind="tuple", items=items) if items is not None:
+            found = (unhashable(item, evaluator) for item in items)
+            inner = next((f for f in found if f is not None), None)
+            return None if inner is None else Unhashable(f"a tuple that holds {inner.what}", inner.way_out)
+        case Array(library="jax", declared=False):
+            return Unhashable("a jax array", _TRACE)
+        case Array(library="numpy", declared=False):
+            return Unhashable("a numpy array", _TRACE)
+        case Scalar(kind="bytearray"):
+            return Unhashable("a bytearray", "pass bytes")
+        case Instance(cls=cls, exact=exact):
+            family = [cls] if exact else [cls, *evaluator.model.subclasses(cls)]
+            reasons = [unhashable_instance(c, evaluator) for c in family]
+            return reasons[0] if all(reasons) else None
+    return None
+
+
+def unhashable_instance(cls: PytreeClass, evaluator: Evaluator) -> Unhashable | None:
+    """Why instances of a class certainly cannot be hashed."""
+    hashable = is_hashable(cls)
+    if hashable is False:
+        way_out = _TRACE if cls.is_pytree else f"declare `{cls.name}` with `frozen=True`"
+        return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
+    if hashable is None or not hashes_fields(cls):
+        return None
+    field = array_field(cls, evaluator)
+    if field is None:
+        return None
+    way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
+    return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
+
+
+def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
+    """A field that certainly holds arrays."""
+    return next((f for f in cls.fields if _holds_arrays(f, cls, evaluator)), None)
+
+
+def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    if field.owner.full_name == "flax.training.train_state.TrainState" and field.name == "params":
+        return True  # a tree of arrays, which its annotation does not say
+    if field.annotation is not None:
+        return isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+    return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)

@@ -1,0 +1,479 @@
+"""What becomes of something that a body changes in place: whether it is read, or handed on, afterwards.
+
+A *slot* is what is changed: a variable, and the attributes and items that lead from it to the place. Other variables
+that hold the same object, or one that holds it, have slots of their own for the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from jaxlint.expr import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Starred,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+)
+from jaxlint.outline import MUTATING
+from jaxlint.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    Delete,
+    Do,
+    For,
+    FunctionDefinition,
+    Return,
+    Statement,
+    While,
+    With,
+    blocks,
+    expressions,
+    parts,
+    target_names,
+    walk,
+)
+
+#: One step from an object to a part of it: an attribute's name, or an item in brackets.
+Step = str
+ANY_ITEM = "[]"
+#: A step of which nothing is known.
+ANYWHERE = "*"
+#: Methods that change a container and return something of it.
+_GIVING = frozenset({"pop", "popitem", "popleft", "setdefault"})
+_MAX_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place that a variable leads to."""
+
+    root: str
+    path: tuple[Step, ...] = ()
+
+    def below(self, *path: Step) -> Slot:
+        """A place inside of it."""
+        return Slot(self.root, (*self.path, *path))
+
+
+def slot_of(expr: Expr) -> Slot | None:
+    """The place that `a.b["c"]` names."""
+    path: list[Step] = []
+    while True:
+        match expr:
+            case Name(id=root):
+                return Slot(root, tuple(reversed(path)))
+            case Attribute(value=value, attr=attr):
+                path.append(attr)
+                expr = value
+            case Subscript(value=value, index=index):
+                path.append(_item(index))
+                expr = value
+            case _:
+                return None
+
+
+def _item(index: Expr) -> Step:
+    if isinstance(index, Constant) and index.kind in ("str", "int"):
+        return f"[{index.value!r}]"
+    return ANY_ITEM
+
+
+def _may_be(one: Step, other: Step) -> bool:
+    """Whether two steps may lead to the same part."""
+    if one == other or ANYWHERE in (one, other):
+        return True
+    items = one.startswith("["), other.startswith("[")
+    return ANY_ITEM in (one, other) if all(items) else any(items)
+
+
+def changed_by(statement: Statement) -> Iterator[tuple[object, Slot]]:
+    """The attributes and items that a statement assigns or deletes, and the containers that it changes.
+
+    Each comes with what a finding should point at: the target, or the call.
+    """
+    targets: tuple[Expr, ...] = ()
+    match statement:
+        case Assign(targets=targets):
+            pass
+        case Augment(target=target) | Annotate(target=target) | Delete(target=target) | For(target=target):
+            targets = (target,)
+        case Do(value=Call(func=Attribute(value=held, attr=method)) as call) if method in MUTATING:
+            yield from _of_method(call, held)
+        case Return(value=Call(func=Attribute(value=held, attr=method)) as call) if method in MUTATING - _GIVING:
+            yield from _of_method(call, held)
+    for target in targets:
+        for part in parts(target) if isinstance(target, Display) else (target,):
+            slot = slot_of(part) if isinstance(part, (Attribute, Subscript)) else None
+            if slot is not None:
+                yield part.at, slot
+
+
+def _of_method(call: Call, held: Expr) -> Iterator[tuple[object, Slot]]:
+    slot = slot_of(held)
+    if slot is not None:
+        yield call.at, slot.below(ANY_ITEM)
+
+
+def origin(slot: Slot, body: Body, parameters: Iterable[str]) -> Slot | None:
+    """The same place as seen from a parameter; None if the variable is none and is not bound once to a part of one.
+
+    A parameter that is bound again is none any more.
+    """
+    first = source(slot, body)
+    return None if first is None or first.root not in parameters or _is_bound(first.root, body) else first
+
+
+def source(slot: Slot, body: Body) -> Slot | None:
+    """The same place as seen from the first variable that holds it; None where a variable on the way is bound twice."""
+    bindings = [b for statement in walk(body, nested=False) for b in _bindings(statement)]
+    for _ in range(_MAX_ROUNDS):
+        bound = [b.slot for b in bindings if b.name == slot.root]
+        if bound in ([], [None]):
+            return slot
+        if len(bound) > 1 or bound[0] is None or bound[0].root == slot.root:
+            return None
+        slot = bound[0].below(*slot.path)
+    return None
+
+
+def _is_bound(name: str, body: Body) -> bool:
+    return any(b.name == name for statement in walk(body, nested=False) for b in _bindings(statement))
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """A variable that a statement binds: to a part of something, to the value of an expression, or to neither."""
+
+    name: str
+    slot: Slot | None = None
+    value: Expr | None = None
+
+
+def _bindings(statement: Statement) -> Iterator[_Binding]:
+    match statement:
+        case Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _bound(target, slot_of(value), value)
+        case Annotate(target=target, value=assigned) if assigned is not None:
+            yield from _bound(target, slot_of(assigned), assigned)
+        case Augment(target=target):
+            yield from _bound(target, None)
+        case For(target=target, iterable=iterable):
+            yield from _bound_in_turn(target, iterable)
+        case With(items=items):
+            for entered, name in items:
+                if name is not None:
+                    yield from _bound(name, None, entered)
+        case FunctionDefinition(name=function):
+            yield _Binding(function)
+    for expr in expressions(statement):
+        for part in parts(expr, nested=False):
+            if isinstance(part, NamedExpr):
+                yield from _bound(part.target, slot_of(part.value), part.value)
+
+
+def _bound(target: Expr, slot: Slot | None, value: Expr | None = None) -> Iterator[_Binding]:
+    match target:
+        case Name(id=name):
+            yield _Binding(name, slot, value)
+        case Display(items=items) if not any(isinstance(i, Starred) for i in items):
+            for index, item in enumerate(items):
+                yield from _bound(item, None if slot is None else slot.below(f"[{index}]"), value)
+        case Display() | Starred():
+            for name in target_names(target):
+                yield _Binding(name, None if slot is None else slot.below(ANYWHERE), value)
+
+
+def _bound_in_turn(target: Expr, iterable: Expr) -> Iterator[_Binding]:
+    """The variables of a loop over the items of something."""
+    items = target.items if isinstance(target, Display) else ()
+    match iterable:
+        case Call(func=Name(id="enumerate"), args=[given]) if len(items) == 2:
+            yield from _bound(items[0], None)
+            yield from _bound_in_turn(items[1], given.value)
+        case Call(func=Name(id="reversed" | "list" | "tuple" | "sorted"), args=[given]):
+            yield from _bound_in_turn(target, given.value)
+        case Call(func=Attribute(value=held, attr="items"), args=()) if len(items) == 2:
+            yield from _bound(items[0], None)
+            yield from _bound_in_turn(items[1], held)
+        case Call(func=Attribute(value=held, attr="values"), args=()):
+            yield from _bound_in_turn(target, held)
+        case _:
+            slot = slot_of(iterable)
+            yield from _bound(target, None if slot is None else slot.below(ANY_ITEM), iterable)
+
+
+class Aliases:
+    """The variables of a body that lead to a place."""
+
+    #: What evaluating does not count: the change itself.
+    ignored: object = None
+
+    def __init__(self, slot: Slot, body: Body) -> None:
+        self.slots = [slot]
+        for _ in range(_MAX_ROUNDS):
+            before = len(self.slots)
+            for statement in walk(body, nested=False):
+                self._find_aliases(statement)
+            if len(self.slots) == before:
+                break
+
+    def _is_late(self, statement: Statement) -> bool:
+        """Whether what a statement finds at the place is what matters."""
+        return True
+
+    def _find_aliases(self, statement: Statement) -> None:
+        """Find the variables that a statement binds to what holds the place, or (after the change) to what it holds."""
+        if isinstance(statement, FunctionDefinition):
+            if any(self.sees(e) for s in walk(statement.body) for e in expressions(s)):
+                self._add(Slot(statement.name, (ANYWHERE,)))
+        late = self._is_late(statement)
+        for binding in _bindings(statement):
+            bound, value = binding.slot, binding.value
+            if bound is not None:
+                for slot in self.slots:
+                    rest = slot.path[len(bound.path) :]
+                    if self._overlap(bound, slot) and binding.name != slot.root and (rest or late):
+                        self._add(Slot(binding.name, rest))
+            elif value is not None:
+                if self.holds(value, late) or any(isinstance(p, Lambda) and self.sees(p) for p in parts(value)):
+                    self._add(Slot(binding.name, (ANYWHERE,)))
+
+    def _add(self, slot: Slot) -> None:
+        if slot not in self.slots:
+            self.slots = [*self.slots, slot]
+
+    # -- expressions ------------------------------------------------------------------------
+
+    def sees(self, expr: Expr) -> bool:
+        """Whether evaluating an expression reads the place."""
+        if expr.at is self.ignored:
+            return False
+        slot = slot_of(expr)
+        if slot is not None:
+            return any(self._overlap(slot, s) for s in self.slots) or any(map(self.sees, _indices(expr)))
+        if isinstance(expr, Call) and isinstance(expr.func, Attribute) and self.is_holder(expr.func.value):
+            return True  # a method sees all of its receiver
+        return any(map(self.sees, children(expr)))
+
+    def holds(self, expr: Expr, late: bool = True) -> bool:
+        """Whether an expression is an object that holds the place, or a new one made of such.
+
+        After the change (`late`) what is found at the place counts as well.
+        """
+        slot = slot_of(expr)
+        if slot is not None:
+            return any(self._overlap(slot, s) for s in self.slots) if late else self.is_holder(expr)
+        match expr:
+            case Call(func=func):
+                return _keeps(func) and any(self.holds(a.value, late) for a in expr.args)
+            case Conditional(body=body, orelse=orelse):
+                return self.holds(body, late) or self.holds(orelse, late)
+            case Display() | DictDisplay() | BoolOp() | Starred() | NamedExpr():
+                return any(self.holds(child, late) for child in children(expr))
+        return False
+
+    def hands_on(self, expr: Expr) -> bool:
+        """Whether an expression holds the new value, or a call in it is given an object that holds the place."""
+        if expr.at is self.ignored:
+            return False
+        if self.holds(expr):
+            return True
+        match expr:
+            case Call(func=func):
+                on_receiver = isinstance(func, Attribute) and self.is_holder(func.value)
+                return on_receiver or any(self._passes(a.value) for a in expr.args)
+            case Attribute() | Binary() | Compare() | Unary() | Subscript() | Lambda():
+                return False
+        return any(map(self.hands_on, children(expr)))
+
+    def _passes(self, expr: Expr) -> bool:
+        """Whether an argument is an object that holds the place, or is made with one."""
+        return self.is_holder(expr) if slot_of(expr) is not None else self.hands_on(expr)
+
+    def is_holder(self, expr: Expr) -> bool:
+        """Whether an expression is an object that the place is a part of."""
+        slot = slot_of(expr)
+        return slot is not None and any(self._overlap(slot, s) and len(slot.path) < len(s.path) for s in self.slots)
+
+    @staticmethod
+    def _overlap(one: Slot, other: Slot) -> bool:
+        return one.root == other.root and all(map(_may_be, one.path, other.path))
+
+
+class Changed(Aliases):
+    """A place that the statement with the target (or call) at `at` changes, and what the code after it does with it."""
+
+    def __init__(self, slot: Slot, at: object, body: Body) -> None:
+        after = _after(at, body)
+        self.after = [s for s in walk(body) if not _is_target(s, at)] if after is None else after
+        self.ignored = at
+        super().__init__(slot, body)
+
+    def _is_late(self, statement: Statement) -> bool:
+        return any(s is statement for s in self.after)
+
+    def is_read(self) -> bool:
+        """Whether the new value is read: by itself, by reading something that holds it, or by a method."""
+        return any(self.sees(expr) for statement in self.after for expr in self._read(statement))
+
+    def is_handed_on(self) -> bool:
+        """Whether an object that holds the new value goes somewhere, or the new value itself does as it is."""
+        return any(self._hands_on_in(statement) for statement in self.after)
+
+    def _read(self, statement: Statement) -> Iterator[Expr]:
+        """The expressions that a statement reads; a plain target is written, and what leads to it is read."""
+        match statement:
+            case Assign(targets=targets, value=value):
+                yield value
+                for target in targets:
+                    yield from _read_by_target(target)
+            case Augment(target=target, value=value):
+                yield value
+                yield target
+            case For(target=target, iterable=iterable):
+                yield iterable
+                yield from _read_by_target(target)
+            case Do(value=Call(func=Attribute(value=held)) as call) if self._is_container(held):
+                yield from (a.value for a in call.args)  # one more change
+            case Delete():
+                return
+            case _:
+                yield from expressions(statement)
+
+    def _is_container(self, expr: Expr) -> bool:
+        """Whether an expression is the very list or dict that is changed."""
+        slot = slot_of(expr)
+        return slot is not None and any(
+            s.root == slot.root and s.path[:-1] == slot.path and s.path[-1].startswith("[")
+            for s in self.slots
+            if s.path
+        )
+
+    def _hands_on_in(self, statement: Statement) -> bool:
+        match statement:
+            case Assign(targets=targets, value=value) if all(isinstance(t, Name) for t in targets):
+                return slot_of(value) is None and self.hands_on(value)
+            case Assign(value=value) | Augment(value=value) | Return(value=value) if value is not None:
+                return self.hands_on(value)
+            case Do() | With() | FunctionDefinition():
+                return any(self.hands_on(expr) for expr in self._read(statement))
+        return False
+
+
+def _indices(expr: Expr) -> Iterator[Expr]:
+    """What is read inside the brackets of a chain."""
+    while isinstance(expr, (Attribute, Subscript)):
+        if isinstance(expr, Subscript):
+            yield expr.index
+        expr = expr.value
+
+
+def _keeps(func: Expr) -> bool:
+    """Whether a function certainly keeps its arguments: a class, or an update."""
+    name = (dotted(func) or "").rpartition(".")[2].lstrip("_")
+    return name[:1].isupper() or name in ("replace", "dict", "list", "tuple", "append", "update")
+
+
+def _read_by_target(target: Expr) -> Iterator[Expr]:
+    match target:
+        case Subscript():
+            yield from _indices(target)
+        case Starred(value=value):
+            yield from _read_by_target(value)
+        case Name() | Attribute():
+            return
+        case _:
+            for item in children(target):
+                yield from _read_by_target(item)
+
+
+def _after(at: object, body: Body) -> list[Statement] | None:
+    """The statements that may run after the target or call at `at`; None if that is not below `body`.
+
+    The statement that holds a call is among them: other parts of it may be evaluated later.
+    """
+    for index, statement in enumerate(body):
+        inner: list[Statement] | None = None
+        if _holds(statement, at):
+            inner = [] if _is_target(statement, at) else [statement]
+        for block in blocks(statement):
+            below = _after(at, block)
+            if below is not None:
+                looping = isinstance(statement, (For, While))
+                inner = [s for s in walk(block) if not _is_target(s, at)] if looping else below
+        if inner is not None:
+            return inner + [s for later in body[index + 1 :] for s in walk((later,))]
+    return None
+
+
+def _holds(statement: Statement, at: object) -> bool:
+    return any(part.at is at for expr in expressions(statement) for part in parts(expr))
+
+
+def _is_target(statement: Statement, at: object) -> bool:
+    """Whether a statement does nothing but make the change at `at`."""
+    match statement:
+        case Do(value=value):
+            return value.at is at
+        case Assign() | Annotate() | Augment() | Delete() | For():
+            return any(place is at for place, _ in changed_by(statement))
+    return False
+
+
+def handed_on_before(root: str, at: object, body: Body) -> bool:
+    """Whether what a variable is at `at` was passed to a call before, or one of its methods called (or in a loop)."""
+    handed = False
+    for statement in body:
+        if _holds(statement, at):
+            return handed
+        inner = next((block for block in blocks(statement) if _after(at, block) is not None), None)
+        if inner is not None:
+            if isinstance(statement, (For, While)) and not _is_bound(root, inner):
+                return handed or any(_passes(s, root, at) for s in walk(inner))
+            return handed or handed_on_before(root, at, inner)
+        passes = any(_passes(s, root, at) for s in walk((statement,)))
+        bound = [b for s in walk((statement,), nested=False) for b in _bindings(s) if b.name == root]
+        if bound:
+            handed = passes and not all(_is_copy(b.value) for b in bound)
+        else:
+            handed = handed or passes
+    return handed
+
+
+def _is_copy(value: Expr | None) -> bool:
+    """Whether a value is certainly a new object, whatever it is made of."""
+    name = dotted(value.func) or "" if isinstance(value, Call) else ""
+    return name.rpartition(".")[2] in ("deepcopy", "copy", "dict", "list", "set")
+
+
+def _passes(statement: Statement, root: str, at: object) -> bool:
+    """Whether a call in a statement is given a variable, or is one of a method of it (or of a part of it)."""
+    for expr in expressions(statement):
+        for part in parts(expr):
+            if isinstance(part, Call) and part.at is not at:
+                given = [a.value for a in part.args]
+                if not isinstance(part.func, Attribute):
+                    given.append(part.func)
+                elif isinstance(part.func.value, Name) or part.func.attr not in MUTATING:
+                    given.append(part.func.value)
+                if any(isinstance(p, Name) and p.id == root for e in given for p in parts(e)):
+                    return True
+    return False

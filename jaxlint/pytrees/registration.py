@@ -1,0 +1,146 @@
+"""What goes wrong when a class is registered: twice, or with lists that do not fit its fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
+from jaxlint.pytrees.model import Framework, PytreeClass, Registration, truth
+
+#: What people write for `jax.tree_util.register_dataclass`.
+MISSING_FUNCTION = "jax.tree.register_dataclass"
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A class is registered by `second` although it is registered already, by `first` or by its base class.
+
+    The exception that this raises is "" where it cannot be told which of two it is.
+    """
+
+    first: Registration | None
+    second: Registration
+    exception: str
+    text: str
+
+
+def registration_clash(cls: PytreeClass) -> Clash | None:
+    """The first registration that is refused because the class is a pytree already; guarded ones do not count."""
+    if cls.registered_by_base is None:
+        return None
+    before = cls.framework if cls.registered_by_base else None
+    first: Registration | None = None
+    for registration in cls.registrations:
+        if registration.ignored or registration.guarded or fails_by_form(registration):
+            continue
+        if before is not None:
+            refused = _refusal(before, first, registration)
+            if refused is not None:
+                return Clash(first, registration, *refused)
+        before, first = registration.framework, registration
+    return None
+
+
+def fails_by_form(registration: Registration) -> bool:
+    """Whether the function is called as it cannot be called, or does not exist."""
+    return registration.is_factory or registration.function == MISSING_FUNCTION
+
+
+def _refusal(before: Framework, first: Registration | None, second: Registration) -> tuple[str, str] | None:
+    """The exception that registering once more raises, and a part of its text; None if it is accepted."""
+    framework = second.framework
+    if framework is CHEX:
+        return _chex_refusal(before, first, second)
+    if framework is PENZAI and before is PENZAI:
+        return "ValueError", "Cannot apply pytree_dataclass twice to the same class!"
+    if framework.makes_dataclass:
+        frozen = _makes_frozen(framework, second)
+        already = _makes_frozen(before, first)
+        if frozen is None or already is None:
+            return "", ""
+        if frozen and before is EQUINOX:
+            return "TypeError", "cannot inherit frozen dataclass from a non-frozen one"
+        if frozen and already:
+            return "TypeError", "Cannot overwrite attribute __setattr__ in class"
+    if framework is REGISTER_DATACLASS and not second.of_dataclass and not second.has_lists:
+        return "TypeError", "are required when nodetype is not a dataclass"
+    return "ValueError", "Duplicate custom"
+
+
+def _chex_refusal(before: Framework, first: Registration | None, second: Registration) -> tuple[str, str] | None:
+    """chex registers without asking, and a mappable class of its own is a new class."""
+    frozen = _makes_frozen(CHEX, second)
+    if before is MJX or (frozen and _makes_frozen(before, first)):
+        return "TypeError", "Cannot overwrite attribute __setattr__ in class"
+    if frozen and before is EQUINOX:
+        return "TypeError", "cannot inherit frozen dataclass from a non-frozen one"
+    mappable = [truth(r.options.get("mappable_dataclass"), True) for r in (first, second) if r is not None]
+    if before is CHEX and mappable == [True, True]:
+        return "TypeError", "duplicate base class Mapping"
+    return None
+
+
+def _makes_frozen(framework: Framework, registration: Registration | None) -> bool | None:
+    """Whether a registration leaves a frozen dataclass; None if that is for a `@dataclass` below it to say."""
+    if not framework.makes_dataclass and framework.frozen is None:
+        return None
+    if not framework.makes_dataclass or framework is EQUINOX:
+        return False
+    if registration is None or not framework.frozen_option:
+        return framework.frozen
+    return truth(registration.options.get("frozen"), framework.frozen)
+
+
+@dataclass(frozen=True)
+class ListProblems:
+    """How the lists of a `register_dataclass` fail to fit the class."""
+
+    #: The list that is not given though the other one is.
+    absent_list: str = ""
+    #: Fields that are in no list.
+    missing: tuple[str, ...] = ()
+    #: Names in `data_fields` or `meta_fields` that are no fields.
+    unexpected: tuple[str, ...] = ()
+    #: Names in both of them.
+    overlapping: tuple[str, ...] = ()
+    #: Fields that are listed in `drop_fields`, and in one of the others.
+    dropped_too: tuple[str, ...] = ()
+    #: Names that `data_fields` holds twice.
+    repeated: tuple[str, ...] = ()
+    #: Dropped fields that the constructor cannot do without.
+    dropped_required: tuple[str, ...] = ()
+
+
+def list_problems(cls: PytreeClass) -> ListProblems | None:
+    """How the lists of fields do not fit the class; None if there are none, or if that cannot be told."""
+    lists = cls.lists
+    registration = next((r for r in cls.registrations if r.framework is REGISTER_DATACLASS), None)
+    if lists is None or lists.automatic or registration is None or fails_by_form(registration):
+        return None
+    if lists.data_given is None or lists.meta_given is None:
+        return ListProblems(absent_list="meta_fields" if lists.meta_given is None else "data_fields")
+    if lists.data is None or lists.meta is None or lists.dropped is None:
+        return None
+    given = dict.fromkeys((*lists.data, *lists.meta))
+    overlapping = tuple(n for n in dict.fromkeys(lists.data) if n in lists.meta)
+    repeated = tuple(n for n in dict.fromkeys(lists.data) if lists.data.count(n) > 1)
+    if not registration.of_dataclass:
+        return ListProblems(overlapping=overlapping, repeated=repeated)
+    if not cls.fields_known:
+        return None
+    names = {f.name for f in cls.fields if f.init}
+    wanted = names.difference(lists.dropped)
+    return ListProblems(
+        missing=tuple(f.name for f in cls.fields if f.name in wanted and f.name not in given),
+        unexpected=tuple(n for n in given if n not in names),
+        overlapping=overlapping,
+        dropped_too=tuple(n for n in given if n in names and n not in wanted),
+        repeated=repeated,
+        dropped_required=_required(cls, frozenset(lists.dropped)),
+    )
+
+
+def _required(cls: PytreeClass, dropped: frozenset[str]) -> tuple[str, ...]:
+    """The dropped fields that the constructor has a parameter for, without a default."""
+    parameters = cls.constructor() or ()
+    return tuple(p.name for p in parameters if p.name in dropped and p.default is None and not p.kind.startswith("*"))

@@ -1,0 +1,150 @@
+"""Functional updates: the calls that make a copy with changes and leave the original as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from jaxlint.expr import Attribute, Call, Expr, Name
+from jaxlint.names import External, Resolver
+from jaxlint.outline import Function
+from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
+from jaxlint.pytrees.model import PytreeClass
+
+if TYPE_CHECKING:
+    from jaxlint.project import Module
+
+#: Functions that copy an instance with changes: `function(instance, field=value)`.
+REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
+#: Other functions that copy what is their argument at the given position, with changes.
+UPDATE_FUNCTIONS: Mapping[str, int] = {
+    "equinox.tree_at": 1,
+    "equinox.apply_updates": 0,
+    "optax.apply_updates": 0,
+    "optax.incremental_update": 1,
+    "jax.lax.dynamic_update_slice": 0,
+    "jax.lax.dynamic_update_slice_in_dim": 0,
+    "jax.lax.dynamic_update_index_in_dim": 0,
+}
+#: Methods by whose name an update may be known where its receiver is not.
+UPDATE_METHODS = frozenset({"replace", "_replace", "tree_replace", "apply_gradients"})
+#: The function that makes a selection of a tree, and the methods of selections that copy the tree with changes.
+SELECT = "penzai.pz.select"
+SELECTION_COPIES = frozenset(
+    """set apply set_sequence set_by_path select_and_set_by_path apply_and_inline remove_from_parent insert_after
+    insert_before apply_with_selected_index""".split()
+)
+#: The methods of selections that return another selection.
+SELECTION_CHOICES = frozenset(
+    """at where refine invert at_pytree_leaves at_children at_subtrees_where at_instances_of at_equal_to at_keypaths
+    at_childless pick_nth_selected assert_count_is flatten_selected_selections""".split()
+)
+_TRAIN_STATE = "flax.training.train_state.TrainState"
+
+
+def is_train_state(cls: PytreeClass) -> bool:
+    """Whether a class is flax's `TrainState` or inherits from it."""
+    return any(c.symbol.full_name == _TRAIN_STATE for c in cls.mro)
+
+
+def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
+    """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
+    if cls.framework.replace_method is not None:
+        return f"{name or ''}.{cls.framework.replace_method}({field}=...)"
+    if cls.framework is EQUINOX:
+        return f"eqx.tree_at(lambda m: m.{field}, {name or '...'}, ...)"
+    function = "jdc.replace" if cls.framework is JAX_DATACLASSES else "dataclasses.replace"
+    return f"{function}({name or '...'}, {field}=...)"
+
+
+class UpdatingMethods:
+    """Knows which methods of the user's return a copy of their receiver with changes, and do not change it."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+
+    def updates(self, cls: PytreeClass, function: Function, module: Module) -> bool:
+        """Whether `function`, a method that instances of `cls` have, is such a method."""
+        if not cls.is_pytree or function.self_name is None or function.is_generator or function.is_async:
+            return False
+        refused = cls.frozen is True and cls.frozen_names is None
+        if not (refused or function.only_returns):
+            return False
+        returned = function.return_values
+        copies = [self._copies(value, cls, function, module) for value in returned]
+        others = [value for value, copied in zip(returned, copies, strict=True) if not copied]
+        return any(copies) and all(_is_self(value, function) for value in others)
+
+    def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module) -> bool:
+        """Whether an expression is a copy of `self` with changes, or a copy of such a copy."""
+        if not isinstance(expr, Call):
+            return False
+        symbol = self.resolver.resolve(expr.func, module, f"{function.qualname}.<locals>")
+        name = symbol.name if isinstance(symbol, External) else ""
+        position = 0 if name in REPLACE_FUNCTIONS else 1 if name == "equinox.tree_at" else None
+        base: Expr | None = None
+        if position is not None:
+            base = expr.positional[position] if len(expr.positional) > position else None
+        elif isinstance(expr.func, Attribute) and self._is_copying_method(expr.func.attr, cls):
+            base = expr.func.value
+        return base is not None and (_is_self(base, function) or self._copies(base, cls, function, module))
+
+    def _is_copying_method(self, name: str, cls: PytreeClass) -> bool:
+        if name == cls.framework.replace_method and cls.has_framework_replace:
+            return True
+        return name in UPDATE_METHODS and cls.frozen is True
+
+
+def _is_self(expr: Expr, function: Function) -> bool:
+    """Whether an expression is `self` or `super()`."""
+    if isinstance(expr, Call):
+        return isinstance(expr.func, Name) and expr.func.id == "super" and not expr.args
+    return isinstance(expr, Name) and expr.id == function.self_name
+
+
+class VisibleUpdates:
+    """What `replace(...)` and kin may mean where the receiver is not known: what the visible classes make of them.
+
+    Visible are the classes under the roots that a module sees.
+    """
+
+    def __init__(self, classes: Iterable[tuple[str, PytreeClass]], updating: UpdatingMethods) -> None:
+        """Sort the methods of `classes`, which come with their roots."""
+        #: By root and the method's name: the fields of each class whose instances are copied by it.
+        self._fields: dict[tuple[str, str], list[frozenset[str]]] = {}
+        #: By root and the method's name: the methods that may do something else.
+        self._others: dict[tuple[str, str], list[Function]] = {}
+        for root, cls in classes:
+            for name in UPDATE_METHODS:
+                self._add(root, name, cls, updating)
+
+    def _add(self, root: str, name: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
+        framework = cls.framework
+        own = cls.symbol.declaration.methods.get(name)
+        copies = (name == framework.replace_method and cls.has_framework_replace) or name in framework.copying_methods
+        if cls.is_pytree and (copies or (name == "apply_gradients" and is_train_state(cls))):
+            fields = frozenset((*(f.name for f in cls.fields), *cls.init_vars))
+            self._fields.setdefault((root, name), []).append(fields)
+        elif own:
+            function = cls.module.outline.functions[own[-1]]
+            if not updating.updates(cls, function, cls.module) and cls.frozen is not True:
+                self._others.setdefault((root, name), []).append(function)
+
+    def only_copies(self, roots: Iterable[str], method: str, keywords: frozenset[str], extra: frozenset[str]) -> bool:
+        """Whether a call with these keywords fits a class whose instances it copies, and no method that may differ.
+
+        `extra` are the fields of one more such class.
+        """
+        names = keywords - {"grads"} if method == "apply_gradients" else keywords
+        others = [function for root in roots for function in self._others.get((root, method), ())]
+        if not keywords or any(_accepts(function, keywords) for function in others):
+            return False
+        copied = [fields for root in roots for fields in self._fields.get((root, method), ())]
+        return any(names <= fields for fields in (*copied, extra) if fields)
+
+
+def _accepts(function: Function, keywords: frozenset[str]) -> bool:
+    """Whether a method may be called with these keywords."""
+    if any(p.kind == "**" for p in function.parameters):
+        return True
+    return keywords <= {p.name for p in function.parameters}

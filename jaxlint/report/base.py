@@ -1,0 +1,92 @@
+"""What a report is made of, and how all formats name files and rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from jaxlint.files import shown_path
+from jaxlint.finding import Confidence, Finding
+from jaxlint.rules.base import DOCS_URL
+from jaxlint.source import Source
+
+#: Where CI systems say which directory holds the repository: paths in what they read are relative to it.
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What there is to tell about a run.
+
+    `errors` are internal errors, one line each. `read(path)` gives the text that was checked, or raises
+    `Unreadable`. `color` and `summary` (how many findings there are) concern the formats for people.
+    """
+
+    findings: Sequence[Finding]
+    errors: Sequence[str] = ()
+    read: Callable[[str], Source] = Source.read
+    color: bool = False
+    summary: bool = False
+
+
+def reader(path: str, raw: bytes) -> Callable[[str], Source]:
+    """A `Report.read` for which the file `path` (absolute) holds `raw`, whatever is on disk."""
+    return partial(_read, os.path.abspath(path), raw)
+
+
+def _read(given: str, raw: bytes, path: str) -> Source:
+    return Source.from_bytes(path, raw) if path == given else Source.read(path)
+
+
+def checkout(environ: Mapping[str, str] = os.environ) -> str:
+    """The directory that paths in CI reports are relative to: the repository that was checked out, else the current."""
+    here = os.getcwd()
+    for name in _CHECKOUTS:
+        folder = os.path.normpath(environ.get(name) or os.curdir)
+        if os.path.isabs(folder) and _is_below(here, folder):
+            return folder
+    return here
+
+
+def repository_path(path: str) -> str:
+    """`path` as CI systems want it: relative to the checkout, with slashes; absolute if it lies elsewhere."""
+    folder = checkout()
+    if _is_below(path, folder):
+        path = os.path.relpath(path, folder)
+    return path.replace(os.sep, "/")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip(os.sep) + os.sep) or path == folder
+
+
+def url(finding: Finding) -> str:
+    """The address of the page of the finding's rule."""
+    return f"{DOCS_URL}/{finding.name}/"
+
+
+def message(finding: Finding) -> str:
+    """The message of a finding, marked if it is a guess."""
+    return f"{finding.message} (low confidence)" if finding.confidence is Confidence.LOW else finding.message
+
+
+def headline(finding: Finding) -> str:
+    """Place, code and message in one line, as compilers write them; the message may have more lines."""
+    return f"{shown_path(finding.path)}:{finding.row}:{finding.column}: {finding.code} {message(finding)}"
+
+
+def notes(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What there is to say about a finding behind its message: titles and texts."""
+    for title, text in (("why", finding.reason), ("help", finding.help), ("see", url(finding))):
+        if text:
+            yield title, text
+
+
+def by_file(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """The findings of each file, in their order."""
+    files: dict[str, list[Finding]] = {}
+    for finding in findings:
+        files.setdefault(finding.path, []).append(finding)
+    return files

@@ -1,0 +1,117 @@
+"""What is told about the configuration: its JSON schema, and the keys in the documentation.
+
+`python -m jaxlint.report.configuration docs [--check]` brings both up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from jaxlint.config import KEYS, SELECTING, Key, Table
+from jaxlint.errors import UserError
+from jaxlint.finding import Confidence
+from jaxlint.report.rules_table import insert
+from jaxlint.rules import all_rules
+
+BEGIN = "<!-- keys:begin -->"
+END = "<!-- keys:end -->"
+PAGE = "configuration.md"
+SCHEMA = "jaxlint.schema.json"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of `[tool.jaxlint]` and jaxlint.toml."""
+    generated = msgspec.json.schema(Table)
+    definitions = generated["$defs"]
+    table = definitions.pop("Table")
+    properties = table["properties"]
+    for key in SELECTING:
+        properties[key]["items"] = {"$ref": "#/$defs/Selector"}
+    properties["per-file-ignores"]["additionalProperties"]["items"] = {"$ref": "#/$defs/Selector"}
+    properties["min-confidence"]["enum"] = [one.value for one in reversed(Confidence)]
+    for name, one in properties.items():
+        if KEYS[name].default is not None:
+            one["default"] = KEYS[name].default
+    definitions["Selector"] = _selector()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "jaxlint",
+        "description": table["description"],
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def keys() -> str:
+    """All keys with what they mean, in Markdown, without a final newline."""
+    return "\n\n".join(_section(key) for key in KEYS.values())
+
+
+def _section(key: Key) -> str:
+    default = "none" if key.default is None else f"`{json.dumps(key.default)}`"
+    kind = key.must.partition(" like ")[0]
+    example = key.example if key.example.startswith("[") else f"[tool.jaxlint]\n{key.example}"
+    return f"### `{key.name}`\n\n{key.description}\n\nValue: {kind}. Default: {default}.\n\n```toml\n{example}\n```"
+
+
+def _selector() -> dict[str, Any]:
+    """What names rules: the codes, names and groups that there are, and prefixes of codes."""
+    rules = all_rules()
+    groups = sorted({rule.group for rule in rules})
+    known = ["ALL", *groups, *(word for rule in rules for word in (rule.code, rule.name))]
+    return {
+        "description": "A code, a prefix of codes, the name or the group of rules, or `ALL`.",
+        "anyOf": [{"enum": known}, {"type": "string", "pattern": "^(?:JAX|jax)[0-9]{0,3}$"}],
+    }
+
+
+@click.command()
+@click.argument("folder")
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if a file is out of date.")
+def main(folder: str, check: bool) -> int:
+    """Bring the files about the configuration in FOLDER up to date."""
+    page, schema_path = os.path.join(folder, PAGE), os.path.join(folder, SCHEMA)
+    with open(page, encoding="utf-8", newline="") as file:
+        text = file.read()
+    updated = insert(text, f"\n{keys()}\n", BEGIN, END)
+    code = _bring_up_to_date(page, updated, check)
+    return _bring_up_to_date(schema_path, json.dumps(schema(), indent=2) + "\n", check) or code
+
+
+def _bring_up_to_date(path: str, content: str, check: bool) -> int:
+    if os.path.exists(path):
+        with open(path, encoding="utf-8", newline="") as file:
+            if file.read() == content:
+                return 0
+    if check:
+        way_out = f"run python -m jaxlint.report.configuration {os.path.dirname(path)}"
+        click.echo(f"{path}: is out of date; {way_out}", err=True)
+        return 1
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(content)
+    return 0
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code: 1 if `--check` finds a file out of date, 2 for an error."""
+    try:
+        return int(main.main(args=arguments, prog_name="configuration", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (UserError, OSError) as error:
+        click.echo(f"configuration: error: {error}", err=True)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(run())

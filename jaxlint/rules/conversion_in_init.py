@@ -1,0 +1,132 @@
+"""JAX307 conversion-in-init."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.construction import Conversion, leaf_uses, rebuilt_by
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.pytrees.model import Unflatten
+from jaxlint.pytrees.rebuild import Rebuild
+from jaxlint.rules.base import BodyRule, Problem
+
+
+class ConversionInInit(BodyRule):
+    """
+    ## What it does
+
+    Finds conversions of leaves (`jnp.asarray`, `.astype`, `float`, `np.asarray`, …) in an `__init__` or `__post_init__`
+    that jax runs again whenever it rebuilds an instance.
+
+    ## Why is this bad?
+
+    Transformations take instances apart and put them together again, and what they put in is not always an array:
+    tracers, `None`, `ShapeDtypeStruct`s, shardings, or the integers of `in_axes`. `jnp.asarray` takes tracers but
+    fails for the others. `float`, `int`, `.item()` and `np.asarray` want a concrete value and fail for tracers, too.
+
+    ## What you will see
+
+    `TypeError: float() argument must be a string or a real number, not 'ShapeDtypeStruct'` from `jax.eval_shape`;
+    `ValueError: None is not a valid value for jnp.array` where a tree is mapped to None; `TypeError: vmap in_axes must
+    be an int, None, or (nested) container`; `ConcretizationTypeError` or `TracerArrayConversionError` at the first
+    `jax.jit` where a concrete value is wanted. An instance whose array is flattened with `reshape(-1)` comes out of
+    `jax.vmap` with the axes merged, without an error.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Spline:
+        knots: jax.Array
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "knots", jnp.asarray(self.knots))
+    ```
+
+    ## Use instead
+
+    ```python
+    from collections.abc import Sequence
+
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Spline:
+        knots: jax.Array
+
+        @classmethod
+        def create(cls, knots: Sequence[float]) -> "Spline":
+            return cls(knots=jnp.asarray(knots))
+    ```
+
+    ## Frameworks
+
+    Those whose unflatten calls the constructor: flax.struct, TrainState, register_dataclass, jax_dataclasses, tjax,
+    mjx; chex, which runs `__post_init__`; `register_pytree_node_class` and `register_pytree_node` where unflatten calls
+    the constructor (`cls(*children)`). equinox, simple_pytree, penzai, nnx and treex rebuild instances without running
+    user code.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    If instances never meet an operation that replaces their leaves. A conversion that depends on a test of the value
+    (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
+
+    ## References
+
+    - [jax: custom pytrees and initialization](https://docs.jax.dev/en/latest/custom_pytrees.html)
+    - [jax #25760](https://github.com/jax-ml/jax/issues/25760), [jax #4673](https://github.com/jax-ml/jax/issues/4673)
+    """
+
+    code = "JAX307"
+    name = "conversion-in-init"
+    group = "construction"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a constructor that runs again does with the leaves."""
+        rebuilt = rebuilt_by(code, evaluator)
+        if rebuilt is None:
+            return
+        for use in leaf_uses(code, rebuilt, evaluator):
+            if isinstance(use, Conversion):
+                yield _problem(use, rebuilt)
+
+
+def _problem(use: Conversion, rebuilt: Rebuild) -> Problem:
+    method, cls = rebuilt.function.name, rebuilt.cls.name
+    outcome = (
+        "the first `jax.jit` raises, as a tracer has no concrete value"
+        if use.concrete
+        else "`jax.eval_shape`, `in_axes` and mapping leaves to None raise"
+    )
+    custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
+    way_out = "unflatten with `object.__new__(cls)`" if custom else "convert in a classmethod"
+    return Problem(
+        at=use.at,
+        message=(
+            f"`{method}` of `{cls}` converts leaf `{use.field}` with `{use.function}`, and jax runs it again to rebuild"
+            f" instances: {outcome}; {way_out}"
+        ),
+        reason="instances are rebuilt with tracers, None, ShapeDtypeStructs and other placeholders as leaves",
+        help=(
+            "let `tree_unflatten` make the instance with `object.__new__(cls)` and set its attributes"
+            if custom
+            else f"write a classmethod that converts `{use.field}` and returns `cls(...)`"
+        ),
+        confidence=Confidence.HIGH if use.concrete else None,
+        subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
+    )

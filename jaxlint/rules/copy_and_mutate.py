@@ -1,0 +1,451 @@
+"""JAX410 copy-and-mutate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
+from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
+from jaxlint.names import External
+from jaxlint.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.pytrees.frameworks import JAX_DATACLASSES
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    Do,
+    FunctionDefinition,
+    Outer,
+    Return,
+    Statement,
+    With,
+    blocks,
+    bound_by,
+    expressions,
+    names_in,
+    parts,
+    reads,
+    target_names,
+    walk,
+)
+
+_COPY_AND_MUTATE = "jax_dataclasses.copy_and_mutate"
+
+
+@dataclass(frozen=True)
+class _Block:
+    """`with copy_and_mutate(original) as copy:`; `validates` is None if that cannot be told."""
+
+    call: Call
+    original: str | None
+    copy: str
+    validates: bool | None
+    body: Body
+
+
+class CopyAndMutate(BodyRule):
+    """
+    ## What it does
+
+    Finds wrong uses of `jax_dataclasses.copy_and_mutate`: without `with` or without `as`, the copy never used or the
+    original returned in its place, the original changed through what both share, and changes that are refused.
+
+    ## Why is this bad?
+
+    `copy_and_mutate(x)` is a context manager that makes a copy whose attributes may be assigned until the block ends.
+    Without `with` there is no copy, and an attribute is set on the context manager. Without `as` the copy cannot be
+    reached. The original stays as it is, so whoever returns it returns the old values. The copy shares its numpy
+    arrays, and the lists and dicts in static fields, with the original: what is written into them in place changes
+    both. Assignments are compared with what
+    was there: a leaf that becomes None, a tuple or a list is refused.
+
+    ## What you will see
+
+    Mostly no error: old values, or an original that has changed. `AssertionError: Mismatched tree structure!` where
+    the structure changes, `AttributeError: 'Pose' object has no attribute 'positon'` for a name that is no field.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax_dataclasses as jdc
+
+    @jdc.pytree_dataclass
+    class Pose:
+        position: jax.Array
+
+    def move(pose: Pose, by: jax.Array) -> Pose:
+        with jdc.copy_and_mutate(pose) as moved:
+            moved.position = pose.position + by
+        return pose
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax_dataclasses as jdc
+
+    @jdc.pytree_dataclass
+    class Pose:
+        position: jax.Array
+
+    def move(pose: Pose, by: jax.Array) -> Pose:
+        with jdc.copy_and_mutate(pose) as moved:
+            moved.position = pose.position + by
+        return moved
+    ```
+
+    ## Frameworks
+
+    jax_dataclasses. Assigning an attribute of the original, or of the copy after the block, raises and is
+    frozen-assignment (JAX401).
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A function that hands the context manager on (`return jdc.copy_and_mutate(x)`,
+    `stack.enter_context(jdc.copy_and_mutate(x))`) is not reported. Numpy arrays are told by the annotation of the
+    field; `x.points += …` of a field that holds jax arrays in truth is harmless.
+
+    ## References
+
+    - [jax_dataclasses: mutations](https://github.com/brentyi/jax_dataclasses#mutations)
+    """
+
+    code = "JAX410"
+    name = "copy-and-mutate"
+    group = "updates"
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the calls of `copy_and_mutate` in one body."""
+        for statement in _unexpected(code.body):
+            match statement:
+                case With(items=items, body=body):
+                    for value, target in items:
+                        if isinstance(value, Call) and _is_copy(value, code, evaluator):
+                            yield from _entered(value, target, body, code, evaluator)
+                case Do(value=Call() as value) | Assign(targets=(_,), value=Call() as value):
+                    if _is_copy(value, code, evaluator):
+                        yield from _not_entered(value, statement, code)
+
+
+def _unexpected(body: Body) -> Iterator[Statement]:
+    """The statements of a body without those inside functions, and those that are meant to fail."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, With):
+            names = {(dotted(e.func) or "").rpartition(".")[2] for e, _ in statement.items if isinstance(e, Call)}
+            if names & EXPECTS_ERROR:
+                continue
+        if not isinstance(statement, FunctionDefinition):
+            for block in blocks(statement):
+                yield from _unexpected(block)
+
+
+def _is_copy(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    scope = "" if code.function is None else f"{code.function.qualname}.<locals>"
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
+    return isinstance(symbol, External) and symbol.name == _COPY_AND_MUTATE and bool(call.positional)
+
+
+# -- without `with`, without `as` ------------------------------------------------------------------
+
+
+def _not_entered(call: Call, statement: Statement, code: CodeRead) -> Iterator[Problem]:
+    """A call that is no item of a `with` statement, unless its result is entered or handed on."""
+    name = "copy"
+    if isinstance(statement, Assign):
+        target = statement.targets[0]
+        if not isinstance(target, Name) or code.function is None:
+            return
+        name = target.id
+        if _bindings(name, code.body) > 1 or (_is_handed_on(name, code.body) and not _is_assigned_to(name, code.body)):
+            return
+    way_out = f"write `with {_shown(call)} as {name}:`"
+    yield Problem(
+        at=call.at,
+        message=(
+            f"`{_shown(call)}` without `with` makes no copy{_of_class(call, code)}: it is a context manager, and"
+            f" attributes set on it change nothing; {way_out}"
+        ),
+        reason="the copy is made when the context manager is entered",
+        help=way_out,
+    )
+
+
+def _bindings(name: str, body: Body) -> int:
+    """How often a variable is bound."""
+    targets = (target for statement in walk(body) for target in bound_by(statement))
+    return sum(name in target_names(target) for target in targets)
+
+
+def _is_handed_on(name: str, body: Body) -> bool:
+    """Whether a variable is read as a whole: entered by a `with` statement, passed on, returned."""
+    owners = {id(part.value) for e in _all_expressions(body) for part in parts(e) if isinstance(part, Attribute)}
+    return any(id(read) not in owners for read in reads(body, name))
+
+
+def _is_assigned_to(name: str, body: Body) -> bool:
+    """Whether attributes of a variable are assigned, as if it were the copy."""
+    targets = (target for statement in walk(body) for target in bound_by(statement))
+    return any(isinstance(target, Attribute) and _root(target) == name for target in targets)
+
+
+def _entered(call: Call, target: Expr | None, body: Body, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """An item of a `with` statement."""
+    if target is None:
+        way_out, of_class = f"write `with {_shown(call)} as copy:`", _of_class(call, code)
+        yield Problem(
+            at=call.at,
+            message=f"`with {_shown(call)}` without `as` makes a copy{of_class} that nobody can reach; {way_out}",
+            reason="only the copy may be changed; the original stays frozen inside the block",
+            help=way_out,
+        )
+    elif isinstance(target, Name):
+        option = call.keyword("validate") or (call.positional[1] if len(call.positional) > 1 else None)
+        validates = True if option is None else bool(option.value) if isinstance(option, Constant) else None
+        block = _Block(call, dotted(call.positional[0]), target.id, validates, body)
+        yield from _unused_copy(block, code)
+        yield from _changes(block, code, evaluator)
+
+
+# -- a copy that is never used ---------------------------------------------------------------------
+
+
+def _unused_copy(block: _Block, code: CodeRead) -> Iterator[Problem]:
+    """The copy is changed, and nobody reads it."""
+    if code.function is None or _is_used(block.copy, code.body):
+        return
+    returned = [
+        part
+        for statement in walk(code.body, nested=False)
+        if isinstance(statement, Return) and statement.value is not None
+        for part in (statement.value.items if isinstance(statement.value, Display) else (statement.value,))
+        if dotted(part) == block.original
+    ]
+    if returned:
+        way_out = f"return `{block.copy}`"
+        message = (
+            f"`{block.original}` is returned unchanged: the changes were made to `{block.copy}`, the"
+            f" copy{_of_class(block.call, code)}; {way_out}"
+        )
+    else:
+        way_out = f"return or assign `{block.copy}`"
+        message = (
+            f"the changes made to `{block.copy}`, the copy{_of_class(block.call, code)}, are lost, because nobody uses"
+            f" it; {way_out}"
+        )
+    yield Problem(
+        at=returned[0].at if returned else block.call.at,
+        message=message,
+        reason="`copy_and_mutate` leaves the original as it is",
+        help=way_out,
+    )
+
+
+def _is_used(name: str, body: Body) -> bool:
+    """Whether the variable is read for anything but to write to it."""
+    if any(isinstance(s, Outer) and name in s.names for s in walk(body)):
+        return True
+    inner = {
+        id(read) for statement in walk(body) for expr in _own_writes(statement, name) for read in names_in(expr, name)
+    }
+    return any(id(read) not in inner for read in reads(body, name))
+
+
+def _own_writes(statement: Statement, name: str) -> tuple[Expr, ...]:
+    """The expressions of a statement that does no more than to change what the variable `name` holds."""
+    match statement:
+        case Assign(targets=targets, value=value) if all(_root(t) == name for t in targets):
+            return (*targets, value)
+        case Augment(target=target, value=value) if _root(target) == name:
+            return (target, value)
+        case Annotate(target=target) if _root(target) == name:
+            return expressions(statement)
+        case Do(value=Call(func=Attribute(value=held, attr=attr)) as call) if attr in MUTATING and _root(held) == name:
+            return (call,)
+    return ()
+
+
+def _root(expr: Expr) -> str | None:
+    """The variable that holds what `expr` stands for: `x` of `x.a[0].b`; None for the bare variable."""
+    if isinstance(expr, Name):
+        return None
+    while isinstance(expr, (Attribute, Subscript)):
+        expr = expr.value
+    return expr.id if isinstance(expr, Name) else None
+
+
+# -- what happens inside the block -----------------------------------------------------------------
+
+
+def _changes(block: _Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """Look at what the block changes, in source order."""
+    inside = {id(part.at) for e in _all_expressions(block.body) for part in parts(e)}
+    renewed: set[str] = set()
+    for event in code.events:
+        if id(event.at) not in inside or not isinstance(event, (AssignAttribute, MutateField)):
+            continue
+        if isinstance(event, MutateField):
+            yield from _written(event, block, renewed)
+        elif event.receiver_text is not None and event.receiver_text.partition(".")[0] == block.copy:
+            path = f"{event.receiver_text}.{event.attr}"
+            if event.how == "augment" and not _is_renewed(path, renewed):
+                yield from _augmented(event, path, block, evaluator)
+            elif event.how == "assign":
+                renewed.add(path)
+                yield from _assigned(event, path, block, evaluator)
+
+
+def _is_renewed(path: str, renewed: set[str]) -> bool:
+    """Whether the path, or what it is part of, was assigned before in the block."""
+    return any(path == known or path.startswith(f"{known}.") for known in renewed)
+
+
+def _written(event: MutateField, block: _Block, renewed: set[str]) -> Iterator[Problem]:
+    """What a field holds is changed in place."""
+    text, field = event.receiver_text, event.receiver.cls.field(event.field)
+    if text is None or field is None:
+        return
+    path = f"{text}.{event.field}"
+    held = event.held
+    if text.partition(".")[0] == block.copy:
+        what = _shared_with_original(held, field.role) if event.how != "attribute" else None
+        if what is not None and not _is_renewed(path, renewed):
+            yield _shared(event, path, block, what)
+    elif block.original is not None and f"{text}.".startswith(f"{block.original}."):
+        if isinstance(held, (Array, Container)) and event.how != "attribute" and field.role is not Role.STATIC:
+            way_out = f"change `{block.copy}{path.removeprefix(block.original)}`"
+            yield Problem(
+                at=event.at,
+                message=(
+                    f"`{path}` is changed in place and belongs to the original `{event.receiver.cls.name}`, not to the"
+                    f" copy; {way_out}"
+                ),
+                reason="`copy_and_mutate` makes a copy so that the original may stay as it is",
+                help=way_out,
+            )
+
+
+def _augmented(event: AssignAttribute, path: str, block: _Block, evaluator: Evaluator) -> Iterator[Problem]:
+    """`copy.x += 1`: numpy arrays and lists add in place, jax arrays do not."""
+    field = event.receiver.cls.field(event.attr)
+    if field is None or field.annotation is None:
+        return
+    held = plain(evaluator.annotations.read(field.annotation, event.receiver.cls))
+    what = _shared_with_original(held, field.role)
+    if what is not None:
+        yield _shared(event, path, block, what, Confidence.MEDIUM)
+
+
+def _shared_with_original(held: Value, role: Role) -> str | None:
+    """What the copy holds the very same of as the original does: arrays, and what static fields hold."""
+    if isinstance(held, Array) and held.library == "numpy":
+        return "numpy array"
+    if isinstance(held, Container) and held.kind in ("list", "dict", "set") and role is Role.STATIC:
+        return held.kind
+    return None
+
+
+def _shared(
+    event: AssignAttribute | MutateField, path: str, block: _Block, what: str, confidence: Confidence | None = None
+) -> Problem:
+    original = f"`{block.original}`" if block.original is not None else "the original"
+    if what == "numpy array":
+        way_out = f"assign a new array first: `{path} = {path}.copy()`"
+    else:
+        way_out = f"make an instance with another {what} with `jdc.replace`"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{path}` of the copied `{event.receiver.cls.name}` is changed in place, and {original} holds the same"
+            f" {what}; {way_out}"
+        ),
+        reason="`copy_and_mutate` copies instances and data containers, not the arrays and static values in them",
+        help=way_out,
+        confidence=confidence,
+    )
+
+
+def _assigned(event: AssignAttribute, path: str, block: _Block, evaluator: Evaluator) -> Iterator[Problem]:
+    """An attribute of the copy is assigned: jax_dataclasses compares it with what was there."""
+    cls = event.receiver.cls
+    if cls.framework is not JAX_DATACLASSES or event.alternatives or block.validates is None:
+        return
+    field = cls.field(event.attr)
+    if field is None:
+        family = [cls, *(() if event.receiver.exact else event.place.subclasses(cls))]
+        if all(_has_no(c, event.attr) for c in family):
+            yield _unknown_attribute(event, block)
+    elif block.validates and field.annotation is not None and not _is_none(field.default):
+        before = plain(evaluator.annotations.read(field.annotation, cls))
+        after = plain(event.value)
+        if isinstance(before, (Array, Scalar)) and before != NONE and (after == NONE or _is_tree(after)):
+            way_out = "assign an array of the same shape and type, or pass `validate=False`"
+            yield Problem(
+                at=event.at,
+                message=(
+                    f"`{path}` of the copied `{cls.name}` changes its structure, which `copy_and_mutate` refuses"
+                    f" (AssertionError); {way_out}"
+                ),
+                reason="`AssertionError: Mismatched tree structure!` is raised by the assignment",
+                help=way_out,
+            )
+
+
+def _unknown_attribute(event: AssignAttribute, block: _Block) -> Problem:
+    cls = event.receiver.cls
+    consequence = "the assignment raises AttributeError" if block.validates else "it is lost when the copy is rebuilt"
+    way_out = "name one of the fields of the class"
+    return Problem(
+        at=event.at,
+        message=f"`{cls.name}` has no field `{event.attr}`: {consequence}; {way_out}",
+        reason="`copy_and_mutate` reads the old value of an attribute before it sets the new one",
+        help=way_out,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+    )
+
+
+def _has_no(cls: PytreeClass, name: str) -> bool:
+    """Whether a class certainly has no attribute of that name."""
+    if not cls.fields_known or not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
+        return False
+    scopes = [c.module.outline.scopes.get(c.symbol.declaration.qualname) for c in cls.mro]
+    return not any(scope is not None and name in scope.bindings for scope in scopes)
+
+
+def _is_none(default: Placed | None) -> bool:
+    return default is not None and isinstance(default.expr, Constant) and default.expr.kind == "NoneType"
+
+
+def _is_tree(value: Value) -> bool:
+    """Whether a value is a container of leaves and so no leaf itself."""
+    return isinstance(value, Container) and value.kind in ("list", "tuple", "dict")
+
+
+def _all_expressions(body: Body) -> Iterator[Expr]:
+    for statement in walk(body):
+        yield from expressions(statement)
+
+
+def _of_class(call: Call, code: CodeRead) -> str:
+    """The class of what is copied, for a message; empty if it is not a parameter of known type."""
+    known = as_instance(code.parameters.get(dotted(call.positional[0]) or "", UNKNOWN))
+    return "" if known is None else f" of the `{known.cls.name}`"
+
+
+def _shown(call: Call) -> str:
+    """The call as it is written, as far as its first argument can be shown."""
+    return f"{dotted(call.func) or 'copy_and_mutate'}({dotted(call.positional[0]) or '...'})"

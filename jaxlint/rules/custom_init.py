@@ -1,0 +1,175 @@
+"""JAX305 custom-init."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.outline import Definition, Function, Parameter
+from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
+from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
+from jaxlint.rules.base import ClassRule, Problem
+
+#: So many arguments of the call that rebuilds an instance are shown.
+_MAX_SHOWN = 3
+
+
+class CustomInit(ClassRule):
+    """
+    ## What it does
+
+    Finds classes with an `__init__` of their own that cannot be called with the fields of the class, though that is
+    how jax rebuilds their instances.
+
+    ## Why is this bad?
+
+    Every transformation takes an instance apart and puts it together again. Where that is done with
+    `Class(field=..., ...)`, the constructor must accept all fields by name and need nothing else. An `__init__`
+    with other parameters makes instances that work until the first `jax.jit`, `jax.tree.map` or `replace`.
+
+    ## What you will see
+
+    `TypeError: Affine.__init__() got an unexpected keyword argument 'weight'` or
+    `TypeError: Affine.__init__() missing 1 required positional argument: 'size'`, in the first transformation. With
+    chex, when an instance is made: `ValueError: __init__() got unexpected kwargs: {'size'}.`
+
+    ## Example
+
+    ```python
+    from functools import partial
+
+    import jax
+    import jax.numpy as jnp
+
+    @partial(jax.tree_util.register_dataclass, data_fields=["weight"], meta_fields=[])
+    class Affine:
+        def __init__(self, size: int) -> None:
+            self.weight = jnp.ones(size)
+    ```
+
+    ## Use instead
+
+    ```python
+    from dataclasses import dataclass
+
+    import jax
+    import jax.numpy as jnp
+
+    @jax.tree_util.register_dataclass
+    @dataclass
+    class Affine:
+        weight: jax.Array
+
+        @classmethod
+        def create(cls, size: int) -> "Affine":
+            return cls(weight=jnp.ones(size))
+    ```
+
+    ## Frameworks
+
+    flax.struct, TrainState, register_dataclass, jax_dataclasses, tjax and mjx, which call the constructor with the
+    fields. chex does not, but its constructor accepts fields only (unless `mappable_dataclass=False`). equinox,
+    simple_pytree, penzai, nnx and treex rebuild instances without the constructor, and
+    `register_pytree_node_class` as its `tree_unflatten` says.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    If the instances never meet a transformation; but then the class needs no registration.
+
+    ## References
+
+    - [flax.struct: smart constructors](https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html)
+    - [jax: custom pytrees and initialization](https://docs.jax.dev/en/latest/custom_pytrees.html)
+    """
+
+    code = "JAX305"
+    name = "custom-init"
+    group = "construction"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Compare the parameters of `__init__` with what it is called with."""
+        chex = cls.framework is CHEX and cls.option("mappable_dataclass", True) is True
+        rebuilt = cls.framework.unflatten is Unflatten.CONSTRUCTOR and cls.framework is not NAMED_TUPLE
+        init = _own_init(cls)
+        if not (chex or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
+            return
+        given = _given(cls)
+        if given is None or cls.abstract_methods:
+            return
+        parameters = {p.name: p for p in init.parameters[1:] if p.kind in ("positional", "keyword")}
+        missing = [name for name in given.names if name not in parameters]
+        needless = [p for p in parameters.values() if p.default is None and p.name not in given.names]
+        if missing and rebuilt and not any(p.kind == "**" for p in init.parameters):
+            yield _problem(cls, init, None, f"has no parameter for field `{missing[0]}`", given)
+        elif needless and given.complete:
+            yield _problem(cls, init, needless[0], f"requires `{needless[0].name}`, which is no field", given)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The names of the fields that a constructor is given; `complete` if those are all."""
+
+    names: tuple[str, ...]
+    complete: bool
+
+
+def _own_init(cls: PytreeClass) -> Function | None:
+    """The written `__init__` that constructs instances, if its parameters are those of the constructor."""
+    init = cls.custom_init()
+    found = cls.method("__init__")
+    if init is None or found is None or init.decorators or not init.parameters:
+        return None
+    if any("__new__" in c.symbol.declaration.methods or _has_metaclass(c) for c in cls.mro):
+        return None
+    owner = found[0]
+    if owner is not cls and not cls.bases_known:
+        return None
+    binding = owner.module.outline.scopes[owner.symbol.declaration.qualname].bindings["__init__"][-1]
+    return init if isinstance(binding, Definition) and not binding.guard else None
+
+
+def _has_metaclass(cls: PytreeClass) -> bool:
+    return any(argument.keyword == "metaclass" for argument in cls.symbol.declaration.bases)
+
+
+def _given(cls: PytreeClass) -> _Given | None:
+    """What unflatten (or, with chex, the user) can give the constructor; None if that cannot be told."""
+    lists = cls.lists
+    if lists is not None and not any(c.params is not None for c in cls.mro):
+        return None if lists.data is None or lists.meta is None else _Given((*lists.data, *lists.meta), True)
+    if cls.framework is CHEX:
+        return _Given(tuple(f.name for f in cls.fields if f.init), cls.fields_known)
+    fields = [f for f in cls.fields if f.role in (Role.LEAF, Role.STATIC)]
+    if any(not f.init for f in fields):
+        return None  # the class cannot be registered
+    known = cls.fields_known and not any(f.role is Role.UNKNOWN for f in cls.fields)
+    return _Given(tuple(f.name for f in fields), known)
+
+
+def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what: str, given: _Given) -> Problem:
+    declaration = cls.symbol.declaration
+    arguments = [f"{name}=..." for name in given.names[:_MAX_SHOWN]]
+    arguments += ["..."] if len(given.names) > _MAX_SHOWN else []
+    if cls.framework is CHEX:
+        outcome = "chex hands over nothing but fields, so no instance can be made"
+    else:
+        outcome = (
+            f"jax rebuilds instances with `{cls.name}({', '.join(arguments)})`, so jit and tree_map fail (TypeError)"
+        )
+    at = parameter.at if parameter is not None else init.at
+    return Problem(
+        at=at if init.owner == declaration.qualname else declaration.name_at,
+        message=f"`__init__` of `{cls.name}` {what}: {outcome}; turn it into a classmethod",
+        reason=(
+            "the constructor of a chex dataclass is that of a dict, and refuses other keywords than fields"
+            if cls.framework is CHEX
+            else "an instance that a transformation has taken apart is put together with the fields as keywords"
+        ),
+        help="keep the generated `__init__`, and write a classmethod that computes the fields and returns `cls(...)`",
+    )

@@ -1,0 +1,246 @@
+"""JAX403 discarded-update."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Discard, Event, Replace, Update
+from jaxlint.infer.updates import array_copy, is_refused
+from jaxlint.infer.values import UnknownValue
+from jaxlint.names import ClassSymbol, External
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.stubs import described
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.rules.base import EventRule, Problem
+
+#: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
+_OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
+#: Updates that call a function for each part of a tree.
+_MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
+_CELL_MARKS = re.compile(r"^# *(%%|jupyter:|jupytext:)", re.MULTILINE)
+
+
+class DiscardedUpdate(EventRule):
+    """
+    ## What it does
+
+    Finds functional updates that stand alone as a statement, so that their result is thrown away: `state.replace(…)`,
+    `dataclasses.replace(…)`, `state.apply_gradients(grads=…)`, `eqx.tree_at(…)`, `x.at[i].set(v)` and kin.
+
+    ## Why is this bad?
+
+    These calls change nothing: they return a changed copy. Without an assignment (or a `return`) the update is lost.
+    It is the most frequent bug of this kind in public code: training that "resumes" with a fresh optimizer state,
+    times and metadata that are never saved, rewards that are never set.
+
+    ## What you will see
+
+    No error. The program goes on with the old values: `step after restore: 0`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Checkpoint:
+        params: jax.Array
+        step: int = 0
+
+    def restore(state: Checkpoint, step: int) -> Checkpoint:
+        state.replace(step=step)
+        return state
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Checkpoint:
+        params: jax.Array
+        step: int = 0
+
+    def restore(state: Checkpoint, step: int) -> Checkpoint:
+        state = state.replace(step=step)
+        return state
+    ```
+
+    ## Frameworks
+
+    All. `.replace` of flax.struct, TrainState, chex, simple_pytree and mjx (and its `tree_replace`), `_replace` of a
+    NamedTuple, `apply_gradients(grads=…)` of a TrainState, penzai's `select(…).at(…).set(…)`, treex's `.train()`,
+    `.eval()`, `.freeze()`, `.init(…)`, `.filter(…)`, `.merge(…)`, `.map(…)` and `.apply(…)` without `inplace=True`, and
+    methods of your own that return a copy of `self` made by one of these. `dataclasses.replace`, `jdc.replace`,
+    `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
+    whatever they are given.
+
+    `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
+    a visible class that is copied so, and no visible class has a method of that name that changes its instance in
+    place. nnx objects change in place: `optimizer.update(grads)` is no finding.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
+    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script with `# %%` cells.
+
+    ## References
+
+    - [flax.struct](https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html)
+    - [jax.numpy.ndarray.at](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html)
+    - [flax #2041](https://github.com/google/flax/issues/2041)
+    """
+
+    code = "JAX403"
+    name = "discarded-update"
+    group = "updates"
+    since = "0.1.0"
+    events = (Discard,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one update whose result nobody takes."""
+        assert isinstance(event, Discard)
+        update = event.update
+        confidence = _confidence(update, evaluator.model)
+        if confidence is None or is_refused(update) or _is_shown(event):
+            return
+        base = _base_text(update)
+        way_out = _way_out(update, base)
+        yield Problem(
+            at=event.at,
+            message=(
+                f"`{_call_text(update)}` makes {_made(update)} and leaves {f'`{base}`' if base else 'the original'}"
+                f" as it is: the update is lost; {way_out}"
+            ),
+            reason="a functional update changes nothing in place; what it returns is the only place the change is in",
+            help=way_out,
+            confidence=confidence,
+        )
+
+
+def _confidence(update: Update, model: PytreeModel) -> Confidence | None:
+    """How certain it is that the call does nothing but to make a copy; None if it is not."""
+    if update.function in _MAPPING and not _is_pure(update, model):
+        return None
+    if isinstance(update, Replace):
+        return None if _may_differ(update) else Confidence.HIGH
+    if update.function in REPLACE_FUNCTIONS or update.function in UPDATE_FUNCTIONS:
+        return Confidence.HIGH
+    if update.function.startswith("select."):
+        return Confidence.HIGH
+    if update.function.startswith("at."):
+        return array_copy(update)
+    if isinstance(update.receiver, UnknownValue) and _is_known_by_fields(update, model):
+        return Confidence.MEDIUM
+    return None
+
+
+def _may_differ(update: Replace) -> bool:
+    """Whether the instance may be of a subclass whose own method of that name changes it in place."""
+    if update.receiver.exact or update.function not in UPDATE_METHODS:
+        return False
+    return any(
+        update.function in cls.symbol.declaration.methods and cls.frozen is not True
+        for cls in update.place.subclasses(update.receiver.cls)
+        if not cls.framework.replace_overwrites
+    )
+
+
+def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
+    """Whether the keywords tell that an instance of a visible class is copied."""
+    if update.call.has_star or any(update.call.keyword(name) is not None for name in _OTHER_REPLACES[0]):
+        return False
+    names = frozenset(keyword.name for keyword in update.keywords)
+    if names in _OTHER_REPLACES:
+        return False
+    roots = model.roots_seen(update.place.module)
+    return model.visible_updates.only_copies(roots, update.function, names, _train_state_fields(update))
+
+
+def _train_state_fields(update: Update) -> frozenset[str]:
+    """The fields of flax's TrainState, if the module may hold one."""
+    imported = any(name.startswith("flax.training") for _, name in update.place.module.outline.imported_modules)
+    symbol = described("flax.training.train_state.TrainState") if imported else None
+    if not isinstance(symbol, ClassSymbol) or update.function not in ("replace", "apply_gradients"):
+        return frozenset()
+    return frozenset(f.name for f in symbol.declaration.fields)
+
+
+def _is_pure(update: Update, model: PytreeModel) -> bool:
+    """Whether the function that is mapped over the tree certainly has no effect of its own, as `print` would."""
+    function = update.call.positional[0] if update.call.positional else None
+    if isinstance(function, Lambda) and not isinstance(function.body, Call):
+        return True
+    called = function.body.func if isinstance(function, Lambda) and isinstance(function.body, Call) else function
+    if called is None:
+        return False
+    symbol = model.resolver.resolve(called, update.place.module, _scope(update))
+    return isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")) and "debug" not in symbol.name
+
+
+def _scope(update: Update) -> str:
+    function = update.place.function
+    return "" if function is None else f"{function.qualname}.<locals>"
+
+
+def _is_shown(event: Discard) -> bool:
+    """Whether the statement stands outside of functions in a script of cells, which show their last value."""
+    return not event.place.functions and _CELL_MARKS.search(event.place.module.source.text) is not None
+
+
+def _base_text(update: Update) -> str | None:
+    """What is copied, as it is written, if that is a dotted name; of `x.replace(...).replace(...)` it is `x`."""
+    base: Expr | None = update.base
+    while isinstance(base, Call) and isinstance(base.func, Attribute):
+        base = base.func.value
+    return None if base is None else dotted(base)
+
+
+def _call_text(update: Update) -> str:
+    """The call, shortened."""
+    group, _, method = update.function.rpartition(".")
+    base = dotted(update.base) if update.base is not None else None
+    if group == "at":
+        return f"{base or ''}.at[...].{method}(...)"
+    if group == "select":
+        return f"select(...).{method}(...)"
+    return f"{dotted(update.call.func) or '.' + method}(...)"
+
+
+def _made(update: Update) -> str:
+    """What the update returns."""
+    if isinstance(update, Replace):
+        return f"a new `{update.receiver.cls.name}`"
+    return "a new array" if update.function.startswith("at.") else "a changed copy"
+
+
+def _way_out(update: Update, base: str | None) -> str:
+    """Where the result should go."""
+    if base is None:
+        return "assign or return the result"
+    method = update.place.method
+    if method is not None and base == method.self_name:
+        return "return the result and let the caller rebind it"
+    if "." in base:
+        return "put the result back into what holds it"
+    if not _is_own_variable(base, update):
+        return "assign or return the result"
+    direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
+    return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
+
+
+def _is_own_variable(name: str, update: Update) -> bool:
+    """Whether a variable belongs to the code around the update, so that it may be assigned there."""
+    scope = update.place.module.outline.scopes.get(_scope(update))
+    return scope is not None and (name in scope.bindings or name in scope.is_global)

@@ -1,0 +1,136 @@
+"""JAX103 double-registration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks import CHEX, FLAX_NODE
+from jaxlint.pytrees.model import PytreeClass, Registration
+from jaxlint.pytrees.registration import Clash, registration_clash
+from jaxlint.rules.base import ClassRule, Problem
+
+
+class DoubleRegistration(ClassRule):
+    """
+    ## What it does
+
+    Finds classes that are registered as a pytree twice: by two decorators, by a decorator on a subclass of a class that
+    registers its subclasses, or by a call after the class statement.
+
+    ## Why is this bad?
+
+    JAX knows one way to flatten a class. The second registration is refused, and the module cannot be imported.
+
+    ## What you will see
+
+    `ValueError: Duplicate custom dataclass PyTreeDef type registration for <class 'Track'>.` or `ValueError: Duplicate
+    custom PyTreeDef type registration for <class 'Track'>.`; from decorators that make a frozen dataclass once more
+    `TypeError: Cannot overwrite attribute __setattr__ in class Track` or `TypeError: cannot inherit frozen dataclass
+    from a non-frozen one`; from chex `TypeError: duplicate base class Mapping`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @jax.tree_util.register_dataclass
+    @struct.dataclass
+    class Track:
+        hits: jax.Array
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Track:
+        hits: jax.Array
+    ```
+
+    ## Frameworks
+
+    All but NamedTuple, whose own way of flattening may be replaced. `@struct.dataclass` on a PyTreeNode, a TrainState
+    or a class that it has decorated already does nothing; its options are ignored then, which is a warning.
+    `@chex.dataclass` above another decorator makes a class of its own, and is no finding.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Calls under `if`, `try` or `with suppress(...)` are left alone: they may be there for that error.
+
+    ## References
+
+    - [jax.tree_util.register_dataclass](https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.register_dataclass.html)
+    """
+
+    code = "JAX103"
+    name = "double-registration"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what registers the class, in the order in which it happens."""
+        clash = registration_clash(cls)
+        if clash is not None:
+            yield _refused(cls, clash)
+            return
+        for registration in cls.registrations:
+            if registration.ignored and registration.options and not registration.guarded:
+                yield _ignored(cls, registration)
+
+
+def _refused(cls: PytreeClass, clash: Clash) -> Problem:
+    first, second = clash.first, clash.second
+    error = clash.exception or "TypeError or ValueError"
+    if first is None:
+        before = f"is registered by its base class {cls.framework.title} already"
+    elif first.name == second.name:
+        before = "is registered already"
+    else:
+        before = f"is registered by `{first.name}` already"
+    # chex registers what is run as a script when the first instance is made, and minds no other registration then
+    when = " as soon as the module is imported" if first is not None and first.framework is CHEX else ""
+    return Problem(
+        at=second.at,
+        message=f"`{cls.name}` {before}: `{_written(second)}` raises {error}{when}; remove {_one(first)}",
+        reason=(
+            f"`{error}: {clash.text} …` is raised: a class is registered once"
+            if clash.text
+            else "a class is registered once: the next registration is refused"
+        ),
+        help=f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else ""),
+    )
+
+
+def _ignored(cls: PytreeClass, registration: Registration) -> Problem:
+    options = ", ".join(f"`{name}`" for name in registration.options)
+    plural = len(registration.options) > 1
+    by_base = cls.framework is FLAX_NODE
+    place = "the class keywords" if by_base else "the decorator that is applied first"
+    return Problem(
+        at=registration.at,
+        message=(
+            f"`{cls.name}` is a pytree dataclass already: `@{registration.name}` returns it as it is and ignores"
+            f" {options}; give {'them' if plural else 'it'} as {'class keywords' if by_base else 'options once'}"
+        ),
+        reason="flax makes a dataclass of a class once; a second decorator has no effect, and says nothing",
+        help=f"move {options} to {place} and remove `@{registration.name}`",
+        severity=Severity.WARNING,
+    )
+
+
+def _written(registration: Registration) -> str:
+    return f"{registration.name}(...)" if registration.is_call else f"@{registration.name}"
+
+
+def _one(first: Registration | None) -> str:
+    return "it" if first is None else "one of the two"

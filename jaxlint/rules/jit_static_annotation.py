@@ -1,0 +1,125 @@
+"""JAX516 jit-static-annotation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Event, Transformed
+from jaxlint.infer.transformed import TransformedFunctions
+from jaxlint.outline import Function
+from jaxlint.rules.base import EventRule, Problem
+from jaxlint.transforms import Kind
+
+_OPTIONS = ("static_argnums", "static_argnames")
+
+
+class JitStaticAnnotation(EventRule):
+    """
+    ## What it does
+
+    Finds parameters annotated with `jdc.Static[...]` in a function that `jax.jit` compiles, and `static_argnums` or
+    `static_argnames` given to `jdc.jit`.
+
+    ## Why is this bad?
+
+    Only `jdc.jit` reads the annotations. `jax.jit` traces such a parameter like any other: a string is refused, a number
+    becomes a tracer. `jdc.jit` on the other hand takes no `static_argnums`: the annotation says it all.
+
+    ## What you will see
+
+    `TypeError: Error interpreting argument to <function …> as an abstract array. The problematic value is of type
+    <class 'str'>`, or `TracerBoolConversionError` where the parameter decides an `if`; from `jdc.jit`: `TypeError: jit()
+    got an unexpected keyword argument 'static_argnums'`, when the function is decorated.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax_dataclasses as jdc
+
+    @jax.jit
+    def smooth(x: jax.Array, mode: jdc.Static[str]) -> jax.Array:
+        return x * 0.5 if mode == "half" else x
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax_dataclasses as jdc
+
+    @jdc.jit
+    def smooth(x: jax.Array, mode: jdc.Static[str]) -> jax.Array:
+        return x * 0.5 if mode == "half" else x
+    ```
+
+    ## Frameworks
+
+    jax_dataclasses.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    There is no reason to turn it off.
+
+    ## References
+
+    - [jax_dataclasses](https://github.com/brentyi/jax_dataclasses)
+    """
+
+    code = "JAX516"
+    name = "jit-static-annotation"
+    group = "transformations"
+    since = "0.1.0"
+    events = (Transformed,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one function that is given to a transformation."""
+        assert isinstance(event, Transformed)
+        applied = event.applied
+        if applied.transform.reads_static_annotations:
+            option = next((o for o in _OPTIONS if o in applied.options), None)
+            if option is not None:
+                yield Problem(
+                    at=event.at,
+                    message=(
+                        f"`jdc.jit` takes no `{option}`: decorating raises TypeError; annotate the parameter with"
+                        " `jdc.Static[...]` instead"
+                    ),
+                    reason="jdc.jit finds the static parameters by their annotation",
+                    help="annotate the static parameters with `jdc.Static[...]`",
+                )
+            return
+        if applied.transform.kind is not Kind.JIT or not applied.transform.takes_static or event.function is None:
+            return
+        yield from _ignored(event, event.function, evaluator.calls.transformed)
+
+
+def _ignored(event: Transformed, function: Function, transformed: TransformedFunctions) -> Iterator[Problem]:
+    """The parameters whose annotation the transformation does not read."""
+    applied, module = event.applied, event.module
+    if module is None:
+        return
+    outer = [a for a in event.place.applied(function) if a.transform.reads_static_annotations]
+    static = applied.static_parameters(function)
+    if outer or static is None:
+        return
+    marked = transformed.marked_static(function, module) - static
+    bound = {p.name for p in function.parameters[: applied.bound]}
+    for parameter in function.parameters:
+        if parameter.name not in marked or parameter.name in bound:
+            continue
+        here = module is event.place.module
+        yield Problem(
+            at=parameter.at if here else event.at,
+            message=(
+                f"`{applied.transform.name}` does not read `jdc.Static`: parameter `{parameter.name}` of"
+                f" `{function.name}` is traced; use `jdc.jit`"
+            ),
+            reason="only jdc.jit reads the annotation; for jax.jit the parameter is an ordinary, traced argument",
+            help="use `jdc.jit`, or name the parameter in `static_argnames`",
+        )

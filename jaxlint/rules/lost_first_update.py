@@ -1,0 +1,378 @@
+"""JAX408 lost-first-update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxlint.expr import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Other,
+    Subscript,
+    dotted,
+    same,
+)
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Replace, Update
+from jaxlint.infer.updates import array_copy, is_refused
+from jaxlint.infer.values import Instance
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    ClassDefinition,
+    Delete,
+    FunctionDefinition,
+    Jump,
+    Outer,
+    Return,
+    Statement,
+    Try,
+    assigned_names,
+    blocks,
+    bound_by,
+    expressions,
+    names_in,
+    parts,
+    reads,
+    walk,
+)
+
+#: What `TrainState.apply_gradients` sets besides its keywords.
+_BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
+
+    update: Update
+    base: str
+    name: str | None
+
+    @property
+    def root(self) -> str:
+        """The variable that holds the original."""
+        return self.base.partition(".")[0]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an array is copied, and not an instance."""
+        return self.update.function.startswith("at.")
+
+
+class LostFirstUpdate(BodyRule):
+    """
+    ## What it does
+
+    Finds two updates that start from the same original, of which the first is never used: its variable is given the
+    second one, or is never read at all.
+
+    ## Why is this bad?
+
+    Updates do not add up unless each starts from the result of the one before. `x = state.x.at[0].set(a)` followed by
+    `x = state.x.at[1].set(b)` holds the old `x[0]`: the first update is lost.
+
+    ## What you will see
+
+    No error. The values of the first update are missing: `friction [0. 5.]` instead of `[1. 5.]`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Model:
+        friction: jax.Array
+
+    def randomize(model: Model) -> Model:
+        friction = model.friction.at[0].set(1.0)
+        friction = model.friction.at[1].set(5.0)
+        return model.replace(friction=friction)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Model:
+        friction: jax.Array
+
+    def randomize(model: Model) -> Model:
+        friction = model.friction.at[0].set(1.0)
+        friction = friction.at[1].set(5.0)
+        return model.replace(friction=friction)
+    ```
+
+    ## Frameworks
+
+    All: `.replace`, `_replace`, `tree_replace` and `apply_gradients` of a known class, `dataclasses.replace`,
+    `jdc.replace`, `copy.replace`, `eqx.tree_at`, and the `x.at[…]` methods of jax arrays.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Both updates must stand in one block, with nothing in between that reads the first or changes the original. Nothing
+    is reported if the second one sets all that the first one sets. A variable named `_first` is meant to be unused.
+
+    ## References
+
+    - [mujoco_playground #183](https://github.com/google-deepmind/mujoco_playground/issues/183)
+    """
+
+    code = "JAX408"
+    name = "lost-first-update"
+    group = "updates"
+    severity = Severity.WARNING
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for pairs of updates in the blocks of one body."""
+        updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
+        if len(updates) < 2:
+            return
+        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        for block, guards in _blocks(code.body, ()):
+            made = [_made(statement, updates) for statement in block]
+            for index, first in enumerate(made):
+                if first is None or first.name in outer or first.name in (None, first.root):
+                    continue
+                pair = _Pair(first, code, block, made, guards, updates)
+                second = pair.second(index)
+                if second is not None:
+                    yield _problem(first, second)
+
+
+_NOTHING = Constant(None, None, "NoneType")
+
+
+def _blocks(body: Body, guards: tuple[Body, ...]) -> Iterator[tuple[Body, tuple[Body, ...]]]:
+    """The blocks of a body, those inside functions left out, each with what may run if it fails halfway."""
+    yield body, guards
+    for statement in body:
+        if isinstance(statement, (FunctionDefinition, ClassDefinition)):
+            continue
+        for inner in blocks(statement):
+            failing = isinstance(statement, Try) and inner is statement.body
+            rest = tuple(b for b in blocks(statement) if b is not inner) if failing else ()
+            yield from _blocks(inner, (*guards, *rest))
+
+
+def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
+    """The update that a statement keeps in a variable, or returns."""
+    name: str | None = None
+    match statement:
+        case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=value):
+            pass
+        case Return(value=value):
+            pass
+        case _:
+            return None
+    update = updates.get(id(value.at)) if isinstance(value, Call) else None
+    if update is None or update.base is None:
+        return None
+    base = dotted(update.base)
+    return None if base is None else _Made(update, base, name)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Looks for the second update of a pair."""
+
+    first: _Made
+    code: CodeRead
+    block: Body
+    made: Sequence[_Made | None]
+    guards: tuple[Body, ...]
+    updates: dict[int, Update]
+
+    def second(self, index: int) -> _Made | None:
+        """The update after the one at `index` that starts from the same original again, though that is never used."""
+        name = self.first.name
+        assert name is not None
+        for position in range(index + 1, len(self.block)):
+            statement, made = self.block[position], self.made[position]
+            if made is not None and self._starts_again(made):
+                if made.name == name and (self.code.function is not None or position == index + 1):
+                    return made if self._is_overwritten(statement) else None
+                if made.name != name and self._is_unused():
+                    return made
+            if self._ends(statement):
+                return None
+        return None
+
+    def _starts_again(self, made: _Made) -> bool:
+        """Whether an update starts from the same original, and does not set all that the first one sets."""
+        first = self.first
+        return made.base == first.base and made.is_array == first.is_array and not _covers(made.update, first.update)
+
+    def _is_overwritten(self, statement: Statement) -> bool:
+        """Whether the second assignment, or whatever runs at any time, does without the first value."""
+        name = self.first.name or ""
+        if any(next(names_in(e, name), None) is not None for e in expressions(statement)[-1:]):
+            return False
+        if any(next(reads(guard, name), None) is not None for guard in self.guards):
+            return False
+        return not _is_captured(name, self.code.body)
+
+    def _is_unused(self) -> bool:
+        """Whether the first variable is never read at all, though its name does not say so."""
+        name = self.first.name or ""
+        if name.startswith("_") or self.code.function is None:
+            return False
+        bound = [s for s in walk(self.code.body, nested=False) if name in assigned_names((s,))]
+        kept = [s for s in bound if not blocks(s)]
+        return len(kept) == 1 and next(reads(self.code.body, name), None) is None
+
+    def _ends(self, statement: Statement) -> bool:
+        """Whether the first value may be used in a statement, or the original may change in it."""
+        name = self.first.name or ""
+        if name in assigned_names((statement,)) or next(reads((statement,), name), None) is not None:
+            return True
+        if any(isinstance(inner, Jump) for inner in walk((statement,), nested=False)):
+            return True
+        return any(self._changes(inner) for inner in walk((statement,)))
+
+    def _changes(self, statement: Statement) -> bool:
+        """Whether a statement may change what the first update starts from."""
+        root = self.first.root
+        targets = (statement.target,) if isinstance(statement, (Augment, Delete)) else bound_by(statement)
+        if root in assigned_names((statement,)) or any(next(names_in(t, root), None) is not None for t in targets):
+            return True
+        calls = [part for e in expressions(statement) for part in parts(e) if isinstance(part, Call)]
+        return any(_may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
+
+
+def _is_captured(name: str, body: Body) -> bool:
+    """Whether a function or lambda inside reads the variable; it may be called at any time."""
+    for statement in walk(body, nested=False):
+        if isinstance(statement, FunctionDefinition) and next(reads((statement,), name), None) is not None:
+            return True
+        for expr in expressions(statement):
+            for part in parts(expr):
+                if isinstance(part, Lambda) and next(names_in(part, name), None) is not None:
+                    return True
+    return False
+
+
+# -- what an update sets ---------------------------------------------------------------------------
+
+
+def _covers(second: Update, first: Update) -> bool:
+    """Whether the second update sets all that the first one sets, or may do so."""
+    if same(second.call, first.call) or not (_is_copy(first) and _is_copy(second)):
+        return True
+    if second.function.startswith("at."):
+        index, before = _index(second), _index(first)
+        return second.function == "at.set" and (same(index, before) or _is_everything(index))
+    done, earlier = _sets(second, ()), _sets(first, _BY_GRADIENTS)
+    if done is None or earlier is None:
+        return True
+    return all(path in done or any(path.startswith(f"{whole}.") for whole in done) for path in earlier)
+
+
+def _is_copy(update: Update) -> bool:
+    """Whether the update certainly copies, and does not fail."""
+    if update.function.startswith("at."):
+        return array_copy(update) is not None
+    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
+    return known and not is_refused(update)
+
+
+def _index(update: Update) -> Expr:
+    """The index of `x.at[index].set(v)`."""
+    func = update.call.func
+    assert isinstance(func, Attribute) and isinstance(func.value, Subscript)
+    return func.value.index
+
+
+def _is_everything(index: Expr) -> bool:
+    """Whether an index is `...` or `:`."""
+    if isinstance(index, Other) and index.kind == "Slice":
+        return all(isinstance(bound, Constant) and bound.kind == "NoneType" for bound in index.parts)
+    return (isinstance(index, Constant) and index.kind == "ellipsis") or getattr(index, "kind", "") == "Ellipsis"
+
+
+def _sets(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
+    """The dotted paths of the fields that an update of an instance sets; None if they cannot be told."""
+    call, function = update.call, update.function
+    if function == "equinox.tree_at":
+        where = call.positional[0]
+        return _paths(where.body, where.params[0]) if isinstance(where, Lambda) and len(where.params) == 1 else None
+    if function == "tree_replace":
+        given = call.positional[0] if call.positional else None
+        keys = given.keys if isinstance(given, DictDisplay) else (None,)
+        names = [k.value for k in keys if isinstance(k, Constant) and isinstance(k.value, str)]
+        return frozenset(names) if len(names) == len(keys) else None
+    if call.has_star:
+        return None
+    given_names = frozenset(keyword.name for keyword in update.keywords)
+    if function == "apply_gradients":
+        return given_names.union(by_gradients)
+    is_replace = function in REPLACE_FUNCTIONS or (
+        isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
+    )
+    return given_names if is_replace and given_names else None
+
+
+def _paths(where: Expr, root: str) -> frozenset[str] | None:
+    """What a `where` function of `tree_at` selects."""
+    found: set[str] = set()
+    for part in where.items if isinstance(where, Display) else (where,):
+        path = dotted(part)
+        if path is None or not path.startswith(f"{root}."):
+            return None
+        found.add(path.removeprefix(f"{root}."))
+    return frozenset(found)
+
+
+# -- what may change the original ------------------------------------------------------------------
+
+
+def _may_change(call: Call, made: _Made) -> bool:
+    """Whether a call is given the original or what holds it, and so may change it in place."""
+    receiver = made.update.receiver
+    frozen = made.is_array or (isinstance(receiver, Instance) and receiver.cls.frozen is True)
+    for expr in (*(a.value for a in call.args), *((call.func.value,) if isinstance(call.func, Attribute) else ())):
+        path = dotted(expr)
+        if path is not None and (made.base.startswith(f"{path}.") or (path == made.base and not frozen)):
+            return True
+    return False
+
+
+def _problem(first: _Made, second: _Made) -> Problem:
+    base, name, receiver = second.base, first.name, second.update.receiver
+    original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
+    if second.name == name:
+        what = f"`{name}` starts from {original} again: the update that was assigned to it before is lost"
+    else:
+        what = f"this starts from {original} again, and the update in `{name}` is never used: it is lost"
+    way_out = f"start from `{name}` instead of `{base}`"
+    assert second.update.base is not None
+    arrays = [array_copy(m.update) for m in (first, second) if m.is_array]
+    return Problem(
+        at=second.update.base.at,
+        message=f"{what}; {way_out}",
+        reason="an update is a copy of the original with changes; a second copy of the original has only its own",
+        help=way_out,
+        confidence=Confidence.MEDIUM if Confidence.MEDIUM in arrays else None,
+    )

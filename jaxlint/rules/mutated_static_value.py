@@ -1,0 +1,180 @@
+"""JAX206 mutated-static-value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
+from jaxlint.infer.frozen import is_called_only_by
+from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
+from jaxlint.infer.values import Array, Container, Instance, Value
+from jaxlint.outline import MUTATING
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.statements import assigned_names, walk
+
+#: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
+_STATIC_BY_VALUE = frozenset({"flax.nnx", "treex"})
+_CONSTRUCTION = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
+_REASON = (
+    "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
+    " so the function is not compiled again"
+)
+
+
+class MutatedStaticValue(BodyRule):
+    """
+    ## What it does
+
+    Finds changes in place of what a static field holds: a list that grows, a dict that gets a key, a numpy array that
+    is written to, a configuration object that gets a new attribute value.
+
+    ## Why is this bad?
+
+    A compiled function is chosen by comparing static fields with `==`. The compiled function keeps the very object that
+    the field held when it was traced. Changed in place, the object still equals itself: the program that was
+    compiled for the old value runs on, without a word.
+
+    ## What you will see
+
+    No error: results that do not change although the value did.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Learner:
+        weights: jax.Array
+        options: dict = struct.field(pytree_node=False)
+
+    def slow_down(learner: Learner) -> None:
+        learner.options["rate"] = 0.01
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Learner:
+        weights: jax.Array
+        options: dict = struct.field(pytree_node=False)
+
+    def slow_down(learner: Learner) -> Learner:
+        return learner.replace(options={**learner.options, "rate": 0.01})
+    ```
+
+    ## Frameworks
+
+    All that have static fields, and classes registered with `jax.tree_util.register_static`. Attributes of flax.nnx and
+    treex objects that are static only because of their value are not reported unless they are marked.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    Changes to an instance that was just made and has not been passed on are not reported. If all changes happen before
+    the first compiled call, silence the line.
+
+    ## References
+
+    - [zodiax #29](https://github.com/LouisDesdoigts/zodiax/issues/29), [flax #4870](https://github.com/google/flax/issues/4870)
+    """
+
+    code = "JAX206"
+    name = "mutated-static-value"
+    group = "roles"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the changes in place that happen in a body."""
+        changes = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)}
+        for event in code.events:
+            if not isinstance(event, (MutateField, AssignAttribute)) or _is_filling(event, code, evaluator):
+                continue
+            slot = changes.get(id(event.at))
+            if slot is not None and _is_fresh(slot, event.at, code):
+                continue
+            if isinstance(event, AssignAttribute):
+                if event.receiver.cls.is_opaque_key:
+                    yield _static_instance(event)
+                continue
+            cls = event.receiver.cls
+            field = cls.field(event.field)
+            if field is not None and _is_static(field, cls) and _is_changed(event.held, event.how):
+                yield _problem(event.at, cls, event.field)
+
+
+def _is_filling(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the instance is only being made, or the method makes its class a container that is filled."""
+    method, owner = code.place.method, code.place.owner
+    if method is None or owner is None or owner not in (event.receiver.cls, *event.receiver.cls.mro):
+        return False
+    if method.name in MUTATING or (method.name.startswith("__") and method.name != "__call__"):
+        return True
+    family = (*event.receiver.cls.mro, *evaluator.model.subclasses(event.receiver.cls))
+    return is_called_only_by(method.name, family, _CONSTRUCTION)
+
+
+def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:
+    """Whether the instance was made in the body and has not been passed on yet."""
+    first = source(slot, code.body)
+    name = slot.root if first is None else first.root
+    if name not in assigned_names(code.body):
+        return False
+    return not handed_on_before(name, at, code.body)
+
+
+def _is_static(field: Field, cls: PytreeClass) -> bool:
+    if field.role is not Role.STATIC:
+        return False
+    return cls.framework.id not in _STATIC_BY_VALUE or bool(field.metadata)
+
+
+def _is_changed(held: Value, how: str) -> bool:
+    """Whether what a field holds is certainly something that changes in place."""
+    match held:
+        case Container(kind="list" | "dict" | "set"):
+            return how != "attribute"
+        case Array(library="numpy"):
+            return how in ("item", "augment", "fill", "sort")
+        case Instance(cls=cls):
+            return how == "attribute" and not cls.is_pytree and cls.frozen is False
+    return False
+
+
+def _problem(at: object, cls: PytreeClass, name: str) -> Problem:
+    way_out = f"make a new value and replace `{name}` with it"
+    return Problem(
+        at=at,
+        message=(
+            f"field `{name}` of `{cls.name}` is static and changed in place: compiled functions go on with the old"
+            f" value; {way_out}"
+        ),
+        reason=_REASON,
+        help=way_out,
+    )
+
+
+def _static_instance(event: AssignAttribute) -> Problem:
+    name = event.receiver.cls.name
+    way_out = "make a new instance"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{name}` is registered as static and its `{event.attr}` is changed in place: compiled functions go on"
+            f" with the old value; {way_out}"
+        ),
+        reason=_REASON,
+        help=way_out,
+    )

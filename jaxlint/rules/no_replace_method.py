@@ -1,0 +1,167 @@
+"""JAX404 no-replace-method."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, dotted
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CallMethod, Event, Replace
+from jaxlint.infer.updates import is_no_dataclass
+from jaxlint.infer.values import Instance
+from jaxlint.names import External
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_text
+from jaxlint.rules.base import EventRule, Problem
+
+_METHODS = ("replace", "_replace")
+#: What gives instances attributes that no class declares.
+_ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
+
+
+class NoReplaceMethod(EventRule):
+    """
+    ## What it does
+
+    Finds `.replace(…)` and `._replace(…)` on instances of a class that has no such method, and `dataclasses.replace`
+    on instances that are no dataclasses.
+
+    ## Why is this bad?
+
+    Each framework has its own way to copy an instance with changes. flax.struct, chex, simple_pytree and mjx give
+    their classes a method `replace`; the others do not, and the call raises.
+
+    ## What you will see
+
+    `AttributeError: 'Params' object has no attribute 'replace'`; from `dataclasses.replace` `TypeError: replace()
+    should be called on dataclass instances`.
+
+    ## Example
+
+    ```python
+    import dataclasses
+    import jax
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass(frozen=True)
+    class Params:
+        rate: jax.Array
+
+    def decay(params: Params) -> Params:
+        return params.replace(rate=params.rate * 0.9)
+    ```
+
+    ## Use instead
+
+    ```python
+    import dataclasses
+    import jax
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass(frozen=True)
+    class Params:
+        rate: jax.Array
+
+    def decay(params: Params) -> Params:
+        return dataclasses.replace(params, rate=params.rate * 0.9)
+    ```
+
+    ## Frameworks
+
+    register_dataclass, tjax and penzai (use `dataclasses.replace`), jax_dataclasses (`jdc.replace`), equinox
+    (`eqx.tree_at`), NamedTuple (`_replace`), nnx and treex (their instances are mutable: assign the attribute), and
+    classes registered with `register_pytree_node_class`. `_replace` exists in NamedTuples only.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A class that defines the method, inherits it, or answers to any name with `__getattr__` is not reported, nor is one
+    with such a visible subclass. If a decorator adds the method out of sight, suppress the rule for that file.
+
+    ## References
+
+    - [dataclasses.replace](https://docs.python.org/3/library/dataclasses.html#dataclasses.replace)
+    - [equinox.tree_at](https://docs.kidger.site/equinox/api/manipulation/#equinox.tree_at)
+    """
+
+    code = "JAX404"
+    name = "no-replace-method"
+    group = "updates"
+    since = "0.1.0"
+    events = (CallMethod, Replace)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one call of a method, or of `dataclasses.replace`."""
+        if isinstance(event, Replace):
+            if event.function in REPLACE_FUNCTIONS and is_no_dataclass(event):
+                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None)
+            return
+        assert isinstance(event, CallMethod)
+        receiver, func = event.receiver, event.call.func
+        if event.name not in _METHODS or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
+            return
+        family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+        if not isinstance(func.value, Call) and all(_lacks(cls, event.name, evaluator) for cls in family):
+            yield _problem(receiver.cls, event.call, func.at, event.name)
+
+
+def _lacks(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
+    """Whether instances of a class certainly have no attribute of that name."""
+    framework = cls.framework
+    if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
+        return False
+    if framework.replace_method == name or name in framework.copying_methods:
+        return False
+    return not any(_may_have(c, name, evaluator) for c in cls.mro)
+
+
+def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
+    """Whether a class of the MRO gives its instances the attribute, as far as its own body goes."""
+    declaration, outline = cls.symbol.declaration, cls.module.outline
+    if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
+        return True
+    scope = outline.scopes.get(declaration.qualname)
+    if scope is not None and not scope.bindings.keys().isdisjoint((name, *_ANY_ATTRIBUTE)):
+        return True
+    functions = [outline.functions[q] for qualnames in declaration.methods.values() for q in qualnames]
+    if any(a.attr == name for f in functions for a in f.self_assignments):
+        return True
+    bases = (evaluator.model.resolver.resolve(a.value, cls.module, declaration.scope) for a in declaration.bases)
+    return any(
+        isinstance(base, External)
+        and base.name.startswith("builtins.")
+        and hasattr(getattr(builtins, base.name.removeprefix("builtins."), None), name)
+        for base in bases
+    )
+
+
+def _problem(cls: PytreeClass, call: Call, at: object, method: str | None) -> Problem:
+    receiver = call.func.value if method is not None and isinstance(call.func, Attribute) else call.positional[0]
+    way_out = f"use `{_way_out(cls, dotted(receiver) or '...', call)}`"
+    if method is None:
+        wrong = f"is no dataclass: `{dotted(call.func) or 'replace'}` raises TypeError"
+    else:
+        wrong = f"has no method `{method}`: the call raises AttributeError"
+    return Problem(
+        at=at,
+        message=f"`{cls.name}` ({cls.framework.title}) {wrong}; {way_out}",
+        reason=f"instances of {cls.framework.title} classes are not updated that way",
+        help=way_out,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+    )
+
+
+def _way_out(cls: PytreeClass, name: str, call: Call) -> str:
+    """What to write instead."""
+    given = next((a.keyword for a in call.args if a.keyword is not None), None)
+    field = given or next((f.name for f in cls.fields), "field")
+    if cls.framework.id in ("flax.nnx", "treex"):
+        return f"{name}.{field} = ..."
+    if cls.framework.replace_method is None and not any(c.is_dataclass for c in cls.mro):
+        return f"{cls.name}(...)"
+    return update_text(cls, None if name == "..." else name, field)

@@ -1,0 +1,186 @@
+"""JAX205 non-array-data-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.crossings import Crossing, crossing_of, instances_in
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Construct, Cross, Event
+from jaxlint.infer.non_arrays import non_array
+from jaxlint.infer.values import UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.names import External
+from jaxlint.pytrees.markers import static_marker
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+
+_FUNCTION = "a function"
+#: Modules whose functions are no pytrees.
+_FUNCTION_MODULES = ("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax.")
+_CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis", "r_", "c_", "s_", "mgrid", "ogrid", "index_exp"})
+
+
+class NonArrayDataField(ClassRule, EventRule):
+    """
+    ## What it does
+
+    Finds data fields (leaves) whose type is none that JAX accepts: strings, functions, optimizers, dtypes, enums, sets,
+    paths and the like, in classes whose instances go into a transformation of JAX.
+
+    ## Why is this bad?
+
+    Every leaf of an argument of `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan` must be an array or a number. Anything
+    else is refused as soon as the function is called. Marked static, it becomes a part of the compiled program.
+
+    ## What you will see
+
+    `TypeError: Error interpreting argument to <function …> as an abstract array. The problematic value is of type
+    <class 'str'> and was passed to the function at path sensor.name`; from `jax.grad`, `jax.vmap` and `lax.scan`:
+    `TypeError: Argument 'imu' of type <class 'str'> is not a valid JAX type`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Sensor:
+        name: str
+        reading: jax.Array
+
+    @jax.jit
+    def calibrate(sensor: Sensor) -> Sensor:
+        return sensor.replace(reading=sensor.reading - 1.0)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Sensor:
+        reading: jax.Array
+        name: str = struct.field(pytree_node=False)
+
+    @jax.jit
+    def calibrate(sensor: Sensor) -> Sensor:
+        return sensor.replace(reading=sensor.reading - 1.0)
+    ```
+
+    ## Frameworks
+
+    All but mjx, flax.nnx and treex, where such values are static by themselves. chex and NamedTuple have no static
+    fields: keep the value elsewhere. In equinox a field for functions is usual: `eqx.filter_jit` and kin hold it
+    static, so that only classes are reported that go into a transformation of JAX itself. Where modules are functions
+    themselves (equinox, penzai), a `Callable` may be one: such a field is reported if a plain function is put into it.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported.
+    A `jax.tree_util.Partial` is a pytree: files that make one are not reported for functions.
+
+    ## References
+
+    - [jax #3045](https://github.com/jax-ml/jax/issues/3045), [equinox #1127](https://github.com/patrick-kidger/equinox/issues/1127)
+    """
+
+    code = "JAX205"
+    name = "non-array-data-field"
+    group = "roles"
+    since = "0.1.0"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    events = (Cross, Construct)
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the class's own fields."""
+        for field in cls.fields:
+            what = _refused(field, cls, evaluator) if field.owner == cls.symbol else None
+            if what is None:
+                continue
+            crossing = evaluator.crossings.of(cls)
+            if crossing is not None:
+                yield _problem(field.at, cls, field, what, _consequence(crossing))
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at an argument of a transformed function, or at what a constructor is given."""
+        if isinstance(event, Construct):
+            yield from _plain_functions(event, evaluator)
+            return
+        assert isinstance(event, Cross)
+        crossing = crossing_of(event)
+        if crossing is None:
+            return
+        for cls in instances_in(event.value):
+            for field in cls.fields:
+                what = _refused(field, cls, evaluator)
+                if what is not None:
+                    here = field.owner.module is event.place.module
+                    yield _problem(field.at if here else event.at, cls, field, what, _consequence(crossing))
+
+
+def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
+    """The fields for functions to which an instance that crosses is given a function that is no pytree."""
+    cls = event.cls.cls
+    crossing = evaluator.crossings.of(cls)
+    if crossing is None:
+        return
+    for argument in event.arguments:
+        field = cls.field(argument.name)
+        if field is None or field.role is not Role.LEAF or not _is_function(argument.value):
+            continue
+        here = field.owner.module is event.place.module
+        what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
+        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing))
+
+
+def _is_function(value: Value) -> bool:
+    """Whether a value is certainly a function, and no pytree that can be called."""
+    match plain(value):
+        case FunctionValue(symbol=symbol):
+            return not symbol.declaration.decorators
+        case LocalFunctionValue():
+            return True
+        case Container(items=items) if items:
+            return all(_is_function(item) for item in items)
+        case Symbolic(symbol=External(name=name)):
+            last = name.rpartition(".")[2]
+            return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS
+    return False
+
+
+def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """What a leaf certainly holds that JAX refuses."""
+    if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
+        return None
+    if static_marker(field, evaluator.model) is not None:
+        return None  # JAX203's
+    what = non_array(field.annotation, evaluator.model.resolver)
+    if what is not None and what.endswith(_FUNCTION):
+        default = evaluator.static(field.default) if field.default is not None else UNKNOWN
+        return what if _is_function(default) else None
+    return what
+
+
+def _consequence(crossing: Crossing) -> str:
+    return f"`{crossing.transform}` refuses it when `{crossing.function}` is called (TypeError)"
+
+
+def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str) -> Problem:
+    spelling = cls.framework.static_spelling
+    way_out = f"mark it static ({spelling})" if spelling else "keep it outside of the instance"
+    return Problem(
+        at=at,
+        message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {consequence}; {way_out}",
+        reason="the leaves of what goes into a transformation must be arrays or numbers",
+        help=way_out,
+        subject=f"{field.owner.full_name}.{field.name}",
+    )

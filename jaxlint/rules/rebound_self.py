@@ -1,0 +1,243 @@
+"""JAX405 rebound-self."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, Expr, Lambda, Name, Subscript, dotted
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
+from jaxlint.infer.values import FunctionValue, Instance, plain
+from jaxlint.names import External, FunctionSymbol
+from jaxlint.outline import Function
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    Delete,
+    For,
+    FunctionDefinition,
+    Statement,
+    Try,
+    While,
+    blocks,
+    expressions,
+    parts,
+    walk,
+)
+
+#: Functions that make another instance, besides updates and constructors.
+_COPYING = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.lax.stop_gradient", "copy.copy", "copy.deepcopy"})
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
+
+
+class ReboundSelf(BodyRule):
+    """
+    ## What it does
+
+    Finds methods that rebind `self` to an updated copy and do nothing with it, and constructors that put the new value
+    of a field into a local variable of the same name.
+
+    ## Why is this bad?
+
+    `self = self.replace(...)` makes the name `self` stand for the copy until the method ends. The object of the caller
+    stays as it was, and the copy is thrown away. A local variable is no attribute either.
+
+    ## What you will see
+
+    No error: the update has no effect.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Tally:
+        votes: jax.Array
+
+        def clear(self) -> None:
+            self = self.replace(votes=jnp.zeros_like(self.votes))
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Tally:
+        votes: jax.Array
+
+        def cleared(self) -> "Tally":
+            return self.replace(votes=jnp.zeros_like(self.votes))
+    ```
+
+    ## Frameworks
+
+    All.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    A `self` (or local variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
+    stored, or read by an inner function. Nor is the method of a mutable class, which may change the object itself.
+
+    ## References
+
+    - [flax.struct](https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html)
+    - [Python: naming and binding](https://docs.python.org/3/reference/executionmodel.html#naming-and-binding)
+    """
+
+    code = "JAX405"
+    name = "rebound-self"
+    group = "updates"
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a method assigns to `self`, and a constructor to the names of fields."""
+        cls, function = code.place.owner, code.function
+        if cls is None or not cls.is_pytree or function is None or function.self_name is None:
+            return
+        if not isinstance(evaluator.receiver(function, cls), Instance):
+            return
+        for target, value in _assignments(code):
+            if target.id == function.self_name:
+                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code):
+                    yield _rebound(target, cls, function)
+            elif function.name in _CONSTRUCTORS and _is_own_field(target, value, cls, function):
+                if not _is_used(target, code) and not _is_stored(target.id, code, function):
+                    yield _shadowed(target, cls, function)
+
+
+def _assignments(code: CodeRead) -> Iterator[tuple[Name, Expr]]:
+    """The variables that are assigned, one at a time, outside of inner functions."""
+    for statement in walk(code.body, nested=False):
+        match statement:
+            case Assign(targets=(Name() as target,), value=value):
+                yield target, value
+            case Annotate(target=Name() as target, value=value) if value is not None:
+                yield target, value
+
+
+def _is_used(target: Name, code: CodeRead) -> bool:
+    """Whether the variable is read once it is assigned, or by an inner function."""
+    for statement in walk(code.body):
+        inner = statement.body if isinstance(statement, FunctionDefinition) else ()
+        if any(_reads(expr, target.id) for s in walk(inner) for expr in expressions(s)):
+            return True
+        for expr in expressions(statement):
+            if any(isinstance(p, Lambda) and _reads(p.body, target.id) for p in parts(expr)):
+                return True
+    later = _evaluated_after(target, code.body)
+    return later is None or any(_reads(expr, target.id) for expr in later)
+
+
+def _evaluated_after(target: Name, body: Body) -> list[Expr] | None:
+    """What may be evaluated once a target is assigned; None if it is not assigned below `body`.
+
+    In a loop that is everything else in it: the turns before were the same.
+    """
+    for index, statement in enumerate(body):
+        rest = [expr for later in body[index + 1 :] for expr in _evaluated(later, target)]
+        if any(target is expr for expr in expressions(statement)):
+            return rest
+        for block in blocks(statement):
+            found = _evaluated_after(target, block)
+            if found is not None:
+                if isinstance(statement, (For, While, Try)):
+                    again = blocks(statement) if isinstance(statement, For) else ((statement,),)
+                    found = [expr for part in again for s in part for expr in _evaluated(s, target)]
+                return [*found, *rest]
+    return None
+
+
+def _evaluated(statement: Statement, target: Name) -> Iterator[Expr]:
+    """The expressions in a statement and below it that are no plain targets, but for the assignment of `target`."""
+    for inner in walk((statement,)):
+        if not any(expr is target for expr in expressions(inner)):
+            targets = inner.targets if isinstance(inner, Assign) else (getattr(inner, "target", None),)
+            for expr in expressions(inner):
+                if isinstance(inner, (Augment, Delete)) or not any(expr is t for t in targets):
+                    yield expr
+                elif not isinstance(expr, Name):
+                    yield from (p for p in parts(expr) if isinstance(p, (Attribute, Subscript)))
+
+
+def _reads(expr: Expr, name: str) -> bool:
+    return any(isinstance(part, Name) and part.id == name for part in parts(expr))
+
+
+def _makes_copy(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether an expression makes another instance and changes none."""
+    if not isinstance(value, Call):
+        return False
+    place = code.place
+    scope = "" if code.function is None else f"{code.function.qualname}.<locals>"
+    symbol = evaluator.model.resolver.resolve(value.func, place.module, scope)
+    if isinstance(symbol, External) and symbol.name in _COPYING:
+        return True
+    for event in code.events:
+        if event.at is not value.at:
+            continue
+        if isinstance(event, (Update, Construct)):
+            return True
+        if isinstance(event, CallMethod) and isinstance(event.receiver, Instance) and cls.frozen is True:
+            method = event.receiver.cls.method(event.name)
+            if method is not None:
+                function = FunctionValue(FunctionSymbol(method[0].module, method[1]), event.receiver)
+                return isinstance(plain(evaluator.calls.returned(function)), Instance)
+    return False
+
+
+def _is_own_field(target: Name, value: Expr, cls: PytreeClass, function: Function) -> bool:
+    """Whether a variable has the name of a field and is made from the value of that field."""
+    path = f"{function.self_name}.{target.id}"
+    return cls.field(target.id) is not None and any(
+        isinstance(part, Attribute) and dotted(part) == path for part in parts(value)
+    )
+
+
+def _is_stored(name: str, code: CodeRead, function: Function) -> bool:
+    """Whether the constructor assigns the attribute in some other way."""
+    if any(a.attr == name for a in function.self_assignments):
+        return True
+    calls = (p for s in walk(code.body) for e in expressions(s) for p in parts(e) if isinstance(p, Call))
+    return any((dotted(c.func) or "").rpartition(".")[2] in ("__setattr__", "setattr", "update") for c in calls)
+
+
+def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
+    return Problem(
+        at=target.at,
+        message=(
+            f"`{target.id}` is only a name in `{function.name}` of `{cls.name}`: binding it to an updated copy changes"
+            f" no instance, and the copy is never used; return it and let the caller rebind it"
+        ),
+        reason="a method gets a reference to its object; assigning to the variable makes it refer to another one",
+        help=f"return `{update_text(cls, target.id, '...')}`",
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}",
+    )
+
+
+def _shadowed(target: Name, cls: PytreeClass, function: Function) -> Problem:
+    return Problem(
+        at=target.at,
+        message=(
+            f"`{target.id}` in `{function.name}` of `{cls.name}` is a local variable that is never used: field"
+            f" `{target.id}` keeps its value; compute it in a classmethod that hands it to the constructor"
+        ),
+        reason="assigning to a variable does not change the attribute of the same name",
+        help=f"write a classmethod that computes `{target.id}` and returns `cls(...)`",
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{target.id}",
+    )

@@ -1,0 +1,153 @@
+"""JAX105 register-dataclass-form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
+from jaxlint.pytrees.model import PytreeClass, Registration
+from jaxlint.pytrees.registration import MISSING_FUNCTION
+from jaxlint.rules.base import ClassRule, Problem
+
+#: From this version of jax on the lists of fields may be left out.
+READS_FIELDS_ITSELF = (0, 4, 36)
+
+
+class RegisterDataclassForm(ClassRule):
+    """
+    ## What it does
+
+    Finds `register_dataclass` in a form that does not exist: called with options for a decorator, as in
+    `@register_dataclass(data_fields=..., meta_fields=...)` and `@register_dataclass()`, taken from `jax.tree`, or
+    without lists of fields where the setting `target-jax` names a version before 0.4.36.
+
+    ## Why is this bad?
+
+    The function takes the class as its first argument and returns it; it never makes a decorator. It is in
+    `jax.tree_util`, and not among the short names of `jax.tree`. The module cannot be imported.
+
+    ## What you will see
+
+    `TypeError: register_dataclass() missing 1 required positional argument: 'nodetype'`, or `AttributeError: module
+    'jax.tree' has no attribute 'register_dataclass'` (`ImportError: cannot import name 'register_dataclass' from
+    'jax.tree'`).
+
+    ## Example
+
+    ```python
+    from dataclasses import dataclass
+    import jax
+    from jax.tree_util import register_dataclass
+
+    @register_dataclass(data_fields=["weights"], meta_fields=["depth"])
+    @dataclass
+    class Tree:
+        weights: jax.Array
+        depth: int
+    ```
+
+    ## Use instead
+
+    ```python
+    from dataclasses import dataclass
+    from functools import partial
+    import jax
+    from jax.tree_util import register_dataclass
+
+    @partial(register_dataclass, data_fields=["weights"], meta_fields=["depth"])
+    @dataclass
+    class Tree:
+        weights: jax.Array
+        depth: int
+    ```
+
+    ## Frameworks
+
+    jax only.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A name that is imported in different ways under `try` or `if` is left alone.
+
+    ## References
+
+    - [jax.tree_util.register_dataclass](https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.register_dataclass.html)
+    """
+
+    code = "JAX105"
+    name = "register-dataclass-form"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the form of each registration."""
+        for registration in cls.registrations:
+            if registration.guarded or _is_imported_with_care(cls, registration):
+                continue
+            if registration.function == MISSING_FUNCTION:
+                yield _missing(cls, registration)
+            elif registration.is_factory:
+                yield _factory(cls, registration)
+            elif _lists_nothing(registration) and evaluator.model.settings.jax_before(*READS_FIELDS_ITSELF):
+                yield _too_old(cls, registration)
+
+
+def _missing(cls: PytreeClass, registration: Registration) -> Problem:
+    error = "AttributeError" if "." in registration.name else "ImportError"
+    return Problem(
+        at=registration.at,
+        message=(
+            f"`{cls.name}` cannot be registered by `{registration.name}`: `jax.tree` has no `register_dataclass`"
+            f" ({error}); take it from `jax.tree_util`"
+        ),
+        reason="`register_dataclass` is in `jax.tree_util` only, in all versions of jax",
+        help="write `jax.tree_util.register_dataclass`",
+    )
+
+
+def _lists_nothing(registration: Registration) -> bool:
+    return registration.framework is REGISTER_DATACLASS and registration.arguments_known and not registration.has_lists
+
+
+def _too_old(cls: PytreeClass, registration: Registration) -> Problem:
+    version = ".".join(map(str, READS_FIELDS_ITSELF))
+    return Problem(
+        at=registration.at,
+        message=(
+            f"`{registration.name}` does not read the fields of `{cls.name}` itself before jax {version}: it raises"
+            " TypeError; list them in data_fields and meta_fields"
+        ),
+        reason=(
+            "`TypeError: register_dataclass() missing 2 required positional arguments: 'data_fields' and"
+            " 'meta_fields'` is raised by the version that `target-jax` names"
+        ),
+        help=f"write `@functools.partial({registration.name}, data_fields=[...], meta_fields=[...])`",
+    )
+
+
+def _factory(cls: PytreeClass, registration: Registration) -> Problem:
+    name = registration.name
+    if registration.is_call:
+        way_out, advice = "give it the class", f"write `{name}({cls.name}, ...)`"
+    elif registration.has_lists:
+        way_out, advice = f"write `@partial({name}, ...)`", f"write `@functools.partial({name}, ...)`"
+    else:
+        way_out, advice = "drop the parentheses", f"write `@{name}`"
+    return Problem(
+        at=registration.at,
+        message=(f"`{name}` makes no decorator: called without the class `{cls.name}` it raises TypeError; {way_out}"),
+        reason="`register_dataclass` takes the class as its first argument and returns it, whatever else it is given",
+        help=advice,
+    )
+
+
+def _is_imported_with_care(cls: PytreeClass, registration: Registration) -> bool:
+    """Whether the name that is used is bound under `try` or `if`."""
+    root = registration.name.partition(".")[0]
+    bindings = cls.module.outline.module_scope.bindings.get(root, [])
+    return any(b.guard for b in bindings)

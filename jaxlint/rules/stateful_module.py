@@ -1,0 +1,146 @@
+"""JAX502 stateful-module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.module_state import Code, ModuleState, StateChange
+from jaxlint.infer.values import UNKNOWN, as_instance
+from jaxlint.outline import Function
+from jaxlint.project import Module
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.statements import assigned_names
+from jaxlint.transforms import TRANSFORMS, rebuilt_parameters
+
+_FRAMEWORKS = frozenset({"flax.nnx", "treex"})
+
+
+class StatefulModule(BodyRule):
+    """
+    ## What it does
+
+    Finds flax.nnx and treex modules that change their own state (running statistics, random streams, variables,
+    counters) inside a function that `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan` transforms and that does not return
+    them.
+
+    ## Why is this bad?
+
+    The transformations of JAX take the module apart and hand the function a copy. What the module writes into that copy
+    is gone afterwards: batch statistics stay at their first value, and dropout draws the same mask at every call.
+    The transformations of `flax.nnx` carry the changes back; those of JAX do not.
+
+    ## What you will see
+
+    No error. `BatchNorm` evaluates with mean 0 and variance 1 after training, every call drops out the same units,
+    counters stay where they were.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs: nnx.Rngs):
+            self.norm = nnx.BatchNorm(2, rngs=rngs)
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            return self.norm(x)
+
+    @jax.jit
+    def loss(model: Net, x: jax.Array) -> jax.Array:
+        return (model(x) ** 2).mean()
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs: nnx.Rngs):
+            self.norm = nnx.BatchNorm(2, rngs=rngs)
+
+        def __call__(self, x: jax.Array) -> jax.Array:
+            return self.norm(x)
+
+    @nnx.jit
+    def loss(model: Net, x: jax.Array) -> jax.Array:
+        return (model(x) ** 2).mean()
+    ```
+
+    ## Frameworks
+
+    flax.nnx (use `nnx.jit`, `nnx.grad`, …, or return `nnx.state(model)`), treex (return the module). Other frameworks
+    have no modules with state: see JAX501 for mutable pytrees.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    If the module is in evaluation mode (`model.eval()`) whenever the function is called. Files that call `.eval()`, and
+    calls with `deterministic=True`, `train=False` and the like, are not reported for layers that have such a mode.
+
+    ## References
+
+    - [Why Flax NNX: transformations](https://flax.readthedocs.io/en/latest/guides/transforms.html)
+    - [treex: state management](https://github.com/cgarciae/treex)
+    """
+
+    code = "JAX502"
+    name = "stateful-module"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a transformed function does with the modules that it is given."""
+        function = code.function
+        if function is None or any(a.transform.propagates for a in code.applied):
+            return
+        rebuilt = rebuilt_parameters(function, code.applied) - assigned_names(code.body)
+        own = Code.of(function, code.body, code.place.module, {})
+        state = ModuleState(evaluator)
+        changes: dict[str, StateChange] = {}
+        for name in (p.name for p in function.parameters if p.name in rebuilt):
+            instance = as_instance(code.parameters.get(name, UNKNOWN))
+            if instance is None or instance.cls.framework.id not in _FRAMEWORKS:
+                continue
+            change = state.change(name, instance.cls, own)
+            if change is None or (change.depends_on_mode and _evaluates(code.place.module)):
+                continue
+            if not state.comes_back(name, change, own):
+                changes[name] = change
+        if changes:
+            yield _problem(changes, function, code)
+
+
+def _problem(changes: dict[str, StateChange], function: Function, code: CodeRead) -> Problem:
+    first = next(iter(changes))
+    applied = next(a for a in reversed(code.applied) if first in a.rebuilt_parameters(function))
+    transform = applied.transform.name
+    own = f"nnx.{transform.rpartition('.')[2]}"
+    names = " and ".join(f"`{name}`" for name in changes)
+    way_out = f"return {names} as well"
+    if any(as_instance(code.parameters[name]).cls.framework.id != "treex" for name in changes):  # type: ignore[union-attr]
+        way_out = f"use `{own}`, or return the new state" if f"flax.{own}" in TRANSFORMS else "return the new state"
+    return Problem(
+        at=applied.at,
+        message=(
+            f"`{function.name}` changes the state of {names} ({changes[first].what}) under `{transform}` and does not"
+            f" return it: the change is lost; {way_out}"
+        ),
+        reason="the function gets a copy of the module, rebuilt from its leaves",
+        help=way_out,
+    )
+
+
+def _evaluates(module: Module) -> bool:
+    """Whether a module switches some module to evaluation."""
+    return any("eval" in unit.calls for unit in module.outline.units)

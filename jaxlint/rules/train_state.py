@@ -1,0 +1,296 @@
+"""JAX412 train-state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, dotted
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
+from jaxlint.infer.updates import misses_gradients
+from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, as_instance
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.statements import Assign, Body, FunctionDefinition, Return, reads, walk
+from jaxlint.transforms import Applied, Kind, Returns
+
+#: What `create` must be given, and what it sets by itself.
+_GIVEN = ("apply_fn", "params", "tx")
+_SET = ("step", "opt_state")
+_REASON = "`create` and `apply_gradients` take keyword arguments only; `create` makes `step` and `opt_state` itself"
+
+
+class TrainState(EventRule, BodyRule):
+    """
+    ## What it does
+
+    Finds wrong calls of flax's `TrainState` and its subclasses: positional arguments of `create` and
+    `apply_gradients`, missing ones, `step=` and `opt_state=` given to `create`, the constructor called without
+    `opt_state`, and new batch statistics that are never written back.
+
+    ## Why is this bad?
+
+    `create` and `apply_gradients` take keyword arguments only. `create` makes `step` and `opt_state` itself, and hands
+    its other keywords to the constructor, which wants every field that has no default. These calls raise. Batch
+    statistics that `apply_fn(…, mutable=["batch_stats"])` returns and nobody takes are lost: evaluation
+    normalises with the initial ones.
+
+    ## What you will see
+
+    `TypeError: TrainState.create() takes 1 positional argument but 4 were given`, `missing 1 required keyword-only
+    argument: 'tx'`, `got multiple values for keyword argument 'step'`, `TrainState.__init__() missing 1 required
+    positional argument: 'opt_state'`, `TrainState.apply_gradients() takes 1 positional argument but 2 were given`.
+    Lost batch statistics show no error: the training loss falls, and the evaluation is off.
+
+    ## Example
+
+    ```python
+    import jax
+    import optax
+    from flax.training.train_state import TrainState
+
+    def begin(params: jax.Array) -> TrainState:
+        return TrainState.create(None, params, optax.sgd(0.1))
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import optax
+    from flax.training.train_state import TrainState
+
+    def begin(params: jax.Array) -> TrainState:
+        return TrainState.create(apply_fn=None, params=params, tx=optax.sgd(0.1))
+    ```
+
+    ## Frameworks
+
+    flax: `flax.training.train_state.TrainState` and its subclasses. Methods that a subclass overrides are not looked
+    at, nor are classes of other packages that are called the same.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Batch statistics are reported where the variable that holds them is never read: in the function that calls
+    `apply_fn`, or in the one that differentiates it with `has_aux=True`. Name the variable `_updates` to say that
+    they are not wanted. Statistics that are passed on and then forgotten are not seen.
+
+    ## References
+
+    - [TrainState](https://flax.readthedocs.io/en/latest/api_reference/flax.training.html#train-state)
+    - [flax #1489](https://github.com/google/flax/issues/1489)
+    - [flax #2419](https://github.com/google/flax/issues/2419)
+    """
+
+    code = "JAX412"
+    name = "train-state"
+    group = "updates"
+    since = "0.1.0"
+    events = (CallMethod, Construct)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one call of `create`, `apply_gradients` or the constructor."""
+        if isinstance(event, Construct):
+            yield from _constructed(event)
+            return
+        assert isinstance(event, CallMethod)
+        cls = event.receiver.cls
+        if not is_train_state(cls) or not _is_flax_method(event):
+            return
+        if event.name == "create":
+            yield from _created(event)
+        elif event.name == "apply_gradients" and isinstance(event.receiver, Instance):
+            yield from _applied(event)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for new batch statistics that nobody takes."""
+        if code.function is None:
+            return  # what a script binds is read anywhere
+        receivers = {id(event.at): event.receiver for event in code.events if isinstance(event, CallMethod)}
+        for name, call in _statistics(code.body):
+            state = receivers.get(id(call.at))
+            kept = _kept(state.cls, call) if isinstance(state, Instance) else None
+            if state is not None and kept is not None and _is_unused(name, code.body):
+                yield _lost(name, state.cls, kept)
+        for statement in code.body:
+            if isinstance(statement, FunctionDefinition):
+                yield from _differentiated(statement, code)
+
+
+def _is_flax_method(event: CallMethod) -> bool:
+    """Whether flax's own method is called, whatever visible subclass the receiver is of."""
+    receiver = event.receiver
+    family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+    found = [cls.method(event.name) for cls in family]
+    return all(f is not None and is_stub(f[0].module) for f in found)
+
+
+def _created(event: CallMethod) -> Iterator[Problem]:
+    """Look at a call of `create`."""
+    cls, call = event.receiver.cls, event.call
+    if call.positional:
+        wrong = f"`create` of `{cls.name}` takes no positional argument: the call raises TypeError"
+        yield _problem(cls, call.positional[0].at, wrong, "write `create(apply_fn=..., params=..., tx=...)`")
+        return
+    for argument in call.args:
+        if argument.keyword in _SET:
+            name = argument.keyword
+            wrong = f"`create` of `{cls.name}` makes `{name}` itself: passing it raises TypeError"
+            yield _problem(cls, argument.at, wrong, f"set it with `.replace({name}=...)` afterwards")
+    if call.has_star:
+        return
+    given = {argument.keyword for argument in call.args}
+    missing = [name for name in _GIVEN if name not in given]
+    if isinstance(event.receiver, ClassObject) and event.receiver.exact:
+        missing += _required_fields(cls, given)
+    if missing:
+        wrong = f"`create` of `{cls.name}` is called without {_listed(missing)}: it raises TypeError"
+        yield _problem(cls, call.func.at, wrong, f"pass {_listed([f'{name}=...' for name in missing])}")
+
+
+def _required_fields(cls: PytreeClass, given: set[str | None]) -> list[str]:
+    """The fields of a subclass that `create` must be given, and is not."""
+    if cls.unknown_decorator or cls.custom_init() is not None or not cls.bases_known:
+        return []
+    own = [f for f in cls.fields if f.name not in (*_GIVEN, *_SET) and f.init and not f.opaque]
+    return [f.name for f in own if not f.has_default and f.name not in given]
+
+
+def _applied(event: CallMethod) -> Iterator[Problem]:
+    """Look at a call of `apply_gradients`."""
+    cls, call = event.receiver.cls, event.call
+    if not misses_gradients(call):
+        return
+    what = "a positional argument" if call.positional else "no `grads`"
+    at = call.positional[0].at if call.positional else call.func.at
+    wrong = f"`apply_gradients` of `{cls.name}` is given {what}: the call raises TypeError"
+    yield _problem(cls, at, wrong, "write `apply_gradients(grads=...)`")
+
+
+def _constructed(event: Construct) -> Iterator[Problem]:
+    """Look at a call of the constructor."""
+    cls, call = event.cls.cls, event.call
+    if not is_train_state(cls) or call.has_star or cls.custom_init() is not None or cls.unknown_decorator:
+        return
+    if (dotted(call.func) or "").endswith("create") or any(a.name == "opt_state" for a in event.arguments):
+        return
+    wrong = f"the constructor of `{cls.name}` is called without `opt_state`: it raises TypeError"
+    yield _problem(cls, call.func.at, wrong, f"use `{cls.name}.create(...)`, which makes it with `tx.init(params)`")
+
+
+def _problem(cls: PytreeClass, at: object, wrong: str, way_out: str) -> Problem:
+    return Problem(
+        at=at,
+        message=f"{wrong}; {way_out}",
+        reason=_REASON,
+        help=way_out,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# -- batch statistics -----------------------------------------------------------------------------
+
+
+def _statistics(body: Body) -> Iterator[tuple[Name, Call]]:
+    """The variables that are given what `apply_fn(..., mutable=[...])` returns second, with the call."""
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(
+                targets=(Display(items=(_, Name() as name)),), value=Call(func=Attribute(attr="apply_fn")) as call
+            ):
+                yield name, call
+
+
+def _kept(cls: PytreeClass, call: Call) -> str | None:
+    """The collection that the call declares mutable and the state has a field for; None if there is none."""
+    mutable = call.keyword("mutable")
+    items = mutable.items if isinstance(mutable, Display) else () if mutable is None else (mutable,)
+    names = [item.value for item in items if isinstance(item, Constant) and isinstance(item.value, str)]
+    return next((n for n in names if is_train_state(cls) and cls.field(n) is not None), None)
+
+
+def _differentiated(function: FunctionDefinition, code: CodeRead) -> Iterator[Problem]:
+    """Look at a function inside that returns new batch statistics next to its loss, and at who takes them."""
+    assert code.function is not None
+    declared = code.place.module.outline.functions.get(f"{code.function.qualname}.<locals>.{function.name}")
+    if declared is None:
+        return
+    gradients = [a for a in code.place.applied(declared) if a.transform.kind is Kind.GRAD and a.has_aux]
+    returned = [s.value for s in walk(function.body, nested=False) if isinstance(s, Return) and s.value is not None]
+    for name, call in _statistics(function.body):
+        root = (dotted(call.func) or "").removesuffix(".apply_fn")
+        state = as_instance(code.parameters.get(root, UNKNOWN))
+        paths = [path for value in returned for path in _paths(value, name.id)]
+        kept = _kept(state.cls, call) if state is not None else None
+        if state is None or kept is None or len(paths) != 1:
+            continue
+        for applied in gradients:
+            for target in _targets(applied, function.name, code.body):
+                taken = _at_path(target, _path_after(applied, paths[0]))
+                if isinstance(taken, Name) and _is_unused(taken, code.body):
+                    yield _lost(taken, state.cls, kept)
+
+
+def _paths(value: Expr, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Where the variable stands in a (nested) tuple."""
+    if isinstance(value, Name) and value.id == name:
+        yield path
+    elif isinstance(value, Display):
+        for index, item in enumerate(value.items):
+            yield from _paths(item, name, (*path, index))
+
+
+def _path_after(applied: Applied, path: tuple[int, ...]) -> tuple[int, ...]:
+    """Where what the function returns at `path` stands in the result of the differentiated function."""
+    if applied.transform.returns is Returns.VALUE_AND_GRADIENT:
+        return (0, *path)
+    return path  # the gradient stands in place of the loss
+
+
+def _targets(applied: Applied, function: str, body: Body) -> Iterator[Expr]:
+    """What is assigned the result of the differentiated function."""
+    called = function if applied.is_decorator else None
+    for statement in walk(body, nested=False):
+        if not isinstance(statement, Assign) or len(statement.targets) != 1 or not isinstance(statement.value, Call):
+            continue
+        target, value = statement.targets[0], statement.value
+        if value.at is applied.at and isinstance(target, Name):
+            called = target.id
+        elif value.func.at is applied.at or (called is not None and dotted(value.func) == called):
+            yield target
+
+
+def _at_path(target: Expr, path: tuple[int, ...]) -> Expr | None:
+    """The part of a tuple target at `path`."""
+    for index in path:
+        if not isinstance(target, Display) or index >= len(target.items):
+            return None
+        target = target.items[index]
+    return target
+
+
+def _is_unused(name: Name, body: Body) -> bool:
+    """Whether a variable is never read, though its name does not say that it is not wanted."""
+    return not name.id.startswith("_") and next(reads(body, name.id), None) is None
+
+
+def _lost(name: Name, cls: PytreeClass, collection: str) -> Problem:
+    way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
+    return Problem(
+        at=name.at,
+        message=f"the new `{collection}` in `{name.id}` is never written back to the `{cls.name}`; {way_out}",
+        reason="`apply_fn` changes nothing: with `mutable=[...]` it returns the new values next to the output",
+        help=way_out,
+        confidence=Confidence.MEDIUM,
+    )

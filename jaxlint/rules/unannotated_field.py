@@ -1,0 +1,236 @@
+"""JAX110 unannotated-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, Lambda, Name
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Construct, Event
+from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
+from jaxlint.names import External
+from jaxlint.outline import ClassAssignment
+from jaxlint.pytrees.creation import unannotated_field_calls
+from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, PYTREE_NODE_CLASS
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+
+#: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
+_NUMPY_BUFFERS = frozenset(
+    {f"numpy.{name}" for name in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "full_like")}
+)
+#: Layers of equinox.nn that have arrays, by how their names begin or end.
+_LAYERS = ("Linear", "MLP", "Embedding", "Conv", "MultiheadAttention", "PReLU")
+_LAYER_ENDINGS = ("Cell", "Norm")
+#: What runs again whenever an instance is rebuilt.
+_CONSTRUCTION = frozenset({"__init__", "__post_init__", "__new__"})
+_REASON = "dataclasses make fields of annotated names only; a name without annotation is an attribute of the class"
+
+
+class UnannotatedField(ClassRule, EventRule):
+    """
+    ## What it does
+
+    Finds names in the body of a pytree dataclass that are meant as fields and have no annotation: arrays, calls of
+    field functions, and values that the same file passes to the constructor or assigns on an instance.
+
+    ## Why is this bad?
+
+    Only annotated names are fields. A name without annotation is an attribute of the class: it is no parameter of the
+    constructor and no leaf, transformations and gradients do not see it, checkpoints do not hold it, and all instances
+    share one value, which is baked into compiled functions.
+
+    ## What you will see
+
+    `TypeError: Sampler.__init__() got an unexpected keyword argument 'temperature'`; with chex `ValueError: __init__()
+    got unexpected kwargs: {'temperature'}.`; for a field function `TypeError: 'temperature' is a field but has no type
+    annotation`. For an array that is never passed nothing is seen: it is not trained and not saved.
+
+    ## Example
+
+    ```python
+    import jax
+    import numpy as np
+    from flax import struct
+
+    @struct.dataclass
+    class Filter:
+        gain: jax.Array
+        history = np.zeros(8)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import numpy as np
+    from flax import struct
+
+    @struct.dataclass
+    class Filter:
+        gain: jax.Array
+        history: np.ndarray = struct.field(default_factory=lambda: np.zeros(8))
+    ```
+
+    ## Frameworks
+
+    All that build on dataclasses, and NamedTuple. In simple_pytree, nnx and treex classes without a dataclass
+    decorator, attributes are what `__init__` assigns, and nothing is reported.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A constant of the class is best written in capitals, with a leading underscore or as a `ClassVar`; none of these is
+    reported unless the constructor is given one. Numbers, strings and tables of literals (`np.array([...])`) are only
+    reported if the file passes them to the constructor, or assigns them on an instance.
+
+    ## References
+
+    - [dataclasses](https://docs.python.org/3/library/dataclasses.html)
+    """
+
+    code = "JAX110"
+    name = "unannotated-field"
+    group = "declaring"
+    since = "0.1.0"
+    events = (Construct, AssignAttribute)
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what the class body assigns."""
+        for assignment in unannotated_field_calls(cls, evaluator):
+            yield _field_call(cls, assignment)
+        if cls.unknown_decorator or cls.symbol.declaration.conditional_body:
+            return
+        for owner, assignment in cls.class_attributes.values():
+            if owner is cls and _holds_state(cls, assignment, evaluator):
+                yield _array(cls, assignment)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at constructor arguments and assignments that show what was meant."""
+        if isinstance(event, Construct):
+            cls, exact, names = event.cls.cls, event.cls.exact, [a.name for a in event.arguments]
+        else:
+            assert isinstance(event, AssignAttribute)
+            cls, exact, names = event.receiver.cls, event.receiver.exact, [event.attr]
+            if not _is_lost(event):
+                return
+        candidates = [cls] if exact else [cls, *event.place.subclasses(cls)]
+        for name in names:
+            owner, assignment = cls.class_attributes.get(name, (None, None))
+            if owner is None or assignment is None or owner.module is not event.place.module:
+                continue
+            if _holds_state(owner, assignment, evaluator) or not _is_plain_value(owner, assignment, evaluator):
+                continue  # reported at the class, or no value that could be a field's
+            if any(_may_have(c, name) for c in candidates):
+                continue
+            yield _passed(owner, assignment) if isinstance(event, Construct) else _assigned(owner, assignment)
+
+
+def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:
+    """Whether the name is bound to an array, or to modules with arrays, that look like state."""
+    name, expr = assignment.name, assignment.value
+    if expr is None or name.startswith("_") or name.isupper() or cls.framework is PYTREE_NODE_CLASS:
+        return False
+    value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
+    libraries = {a.library for a in arrays_in(value)}
+    if libraries == {"numpy"}:
+        symbol = evaluator.model.resolver.resolve(expr.func, cls.module) if isinstance(expr, Call) else None
+        return isinstance(symbol, External) and symbol.name in _NUMPY_BUFFERS
+    return bool(libraries) or _is_trainable(value, evaluator)
+
+
+def _is_trainable(value: Value, evaluator: Evaluator) -> bool:
+    """Whether the value is an instance that certainly has arrays as leaves."""
+    if not isinstance(value, Instance) or not value.cls.is_pytree:
+        return False
+    if value.cls.module.name == "equinox.nn" and is_stub(value.cls.module):
+        return value.cls.name.startswith(_LAYERS) or value.cls.name.endswith(_LAYER_ENDINGS)
+    read = evaluator.annotations.read
+    return any(arrays_in(read(f.annotation, value.cls)) for f in value.cls.leaves or () if f.annotation is not None)
+
+
+def _is_plain_value(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:
+    """Whether the name is bound to data, and not to a function, a class or a descriptor."""
+    expr = assignment.value
+    if isinstance(expr, Lambda):
+        return False
+    if not isinstance(expr, (Name, Attribute, Call)):
+        return True
+    value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
+    return isinstance(value, (Scalar, Array, Container, Choice, Instance))
+
+
+def _may_have(cls: PytreeClass, name: str) -> bool:
+    """Whether the constructor may take a parameter of that name after all."""
+    parameters = cls.constructor()
+    if parameters is None or cls.unknown_decorator or not cls.bases_known:
+        return True
+    return any(p.name == name or p.kind == "**" for p in parameters) or name not in cls.class_attributes
+
+
+def _is_lost(event: AssignAttribute) -> bool:
+    """Whether the assignment succeeds, and an attribute that is no field is lost when the instance is rebuilt."""
+    cls, method = event.receiver.cls, event.place.method
+    if event.how not in ("assign", "augment") or event.alternatives or (method and method.name in _CONSTRUCTION):
+        return False
+    return cls.frozen is False and not cls.framework.reads_dict and cls.framework is not NAMED_TUPLE
+
+
+def _problem(cls: PytreeClass, assignment: ClassAssignment, consequence: str, advice: str) -> Problem:
+    return Problem(
+        at=assignment.name_at,
+        message=f"`{assignment.name}` of `{cls.name}` has no annotation and is no field: {consequence}",
+        reason=_REASON,
+        help=advice,
+    )
+
+
+def _field_call(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
+    name = assignment.name
+    return Problem(
+        at=assignment.name_at,
+        message=(
+            f"`{name}` of `{cls.name}` is given a field function and has no annotation: the class cannot be created"
+            f" (TypeError); write `{name}: ... = ...`"
+        ),
+        reason=f"`TypeError: '{name}' is a field but has no type annotation` is raised when the class is created",
+        help=f"annotate `{name}` with its type",
+    )
+
+
+def _array(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
+    name = assignment.name
+    return Problem(
+        at=assignment.name_at,
+        message=(
+            f"`{name}` of `{cls.name}` has no annotation and is no field: all instances share it, and it is no leaf"
+            f" (no gradient, no update, not saved); annotate it and use default_factory"
+        ),
+        reason=_REASON,
+        help=f"write `{name}: ... = field(default_factory=lambda: ...)`, or mark a constant of the class as `ClassVar`",
+        confidence=Confidence.MEDIUM,
+    )
+
+
+def _passed(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
+    error = "ValueError" if cls.framework is CHEX else "TypeError"
+    return _problem(
+        cls,
+        assignment,
+        f"the constructor refuses it ({error}); annotate it",
+        f"write `{assignment.name}: ... = ...`, with the type of its values",
+    )
+
+
+def _assigned(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
+    return _problem(
+        cls,
+        assignment,
+        "what is assigned on an instance is lost at the next transformation; annotate it",
+        f"write `{assignment.name}: ... = ...`, with the type of its values",
+    )

@@ -1,0 +1,237 @@
+"""JAX101 undecorated-subclass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.expr import Subscript, dotted
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.outline import EXPECTS_ERROR, Unit
+from jaxlint.pytrees.creation import UNSURE, creation_error
+from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
+from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
+from jaxlint.rules.base import ClassRule, Problem
+
+_ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
+_ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
+#: How classes are named that are there to be inherited from.
+_ABSTRACT_PREFIXES = ("Abstract", "Base")
+_ABSTRACT_SUFFIXES = ("Base", "Mixin", "Interface", "Protocol", "ABC")
+
+
+class UndecoratedSubclass(ClassRule):
+    """
+    ## What it does
+
+    Finds classes that inherit from a pytree class which is registered by a decorator (or a call), and that are not
+    registered themselves.
+
+    ## Why is this bad?
+
+    A decorator registers one class, and no subclass of it. An instance of the subclass is no pytree: for JAX it is one
+    opaque leaf. Transformations refuse it, `jax.tree.map` hands the whole object to the function, and annotations that
+    the subclass adds are no fields. It makes no difference that the subclass only adds methods.
+
+    ## What you will see
+
+    `TypeError: Error interpreting argument to <function …> as an abstract array. The problematic value is of type
+    <class 'Robot'> and was passed to the function at path …`, from `jax.jit`; `TypeError: Argument 'Robot(…)' of type
+    <class 'Robot'> is not a valid JAX type.`, from `jax.grad`, `jax.vmap` and `jax.lax.scan`. With penzai
+    `TypeError: Can't instantiate abstract Struct subclass <class 'Robot'>.`
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Body:
+        position: jax.Array
+
+    class Robot(Body):
+        def height(self) -> jax.Array:
+            return self.position[2]
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Body:
+        position: jax.Array
+
+    @struct.dataclass
+    class Robot(Body):
+        def height(self) -> jax.Array:
+            return self.position[2]
+    ```
+
+    ## Frameworks
+
+    flax.struct.dataclass, register_dataclass, register_pytree_node(_class), register_static, jax_dataclasses, chex and
+    tjax: one opaque leaf, also if the subclass has a plain `@dataclass`. penzai: the instance cannot be constructed. In
+    simple_pytree and nnx the subclass is registered, but its new annotations are no fields; only those are reported.
+    PyTreeNode, TrainState, equinox, mjx and treex register subclasses by themselves.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Nothing is reported for classes that look abstract (abstract methods, `ABC`, `Protocol`, a name with `Abstract`,
+    `Base` or `Mixin`), or that are only inherited from, or that something else may register: an `__init_subclass__`, a
+    metaclass, an unknown decorator or base class, a call in a loop or in a function. A subclass that is never given to
+    JAX can do without the decorator.
+
+    ## References
+
+    - [jax #2916](https://github.com/jax-ml/jax/issues/2916)
+    """
+
+    code = "JAX101"
+    name = "undecorated-subclass"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at whether the class is registered like its base."""
+        if cls.framework.subclasses is Subclasses.FIELDS_IGNORED and cls.framework is not NAMED_TUPLE:
+            yield from self._ignored_fields(cls, evaluator)
+        elif cls.registered is False:
+            base = next((c for c in cls.mro[1:] if c.registered and c.framework is cls.framework), None)
+            if base is not None:
+                yield from self._unregistered(cls, base, evaluator)
+
+    def _unregistered(self, cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        if creation_error(cls, evaluator) not in (None, UNSURE) or _looks_abstract(cls):
+            return
+        if "__new__" in cls.symbol.declaration.methods:
+            return  # what it makes need not be an instance of the class
+        uses = _constructing_units(cls, evaluator)
+        added = [] if cls.is_dataclass else _added_names(cls, base, evaluator)
+        subclasses = evaluator.model.subclasses(cls)
+        if subclasses and not uses:
+            redeclared = {f.name for c in subclasses for f in c.symbol.declaration.fields}
+            if not added or redeclared.intersection(added):
+                return
+        if uses and all(unit.calls & EXPECTS_ERROR for unit in uses):
+            return
+        if cls.framework is PENZAI:
+            consequence = "constructing it raises TypeError"
+        else:
+            consequence = "its instances are no pytrees, and jit, grad and vmap refuse them (TypeError)"
+        fields = f"; {_listed(added)} no field{'s' if len(added) > 1 else ''} either" if added else ""
+        yield Problem(
+            at=cls.symbol.declaration.name_at,
+            message=(
+                f"`{cls.name}` inherits from `{base.name}` but is not registered itself: {consequence}{fields};"
+                f" {_way_out(base)}"
+            ),
+            reason=(
+                "penzai wants each class that is instantiated to be decorated itself"
+                if cls.framework is PENZAI
+                else "a registration holds for one class: JAX takes an instance of a subclass for one opaque leaf"
+            ),
+            help=_help(cls, base),
+            confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
+        )
+
+    def _ignored_fields(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """simple_pytree and nnx: what a subclass without a dataclass decorator declares is ignored."""
+        if cls.is_dataclass or cls.unknown_decorator or not cls.bases_known or _looks_abstract(cls):
+            return
+        base = next((c for c in cls.mro[1:] if c.params is not None), None)
+        if base is None or cls.custom_init() is not None:
+            return
+        added = _added_names(cls, base, evaluator)
+        family = [cls, *evaluator.model.subclasses(cls)]
+        assigned = {a.attr for c in family for f in _methods(c) for a in c.module.outline.functions[f].self_assignments}
+        added = [name for name in added if name not in assigned]
+        uses = _constructing_units(cls, evaluator)
+        if not added or (len(family) > 1 and not uses) or (uses and all(u.calls & EXPECTS_ERROR for u in uses)):
+            return
+        plural = len(added) > 1
+        yield Problem(
+            at=cls.symbol.declaration.name_at,
+            message=(
+                f"{_listed(added)} no field{'s' if plural else ''} of `{cls.name}`: without a dataclass decorator it"
+                f" keeps the constructor of `{base.name}`, which raises TypeError for {'them' if plural else 'it'};"
+                f" decorate it like `{base.name}`"
+            ),
+            reason="a subclass is registered by itself, but only a dataclass decorator makes fields of its annotations",
+            help=_help(cls, base),
+            confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
+        )
+
+
+def _added_names(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> list[str]:
+    """The names that the class annotates for the first time, and that would be fields if it were decorated."""
+    known = {m.name for m in base.members} | {f.name for f in base.fields}
+    declared = evaluator.model.bodies.read(cls.symbol, False).members
+    return [m.declaration.name for m in declared if m.kind is Kind.FIELD and m.declaration.name not in known]
+
+
+def _listed(names: list[str]) -> str:
+    """`a` is, or `a` and `b` are."""
+    quoted = [f"`{name}`" for name in names[:4]]
+    if len(names) > 4:
+        quoted[3:] = ["…"]
+    if len(quoted) == 1:
+        return f"{quoted[0]} is"
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]} are"
+
+
+def _looks_abstract(cls: PytreeClass) -> bool:
+    """Whether the class is made to be inherited from."""
+    name = cls.name.lstrip("_")
+    if name.startswith(_ABSTRACT_PREFIXES) or name.endswith(_ABSTRACT_SUFFIXES):
+        return True
+    bases = [a.value.value if isinstance(a.value, Subscript) else a.value for a in cls.symbol.declaration.bases]
+    if any((dotted(base) or "").rpartition(".")[2] in _ABSTRACT_BASES for base in bases):
+        return True
+    names = {name for c in cls.mro for name in c.symbol.declaration.methods}
+    found = (cls.method(name) for name in names)
+    return any(
+        (dotted(d) or "").rpartition(".")[2] in _ABSTRACT_METHODS
+        for method in found
+        if method is not None
+        for d in method[1].decorators
+    )
+
+
+def _methods(cls: PytreeClass) -> list[str]:
+    """The qualified names of the methods that the class body defines."""
+    return [q for qualnames in cls.symbol.declaration.methods.values() for q in qualnames]
+
+
+def _constructing_units(cls: PytreeClass, evaluator: Evaluator) -> list[Unit]:
+    """The statements, here and in the modules that import this one, that call something of the name of the class."""
+    modules = [cls.module, *evaluator.model.project.importers.get(cls.module.path, [])]
+    return [unit for module in modules for unit in module.outline.units if cls.name in unit.calls]
+
+
+def _way_out(base: PytreeClass) -> str:
+    """How to register the subclass, in a few words."""
+    registration = base.registrations[0] if base.registrations else None
+    by_call = registration is not None and registration.is_call
+    return f"register it like `{base.name}`" if by_call else f"decorate it like `{base.name}`"
+
+
+def _help(cls: PytreeClass, base: PytreeClass) -> str:
+    registration = base.registrations[0] if base.registrations else None
+    if registration is None:
+        return f"put the dataclass decorator of `{base.name}` above `class {cls.name}` too"
+    if registration.is_call:
+        return f"call `{registration.name}` for `{cls.name}` too"
+    if cls.framework is PENZAI:
+        return (
+            f"put `@{registration.name}(has_implicitly_inherited_fields=True)` above `class {cls.name}`, without the"
+            " argument if it lists all fields again"
+        )
+    return f"put `@{registration.name}` above `class {cls.name}` too"

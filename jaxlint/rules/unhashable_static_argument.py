@@ -1,0 +1,117 @@
+"""JAX515 unhashable-static-argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Cross, Event
+from jaxlint.infer.hashing import unhashable
+from jaxlint.rules.base import EventRule, Problem
+
+
+class UnhashableStaticArgument(EventRule):
+    """
+    ## What it does
+
+    Finds calls of a jitted function that pass something unhashable for a static argument: a list, a dict, a set, an
+    array, a pytree that holds arrays, an instance of a dataclass that is not frozen.
+
+    ## Why is this bad?
+
+    `jax.jit` looks up the compiled program by the hash of the static arguments. What cannot be hashed cannot be
+    static: the call raises.
+
+    ## What you will see
+
+    `ValueError: Non-hashable static arguments are not supported. An error occurred while trying to hash an object of
+    type <class 'Settings'>, Settings(width=4). The error was: TypeError: unhashable type: 'Settings'`.
+
+    ## Example
+
+    ```python
+    import dataclasses
+    import functools
+
+    import jax
+    import jax.numpy as jnp
+
+    @dataclasses.dataclass
+    class Settings:
+        width: int = 4
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def pad(x: jax.Array, settings: Settings) -> jax.Array:
+        return jnp.pad(x, settings.width)
+
+    padded = pad(jnp.ones(2), Settings())
+    ```
+
+    ## Use instead
+
+    ```python
+    import dataclasses
+    import functools
+
+    import jax
+    import jax.numpy as jnp
+
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        width: int = 4
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def pad(x: jax.Array, settings: Settings) -> jax.Array:
+        return jnp.pad(x, settings.width)
+
+    padded = pad(jnp.ones(2), Settings())
+    ```
+
+    ## Frameworks
+
+    All. `static_argnums` and `static_argnames` of `jax.jit`, `static_broadcasted_argnums` of `jax.pmap`, and parameters
+    that `jdc.jit` holds static by their annotation. A state of any framework is unhashable as soon as one of its
+    leaves is an array.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    There is no reason to turn it off: the call cannot work.
+
+    ## References
+
+    - [jax #3701](https://github.com/jax-ml/jax/issues/3701), [flax #2410](https://github.com/google/flax/issues/2410)
+    - [jax.jit](https://docs.jax.dev/en/latest/_autosummary/jax.jit.html)
+    """
+
+    code = "JAX515"
+    name = "unhashable-static-argument"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    events = (Cross,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one argument of a transformed function."""
+        assert isinstance(event, Cross)
+        function = event.function
+        if event.static is not True or (function is not None and event.parameter == function.self_name):
+            return
+        why = unhashable(event.value, evaluator)
+        if why is None:
+            return
+        parameter = f"`{event.parameter}`" if event.parameter is not None else "the argument"
+        called = f" of `{function.name}`" if function is not None else ""
+        yield Problem(
+            at=event.at,
+            message=(
+                f"{parameter}{called} is static and cannot be hashed ({why.what}): the call raises ValueError"
+                f" (Non-hashable static arguments); {why.way_out}"
+            ),
+            reason="the hash of the static arguments is the key of the compiled program",
+            help=why.way_out,
+        )

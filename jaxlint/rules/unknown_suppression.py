@@ -1,0 +1,132 @@
+"""JAX003 unknown-suppression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.config import did_you_mean
+from jaxlint.finding import Severity
+from jaxlint.rules.base import Problem, SuppressionRule
+from jaxlint.suppress import Comments, Kind, Malformed, Selector, Suppression
+
+_CODE = re.compile(r"JAX[0-9]*", re.IGNORECASE)
+
+
+class UnknownSuppression(SuppressionRule):
+    """
+    ## What it does
+
+    Reports suppression comments that name no rule of jaxlint, or that jaxlint cannot read: `# noqa: JAX999`,
+    `# jaxlint: ignore[frozen-asignment]`, `# jaxlint: ignore[]`, `# jaxlint: disable=JAX401`.
+
+    ## Why is this bad?
+
+    The comment suppresses nothing. What it was meant to hide is reported, or it stays behind as a wrong remark.
+
+    ## What you will see
+
+    Nothing at run time.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        count: jax.Array
+
+    def advance(state: State) -> State:
+        return state.replace(count=state.count + 1)  # jaxlint: ignore[frozen-asignment]
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        count: jax.Array
+
+    def advance(state: State) -> State:
+        return state.replace(count=state.count + 1)
+    ```
+
+    ## Frameworks
+
+    All files, whatever they import. In `# noqa` only codes that begin with `JAX` are looked at: all others belong to
+    other tools. Prefixes such as `JAX4` are known.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    If the code is also checked with a newer jaxlint, which has rules that this one does not know.
+
+    ## References
+
+    - [Ruff: invalid-rule-code (RUF102)](https://docs.astral.sh/ruff/rules/invalid-rule-code/)
+    """
+
+    code = "JAX003"
+    name = "unknown-suppression"
+    group = "tool"
+    severity = Severity.WARNING
+    since = "0.1.0"
+
+    def check_suppressions(self, comments: Comments) -> Iterator[Problem]:
+        """Look at what each comment names."""
+        from jaxlint.rules import all_rules
+
+        rules = all_rules()
+        known = [word for rule in rules for word in (rule.code, rule.name)]
+        for usage in comments.usages():
+            suppression = usage.suppression
+            if suppression.selectors is not None and not suppression.selectors:
+                yield _empty(suppression)
+            for selector in suppression.selectors or ():
+                is_ours = suppression.kind is not Kind.NOQA or _CODE.fullmatch(selector.text)
+                if is_ours and not any(selector.matches(rule) for rule in rules):
+                    yield _unknown(suppression, selector, known)
+        for malformed in comments.malformed:
+            yield _malformed(malformed)
+
+
+def _unknown(suppression: Suppression, selector: Selector, known: list[str]) -> Problem:
+    hint = did_you_mean(selector.text, known) or "; `jaxlint rule --all` shows those that there are"
+    return Problem(
+        at=(suppression.row, selector.column, suppression.row, selector.end_column),
+        message=f"`{selector.text}` is no rule of jaxlint, so that naming it suppresses nothing{hint}",
+        reason="a comment suppresses the rules that it names by code, by prefix of a code, or by name",
+        help=f"write the code or the name of a rule instead of `{selector.text}`",
+    )
+
+
+def _empty(suppression: Suppression) -> Problem:
+    return Problem(
+        at=(suppression.row, suppression.column, suppression.row, suppression.end_column),
+        message=f"`# jaxlint: {suppression.kind.value}[]` names no rule and suppresses nothing; name one",
+        reason="only a comment without brackets means all rules",
+        help=f"write `# jaxlint: {suppression.kind.value}[frozen-assignment] -- why`, with the rule that is meant",
+    )
+
+
+def _malformed(comment: Malformed) -> Problem:
+    if comment.misplaced:
+        message = "`# jaxlint: ignore-file` suppresses nothing beside code; give it a line of its own"
+        way_out = "move the comment to a line of its own, best at the top of the file"
+    else:
+        message = f"`{comment.text}` suppresses nothing; write `# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"
+        way_out = "write `# jaxlint: ignore[frozen-assignment] -- why`, with the rule that is meant"
+    return Problem(
+        at=(comment.row, comment.column, comment.row, comment.end_column),
+        message=message,
+        reason="a suppression that is not understood is left alone, and hides nothing",
+        help=way_out,
+    )

@@ -1,0 +1,132 @@
+"""JAX308 validation-in-init."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.construction import Check, leaf_uses, rebuilt_by
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.pytrees.model import Unflatten
+from jaxlint.pytrees.rebuild import Rebuild
+from jaxlint.rules.base import BodyRule, Problem
+
+#: When a check of what a leaf is like goes wrong.
+_OUTCOMES = {
+    "shape": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
+    "dtype": "`jax.tree.map` to values without one, or of another, raises",
+    "length": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
+    "value": "the first `jax.jit` raises, as a tracer has none",
+    "type": "`jax.tree.map` to anything but arrays raises",
+}
+_UNTRACED = "the first `jax.jit` raises, as a tracer is of another one"
+
+
+class ValidationInInit(BodyRule):
+    """
+    ## What it does
+
+    Finds checks of leaves (their shape, dtype, length, type or value) in an `__init__` or `__post_init__` that jax runs
+    again whenever it rebuilds an instance.
+
+    ## Why is this bad?
+
+    Transformations take instances apart and put them together again, and what they put in is not always what the
+    constructor is meant for: `jax.tree.map` puts in whatever the function returns, `jax.vmap` arrays with an axis less
+    or more, `jax.jit` tracers, which have a shape but no value. A check that is right for users then fails for jax.
+
+    ## What you will see
+
+    `AttributeError: 'bool' object has no attribute 'shape'` or the `AssertionError` of the check itself, from inside of
+    `jax.tree.map` or `jax.vmap`; `TracerBoolConversionError: Attempted boolean conversion of traced array` at the first
+    `jax.jit`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Boxes:
+        corners: jax.Array
+
+        def __post_init__(self) -> None:
+            assert self.corners.shape[-1] == 4
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Boxes:
+        corners: jax.Array
+
+        @classmethod
+        def create(cls, corners: jax.Array) -> "Boxes":
+            assert corners.shape[-1] == 4
+            return cls(corners=corners)
+    ```
+
+    ## Frameworks
+
+    Those whose unflatten calls the constructor: flax.struct, TrainState, register_dataclass, jax_dataclasses, tjax,
+    mjx; chex, which runs `__post_init__`; `register_pytree_node_class` and `register_pytree_node` where unflatten calls
+    the constructor (`cls(*children)`). equinox (use `__check_init__` there), simple_pytree, penzai, nnx and treex
+    rebuild instances without running user code. Checks of static fields are fine everywhere.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    If instances never meet an operation that replaces their leaves. A check that depends on another test of the value
+    (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
+
+    ## References
+
+    - [jax: custom pytrees and initialization](https://docs.jax.dev/en/latest/custom_pytrees.html)
+    - [jax #12319](https://github.com/jax-ml/jax/issues/12319)
+    """
+
+    code = "JAX308"
+    name = "validation-in-init"
+    group = "construction"
+    severity = Severity.WARNING
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a constructor that runs again asks of the leaves."""
+        rebuilt = rebuilt_by(code, evaluator)
+        if rebuilt is None:
+            return
+        for use in leaf_uses(code, rebuilt, evaluator):
+            if isinstance(use, Check):
+                yield _problem(use, rebuilt)
+
+
+def _problem(use: Check, rebuilt: Rebuild) -> Problem:
+    method, cls = rebuilt.function.name, rebuilt.cls.name
+    outcome = _OUTCOMES[use.what] if use.traced else _UNTRACED
+    custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
+    way_out = "unflatten with `object.__new__(cls)`" if custom else "check in a classmethod"
+    return Problem(
+        at=use.at,
+        message=(
+            f"`{method}` of `{cls}` checks the {use.what} of leaf `{use.field}`, and jax runs it again to rebuild"
+            f" instances: {outcome}; {way_out}"
+        ),
+        reason="instances are rebuilt with tracers, None, ShapeDtypeStructs and other placeholders as leaves",
+        help=(
+            "let `tree_unflatten` make the instance with `object.__new__(cls)` and set its attributes"
+            if custom
+            else f"write a classmethod that checks `{use.field}` and returns `cls(...)`"
+        ),
+        confidence=Confidence.HIGH if use.what == "value" or not use.traced else Confidence.MEDIUM,
+        subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
+    )

@@ -1,0 +1,119 @@
+"""One run over the files of a project, with what an earlier run left in the cache.
+
+What is found in a file depends on its text, on the settings, and on what the other modules show of themselves
+(`jaxlint.interface`). While the latter stay the same, only files whose text has changed are checked again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from jaxlint.cache import Cache, FileRecord, RunRecord, digest
+from jaxlint.config import Settings
+from jaxlint.finding import Finding
+from jaxlint.interface import interface_digest
+from jaxlint.project import Module, Project
+from jaxlint.source import Unreadable
+
+#: A file that was changed so shortly before the record was written may have been changed again in the same tick.
+_TICK = 2_000_000_000
+
+
+class Run:
+    """A run over `modules`, which it checks, and `neighbours`, which they can see."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        project: Project,
+        settings: Settings,
+        modules: Sequence[Module],
+        neighbours: Sequence[Module],
+    ) -> None:
+        self._cache = cache
+        self._project = project
+        self._seen = sorted({m.path: m for m in (*modules, *neighbours)}.values(), key=lambda m: m.path)
+        self._modules = modules
+        known = ([m.path for m in self._seen], project.roots, project.site_packages, msgspec.json.encode(settings))
+        self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
+        self._started = time.time_ns()
+        self._previous = cache.run(self._key)
+        self._files = {m.path: self._record(m) for m in self._seen}
+        self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
+
+    def known(self) -> dict[str, list[Finding]]:
+        """The findings of the modules that need not be checked, by path."""
+        previous = self._previous
+        if previous is None or previous.state != self._state:
+            return {}
+        if any(_stamp(path) != stamp for path, stamp in previous.others.items()):
+            return {}
+        found: dict[str, list[Finding]] = {}
+        for module in self._modules:
+            kept = previous.findings.get(module.path)
+            if kept is not None and kept[0] == self._files[module.path].content:
+                found[module.path] = kept[1]
+        return found
+
+    def keep(self, known: dict[str, list[Finding]], found: dict[str, list[Finding]]) -> None:
+        """Keep what was found, with what was `known` before; nothing is written if nothing is new."""
+        previous = self._previous
+        if not found and previous is not None and previous.files == self._files:
+            return
+        still = previous is not None and previous.state == self._state and bool(known)
+        others = dict(previous.others) if still and previous is not None else {}
+        others |= {m.path: _stamp(m.path) for m in self._project.modules_read() if m.path not in self._files}
+        findings = dict(previous.findings) if still and previous is not None else {}
+        findings |= {path: (self._files[path].content, list(f)) for path, f in found.items()}
+        self._cache.keep_run(self._key, RunRecord(self._started, self._state, self._files, others, findings))
+
+    def _record(self, module: Module) -> FileRecord:
+        """The file as it is now; it is read only if it may have changed."""
+        path = module.path
+        before = self._previous.files.get(path) if self._previous is not None else None
+        mtime, size = _stamp(path)
+        if before is not None and (before.mtime, before.size) == (mtime, size):
+            assert self._previous is not None
+            if mtime < self._previous.written - _TICK:
+                return before
+        try:
+            source = module.source
+        except Unreadable as problem:
+            return FileRecord(mtime, size, digest(repr((problem.message, problem.row)).encode()), b"")
+        content = digest(source.raw)
+        if before is not None and before.content == content:
+            interface = before.interface
+        else:
+            interface = interface_digest(module.outline, source.text)
+        module.forget_source()
+        return FileRecord(mtime, size, content, interface)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """When a file was changed (in nanoseconds), and its size; zeros if there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def findings_of(
+    run: Run | None,
+    modules: Sequence[Module],
+    check: Callable[[Sequence[Module]], list[Finding]],
+    failed: Callable[[], bool],
+) -> list[Finding]:
+    """The findings of all modules: `check` is called with those that are not known from an earlier run."""
+    known = run.known() if run is not None else {}
+    missing = [m for m in modules if m.path not in known]
+    fresh: dict[str, list[Finding]] = {m.path: [] for m in missing}
+    for finding in check(missing) if missing else ():
+        fresh.setdefault(finding.path, []).append(finding)
+    if run is not None and not failed():
+        run.keep(known, fresh)
+    return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]

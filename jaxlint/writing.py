@@ -1,0 +1,43 @@
+"""Writing files so that a reader sees the old content or the new one, and nothing between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+
+
+def write_atomically(path: str, content: bytes) -> None:
+    """Make `content` the content of the file `path`, which keeps its permissions; a link stays a link.
+
+    What is no regular file, like a pipe or `/dev/stderr`, is written to directly. Raises OSError, and then
+    nothing has changed.
+    """
+    target = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:
+            device.write(content)
+        return
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(13, "Permission denied", path)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".jaxlint-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        if os.path.exists(target):
+            shutil.copymode(target, temporary)
+        else:
+            os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,72 @@
+"""What jaxlint finds in the files of one run of flake8."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from jaxlint.cache import Cache, default_folder
+from jaxlint.config import Configuration
+from jaxlint.engine import Result, check_content, check_paths
+from jaxlint.finding import Finding
+from jaxlint.rules import all_rules
+from jaxlint.rules.unreadable_file import UnreadableFile
+
+
+class Findings:
+    """The findings by file. `files` lists what flake8 is going to check.
+
+    All files are checked together, when the first one is asked for: before flake8 starts its workers where those
+    are forked, and in the process that needs them otherwise; the cache on disk keeps other processes from
+    doing it again. Text that is in none of the files (standard input) is checked on its own.
+    """
+
+    def __init__(self, options: argparse.Namespace, files: Callable[[], list[str]]) -> None:
+        self._files = files
+        self._keeps_suppressed = bool(options.disable_noqa)
+        given = {"python": options.jaxlint_python, "min-confidence": options.jaxlint_min_confidence}
+        selected: dict[str, object] = {key: value for key, value in given.items() if value is not None}
+        selected["extend-select"] = [rule.code for rule in all_rules() if not rule.enabled]
+        config = [options.jaxlint_config] if options.jaxlint_config else []
+        self._configuration = Configuration(config, options=selected)
+        folder = options.jaxlint_cache_dir
+        if folder is None:
+            folder = default_folder(os.getcwd())
+        self._cache = Cache(folder) if folder else None
+        self._found: dict[str, list[Finding]] | None = None
+        jobs = getattr(options.jobs, "n_cpus", 1)
+        self._jobs = max(jobs, 1)
+        if self._jobs > 1 and multiprocessing.parent_process() is None and "-" not in options.filenames:
+            self._check_all()
+
+    def of(self, filename: str, lines: Sequence[str]) -> list[Finding]:
+        """The findings of a file whose text is `lines`."""
+        path = os.path.abspath(filename)
+        if self._found is None and os.path.isfile(path):
+            self._check_all()
+        found = (self._found or {}).get(path)
+        if found is None:
+            result = check_content("".join(lines).encode("utf-8", "surrogateescape"), path, self._configuration)
+            found = self._reported(result)
+        return found
+
+    def _check_all(self) -> None:
+        """Check all files, in as many processes as flake8 is going to use."""
+        files = self._files()
+        self._found = {path: [] for path in files}
+        if not files:
+            return
+        forked = multiprocessing.parent_process() is None
+        result = check_paths(files, self._configuration, jobs=self._jobs if forked else 1, cache=self._cache)
+        for finding in self._reported(result):
+            self._found.setdefault(finding.path, []).append(finding)
+
+    def _reported(self, result: Result) -> list[Finding]:
+        """What flake8 is told: its own parser reports what cannot be parsed."""
+        for error in result.errors:
+            print(f"jaxlint: internal error: {error}", file=sys.stderr)
+        findings = [*result.findings, *(result.suppressed if self._keeps_suppressed else ())]
+        return [f for f in findings if f.code != UnreadableFile.code]

@@ -1,0 +1,225 @@
+"""The real flake8 with the plugin: the findings of `jaxlint check`, whichever way flake8 runs."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STATE = """\
+import jax
+from flax import struct
+
+
+@struct.dataclass
+class State:
+    position: jax.Array
+    name: str
+
+
+@struct.dataclass
+class Child(State):
+    velocity: jax.Array
+"""
+STEP = """\
+from pkg import State
+from pkg.base import jitted
+
+
+@jitted
+def step(state: State) -> State:
+    state.position = 1  # {comment}
+    state.replace(velocity=1)
+    return state.replace(
+        position=1,
+        speed=2,
+    )
+"""
+BASE = """\
+import jax
+
+jitted = jax.jit
+"""
+LOCAL = """\
+from flax import struct
+
+
+def make(n):
+    @struct.dataclass
+    class Local:
+        x: int
+
+    return Local(n)
+
+
+pair = make(1), make(2)
+"""
+START = """\
+import multiprocessing, sys
+from flake8.main.cli import main
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method({method!r})
+    sys.exit(main())
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .state import State as State\n")
+    (package / "state.py").write_text(STATE)
+    (package / "base.py").write_text(BASE)
+    (package / "step.py").write_text(STEP.format(comment="assigned"))
+    (package / "local.py").write_text(LOCAL)
+    (package / "broken.py").write_text("def (:\n")
+    (package / "latin.py").write_bytes(
+        "# -*- coding: latin-1 -*-\nfrom pkg import State\n\n\ndef f(state: State) -> None:\n"
+        "    'é'; state.name = 'é'\n".encode("latin-1")
+    )
+    (tmp_path / "plain.py").write_text("x = 1\n")
+    return tmp_path
+
+
+def flake8(project: Path, *arguments: str, text: str | None = None, method: str = "", **env: str) -> list[str]:
+    """The lines about jaxlint's codes that flake8 prints, sorted."""
+    start = ["-m", "flake8"]
+    if method:
+        (project / ".start.py").write_text(START.format(method=method))
+        start = [str(project / ".start.py")]
+    done = subprocess.run(
+        [sys.executable, *start, "--isolated", "--extend-ignore", "E,F,W", *arguments],
+        cwd=project,
+        env={**os.environ, **env},
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode == (1 if done.stdout else 0)
+    return sorted(done.stdout.splitlines())
+
+
+def places(lines: list[str]) -> list[tuple[str, int, int, str]]:
+    found = [re.fullmatch(r"(?:\./)?(.+?):(\d+):(\d+): (JAX\d+) .+", line) for line in lines]
+    assert all(found), lines
+    return sorted((m[1], int(m[2]), int(m[3]), m[4]) for m in found if m)
+
+
+def jaxlint(project: Path, *arguments: str) -> list[tuple[str, int, int, str]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxlint", "check", "--output-format", "json", *(arguments or (".",))],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return sorted(
+        (os.path.relpath(f["filename"], project), f["location"]["row"], f["location"]["column"], f["code"])
+        for f in json.loads(done.stdout)
+        if f["code"] != "JAX001"
+    )
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("method", ["", "spawn", "forkserver"])
+def test_same_findings(project: Path, jobs: str, method: str) -> None:
+    expected = jaxlint(project)
+    assert {path for path, *_ in expected} == {"pkg/state.py", "pkg/step.py", "pkg/latin.py"}
+    assert len(expected) >= 4
+    cold = flake8(project, "-j", jobs, method=method)
+    assert places(cold) == expected
+    assert flake8(project, "-j", jobs, method=method) == cold
+
+
+def test_without_cache(project: Path) -> None:
+    expected = jaxlint(project)
+    for method in ("", "spawn"):
+        assert places(flake8(project, "-j", "2", "--jaxlint-cache-dir", "", method=method)) == expected
+    assert not (project / ".jaxlint_cache").exists()
+    locked = project / "locked"
+    locked.write_text("a file where the folder should be")
+    assert places(flake8(project, "-j", "2", JAXLINT_CACHE_DIR=str(locked))) == expected
+
+
+def test_partial_list(project: Path) -> None:
+    names = ["pkg/step.py", "plain.py"]
+    assert places(flake8(project, *names)) == jaxlint(project, *names)
+    assert places(flake8(project, "pkg/step.py", "-j", "2")) == jaxlint(project, "pkg/step.py")
+
+
+def test_edits_are_seen(project: Path) -> None:
+    before = places(flake8(project))
+    (project / "pkg" / "state.py").write_text(STATE.replace("    velocity: jax.Array\n", "    speed: jax.Array\n"))
+    after = places(flake8(project))
+    assert after == jaxlint(project) != before
+
+
+def test_standard_input(project: Path) -> None:
+    text = STEP.format(comment="assigned")
+    (line, *rest) = places(flake8(project, "--stdin-display-name", "pkg/other.py", "-", text=text))
+    assert line == ("pkg/other.py", 7, 5, "JAX401")
+    assert {code for *_, code in rest} == {"JAX402", "JAX403"}
+
+
+def test_flake8_suppresses(project: Path) -> None:
+    (project / "pkg" / "step.py").write_text(STEP.format(comment="noqa: JAX401"))
+    codes = [code for path, *_, code in places(flake8(project)) if path == "pkg/step.py"]
+    assert "JAX401" not in codes and "JAX402" in codes
+    codes = [code for path, *_, code in places(flake8(project, "--disable-noqa")) if path == "pkg/step.py"]
+    assert "JAX401" in codes
+
+
+def test_selection(project: Path) -> None:
+    """A rule that is off by default is ignored until it is selected; flake8 selects among the others."""
+    assert "JAX109" not in {code for *_, code in places(flake8(project))}
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", "--isolated", "--extend-select", "JAX109", "pkg/local.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "JAX109" in done.stdout, done.stderr
+    assert {code for *_, code in places(flake8(project, "--extend-ignore", "E,F,W,JAX4"))} == {"JAX205"}
+
+
+def test_configuration(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.jaxlint]\nignore = ["JAX403"]\n')
+    assert places(flake8(project)) == jaxlint(project)
+    (project / "other.toml").write_text('ignore = ["JAX401", "JAX402"]\n')
+    codes = {code for *_, code in places(flake8(project, "--jaxlint-config", "other.toml"))}
+    assert codes == {"JAX205", "JAX403"}
+    (project / "tox.ini").write_text("[flake8]\nselect = JAX\njaxlint-min-confidence = high\n")
+    done = subprocess.run([sys.executable, "-m", "flake8"], cwd=project, capture_output=True, text=True, check=False)
+    high = jaxlint(project, "--min-confidence", "high", ".")
+    assert places(sorted(done.stdout.splitlines())) == high
+
+
+@pytest.mark.parametrize("text", ["[tool.jaxlint]\nselct = []\n", "[tool.jaxlint\n"])
+def test_bad_configuration(project: Path, text: str) -> None:
+    (project / "pyproject.toml").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", "pkg/step.py"], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert re.match(r"pkg/step.py:1:1: JAX001 pyproject.toml:\d", done.stdout)
+
+
+def test_bad_option(project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", "--jaxlint-config", "gone.toml", "pkg/step.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "gone.toml" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
