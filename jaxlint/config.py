@@ -448,6 +448,23 @@ def _specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
     return best
 
 
+def unknown_target(key: str, name: str, target: str) -> str | None:
+    """What is wrong with `name` standing for `target` in the table `key`; None if jaxlint knows the target."""
+    from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS
+    from jaxlint.pytrees.stubs import ALWAYS
+
+    tables: dict[str, tuple[Mapping[str, object], str]] = {
+        "extra-decorators": (BY_DECORATOR, "flax.struct.dataclass"),
+        "extra-bases": (BY_BASE, "flax.struct.PyTreeNode"),
+        "extra-fields": (FIELD_FUNCTIONS, "flax.struct.field"),
+    }
+    known, example = tables[key]
+    if target in known or target in ALWAYS or target in ALIASES:
+        return None
+    hint = did_you_mean(target, known) or f"; one that it knows is `{example}`"
+    return f"`{name}` stands for `{target}`, which jaxlint does not know{hint}"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
     by_lower = {name.lower(): name for name in known}
@@ -480,7 +497,8 @@ class _Layer:
         """Raise `ConfigError` for unknown keys, values of wrong types, and names of rules that there are not."""
         for key in self.values:
             if key not in KEYS:
-                raise ConfigError(f"{self.place(key)}: unknown key `{key}`{did_you_mean(key, KEYS)}")
+                hint = did_you_mean(key, KEYS) or "; `jaxlint config` shows all keys"
+                raise ConfigError(f"{self.place(key)}: unknown key `{key}`{hint}")
         for key, value in self.values.items():
             self._check_type(key, value)
             self._check_value(key, value)
@@ -523,7 +541,7 @@ class _Layer:
         for selector in selectors:
             if selector.upper() != "ALL" and not any(_specificity(rule, [selector]) >= 0 for rule in rules):
                 known = {"ALL", *(word for rule in rules for word in (rule.code, rule.name, rule.group))}
-                hint = did_you_mean(selector, sorted(known))
+                hint = did_you_mean(selector, sorted(known)) or "; `jaxlint rule --all` shows all rules"
                 raise ConfigError(f"{self.place(key, selector)}: unknown rule `{selector}`{hint}")
 
     def _check_pattern(self, key: str, shown: str, pattern: str | None = None) -> None:
@@ -537,6 +555,10 @@ class _Layer:
         for name in (name for pair in names.items() for name in pair):
             if not _DOTTED.fullmatch(name):
                 raise self.error(key, f"names `{name}`, which is not a dotted name like `flax.struct.dataclass`", name)
+        for name, target in names.items():
+            problem = unknown_target(key, name, target)
+            if problem is not None:
+                raise ConfigError(f"{self.place(key, name)}: {problem}")
 
     def path(self, value: str) -> str:
         """The absolute path that `value` means."""

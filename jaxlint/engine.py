@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import libcst as cst
@@ -13,7 +13,7 @@ import msgspec
 from jaxlint import __version__
 from jaxlint.baseline import Stale, without_known
 from jaxlint.cache import Cache
-from jaxlint.config import Configuration, Settings, did_you_mean, rule_enabled
+from jaxlint.config import Configuration, Settings, rule_enabled, unknown_target
 from jaxlint.cst import positions
 from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
@@ -25,8 +25,7 @@ from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader, ParsedUnit
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.frameworks import ALIASES, BY_BASE, BY_DECORATOR, FIELD_FUNCTIONS, FRAMEWORKS
-from jaxlint.pytrees.stubs import ALWAYS
+from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
@@ -307,16 +306,16 @@ def _placed(nodes: list[cst.CSTNode], units: list[ParsedUnit]) -> dict[int, tupl
 
 def _check_extra_names(settings: Settings) -> None:
     """Raise `UserError` if an extra name is said to stand for something that jaxlint does not know."""
-    extra: list[tuple[str, dict[str, str], Mapping[str, object]]] = [
-        ("extra-decorators", settings.extra_decorators, BY_DECORATOR),
-        ("extra-bases", settings.extra_bases, BY_BASE),
-        ("extra-fields", {name: field.like for name, field in settings.extra_fields.items()}, FIELD_FUNCTIONS),
-    ]
-    for key, names, known in extra:
+    extra: dict[str, dict[str, str]] = {
+        "extra-decorators": settings.extra_decorators,
+        "extra-bases": settings.extra_bases,
+        "extra-fields": {name: field.like for name, field in settings.extra_fields.items()},
+    }
+    for key, names in extra.items():
         for name, target in names.items():
-            if target not in known and target not in ALWAYS and target not in ALIASES:
-                hint = did_you_mean(target, known)
-                raise UserError(f"{key}: `{name}` stands for `{target}`, which jaxlint does not know{hint}")
+            problem = unknown_target(key, name, target)
+            if problem is not None:
+                raise UserError(f"{key}: {problem}")
 
 
 def make_project(files: Sequence[str], settings: Settings) -> Project:
@@ -474,13 +473,16 @@ class _Progress:
 
 def ordered(findings: list[Finding]) -> list[Finding]:
     """Findings in the order of their report, guesses left out where the same thing is known for certain."""
-    certain = {(f.path, f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
+    certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
     known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
     kept = [
         f
         for f in findings
         if f.confidence is Confidence.HIGH
-        or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.path, f.code, f.subject) not in certain))
+        or (
+            _place(f) not in known
+            and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain)
+        )
     ]
     return sorted(kept, key=lambda f: f.sort_key)
 

@@ -234,6 +234,8 @@ class Outline(msgspec.Struct):
     applying: tuple[Applying, ...] = ()
     #: Whether there may be comments that suppress findings of jaxlint.
     has_suppressions: bool = False
+    #: The attributes that are assigned outside of functions, as `name.attribute`.
+    attributes_set: frozenset[str] = frozenset()
 
     @property
     def module_scope(self) -> Scope:
@@ -277,6 +279,7 @@ class _Builder:
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, Function] = {}
         self.module_calls: list[Call] = []
+        self.attributes_set: set[str] = set()
         self.guarded_calls: set[Span] = set()
         self.star_imports: list[Import] = []
         self.all_names: list[str] | None = None
@@ -349,6 +352,7 @@ class _Builder:
             imported_modules=tuple(self.imported),
             applying=tuple(self.applying),
             has_suppressions=mentions_jaxlint(text),
+            attributes_set=frozenset(self.attributes_set),
         )
 
     # -- statements -------------------------------------------------------------------------
@@ -547,6 +551,8 @@ class _Builder:
         )
         if not on_self:
             self.stores = True
+            if function is None and isinstance(receiver, ast.Name):
+                self.attributes_set.add(f"{receiver.id}.{attr}")
             return
         assert function is not None and self.owner is not None
         self.self_stores.add(self.owner)

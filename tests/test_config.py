@@ -147,8 +147,8 @@ def test_reads_every_key(tmp_path: Path) -> None:
 
 
 def test_own_file_holds_the_keys_at_the_top() -> None:
-    path = pyproject('\ufeffselect = ["ALL"]\r\n[extra-bases]\r\nA = "b.C"\r\n', "jaxlint.toml")
-    assert read_config(path) == Settings(select=("ALL",), extra_bases={"A": "b.C"})
+    path = pyproject('\ufeffselect = ["ALL"]\r\n[extra-bases]\r\nA = "equinox.Module"\r\n', "jaxlint.toml")
+    assert read_config(path) == Settings(select=("ALL",), extra_bases={"A": "equinox.Module"})
     path = pyproject('[tool.jaxlint]\nignore = ["ALL"]\n', "other.toml")
     assert read_config(path) == Settings(ignore=("ALL",))
 
@@ -163,7 +163,7 @@ def test_says_nothing(body: str) -> None:
     [
         ("[tool.jaxlint]\n\nslect = []\n", "3: unknown key `slect`; did you mean `select`?"),
         ("[tool.jaxlint]\ntarget_version = ''\n", "2: unknown key `target_version`; did you mean `target-version`?"),
-        ("[tool.jaxlint]\nfnord = 1\n", "2: unknown key `fnord`"),
+        ("[tool.jaxlint]\nfnord = 1\n", "2: unknown key `fnord`; `jaxlint config` shows all keys"),
         ("[tool.ruff]\nselect = 1\n[tool.jaxlint]\nselect = 'JAX2'\n", "4: `select` must be a list of strings"),
         ("tool.jaxlint.ignore = [1]\n", "1: `ignore` must be a list of strings"),
         ("[tool]\njaxlint = 3\n", "2: `jaxlint` must be a table: `[tool.jaxlint]`"),
@@ -193,11 +193,20 @@ def test_says_nothing(body: str) -> None:
             "[tool.jaxlint]\nignore = ['static-cuonter']\n",
             "2: unknown rule `static-cuonter`; did you mean `static-counter`?",
         ),
-        ("[tool.jaxlint]\nignore = ['E501']\n", "2: unknown rule `E501`"),
-        ("[tool.jaxlint]\nignore = ['']\n", "2: unknown rule ``"),
+        ("[tool.jaxlint]\nignore = ['E501']\n", "2: unknown rule `E501`; `jaxlint rule --all` shows all rules"),
+        ("[tool.jaxlint]\nignore = ['']\n", "2: unknown rule ``; `jaxlint rule --all` shows all rules"),
         (
             "[tool.jaxlint.extra-bases]\n'a.b' = 3\n",
             '1: `extra-bases` must be a table of strings like "mylib.Node" = "flax.struct.PyTreeNode"',
+        ),
+        (
+            "[tool.jaxlint.extra-bases]\n'a.b' = 'equinox.Module'\n'c.d' = 'equinox.Modul'\n",
+            "3: `c.d` stands for `equinox.Modul`, which jaxlint does not know; did you mean `equinox.Module`?",
+        ),
+        (
+            "[tool.jaxlint]\nextra-fields.a.like = 'flax.struct.dataclass'\n",
+            "2: `a` stands for `flax.struct.dataclass`, which jaxlint does not know; one that it knows is"
+            " `flax.struct.field`",
         ),
         (
             "[tool.jaxlint.extra-bases]\n'a.b' = 'c.d'\n'x y' = 'c.d'\n",
@@ -347,13 +356,15 @@ def test_other_options(tmp_path: Path) -> None:
     configuration = Configuration()
     configuration.use_no_baseline()
     assert configuration.settings(".").baseline is None
-    assert configured(body, {}, ['extra-bases."a.b" = "c.d"', "preview = false"]).extra_bases == {"a.b": "c.d"}
+    assert configured(body, {}, ['extra-bases."a.b" = "equinox.Module"', "preview = false"]).extra_bases == {
+        "a.b": "equinox.Module"
+    }
 
 
 @pytest.mark.parametrize(
     ("options", "config", "message"),
     [
-        ({"select": ["JAX9"]}, [], "--select: unknown rule `JAX9`"),
+        ({"select": ["JAX9"]}, [], "--select: unknown rule `JAX9`; `jaxlint rule --all` shows all rules"),
         ({"ignore": ["static-array"]}, [], "--ignore: unknown rule `static-array`; did you mean `static-array-field`?"),
         ({"exclude": ["a", "\\"]}, [], "--exclude: `\\` is not a pattern as in a .gitignore"),
         ({"python": "gone"}, [], "--python: names gone, which does not exist"),
@@ -534,7 +545,7 @@ def test_config_command_for_programs(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (["gone"], "gone: No such file or directory"),
         (["--config", "gone.toml"], "gone.toml: cannot be read: No such file or directory"),
-        (["--select", "JAX9"], "--select: unknown rule `JAX9`"),
+        (["--select", "JAX9"], "--select: unknown rule `JAX9`; `jaxlint rule --all` shows all rules"),
     ],
 )
 def test_config_command_mistakes(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from jaxlint import check_paths, check_source, cli
+from jaxlint.cache import Cache
 from jaxlint.config import Configuration, Settings
-from jaxlint.finding import Finding, Severity
+from jaxlint.finding import Confidence, Finding, Severity
 
 PROGRAM = """\
 import jax
@@ -146,6 +147,31 @@ def test_settings_in_the_api() -> None:
     assert [f.code for f in check_paths(["a.py"]).findings] == ["JAX401", "JAX202"]
     assert [f.code for f in check_paths(["a.py"], Configuration()).findings] == ["JAX202"]
     assert [f.code for f in check_paths(["a.py"], Settings(ignore=("JAX2",))).findings] == ["JAX401"]
+
+
+def test_one_baseline_for_files_with_different_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    make({"a.py": PROGRAM, "gone.py": PROGRAM, "sub/jaxlint.toml": "ignore = ['JAX2']\n", "sub/b.py": PROGRAM})
+    assert cli.main(["check", "-q", "--write-baseline", "known.json"]) == 0
+    Path("gone.py").unlink()
+    assert cli.main(["check", "--baseline", "known.json"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "All checks passed!\n"
+    assert (err.count("\n"), err.count("gone.py")) == (1, 2)
+    Path("sub/b.py").write_text("")
+    assert cli.main(["check", "--baseline", "known.json"]) == 0
+    assert ": 3 entries have no finding any more (gone.py: " in capsys.readouterr().err
+
+
+def test_settings_hold_for_what_the_cache_knows() -> None:
+    """What comments hide, and what is said of comments, is the same with and without a cache."""
+    make({"a.py": PROGRAM.replace("s.x = 1", "s.x = 1  # noqa: JAX401, JAX402"), "b.py": "x = 1  # noqa: JAX999\n"})
+    cache = Cache(os.path.abspath("cache"))
+    for settings in (Settings(), Settings(min_confidence=Confidence.HIGH), Settings(ignore=("JAX402",))):
+        alone = check_paths(["."], settings)
+        for _ in range(2):
+            cached = check_paths(["."], settings, cache=cache)
+            assert cached == alone
+    assert [f.code for f in alone.suppressed] == ["JAX401"]
 
 
 DEFAULT = """\

@@ -225,7 +225,7 @@ class CallEvaluator:
             base = call.func.value if isinstance(call.func, Attribute) else None
             self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), [v for _, v in pairs])
         elif name == "create" and isinstance(receiver, ClassObject):
-            self.notes.construct(call, receiver, keyword_values(call.args, values))
+            self.notes.construct(call, receiver, keyword_values(call.args, values), by_create=True)
 
     def _own_update(self, func: FunctionValue, call: Call) -> None:
         """A method of the user's that returns a copy of its receiver with changes."""

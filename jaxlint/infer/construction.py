@@ -111,12 +111,15 @@ _Held: TypeAlias = "_Leaf | _Trait | None"
 
 @dataclass(frozen=True)
 class Conversion:
-    """A leaf is converted: with `function`, as it is written, which wants a concrete value or takes a tracer too."""
+    """A leaf is converted with `function`, as it is written.
+
+    `needs` is "array" if that takes tracers, "shape" if it gives them another shape, "value" if it fails for tracers.
+    """
 
     field: str
     at: object
     function: str
-    concrete: bool
+    needs: str
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Check:
     what: str
     #: For "type": whether a tracer passes the test.
     traced: bool = True
+    #: Whether placeholders have what is asked for, too.
+    soft: bool = False
 
 
 def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
@@ -209,9 +214,9 @@ class _Reader(StraightLine[_Held]):
         key = (use.field, use.what if isinstance(use, Check) else "")
         self.found.setdefault(key, replace(use, at=self.called_at) if self.called_at is not None else use)
 
-    def _converted(self, held: _Leaf, at: object, function: str, concrete: bool) -> _Held:
-        self._note(Conversion(held.field, at, function, concrete), held.kind)
-        return None if concrete else replace(held, at=at)
+    def _converted(self, held: _Leaf, at: object, function: str, needs: str) -> _Held:
+        self._note(Conversion(held.field, at, function, needs), held.kind)
+        return None if needs == "value" else replace(held, at=at)
 
     def _truth(self, held: _Held) -> None:
         """It is asked whether a value is true."""
@@ -243,7 +248,7 @@ class _Reader(StraightLine[_Held]):
         self._truth(held)
         if isinstance(held, _Trait) and (held.soft or held.what == "type"):
             if _may_raise(statement) if held.soft else _raises(statement, held.negated):
-                self._note(Check(held.field, held.at, held.what, held.traced), held.kind)
+                self._note(Check(held.field, held.at, held.what, held.traced, held.soft), held.kind)
 
     # -- expressions ------------------------------------------------------------------------
 
@@ -362,9 +367,9 @@ class _Reader(StraightLine[_Held]):
         if not isinstance(receiver, _Leaf):
             return None
         if name in _CONCRETE_METHODS:
-            return self._converted(receiver, call.at, f".{name}", True)
+            return self._converted(receiver, call.at, f".{name}", "value")
         if name in _CONVERTING_METHODS and receiver.whole:
-            return self._converted(receiver, call.at, f".{name}", False)
+            return self._converted(receiver, call.at, f".{name}", "array" if name == "astype" else "shape")
         return _computed(receiver, call) if name in ARRAY_REDUCTIONS else None
 
     def _function(self, name: str, call: Call, values: list[_Held]) -> _Held:
@@ -379,11 +384,12 @@ class _Reader(StraightLine[_Held]):
         elif isinstance(first, _Trait):
             return first if name in _PASSING else None
         if isinstance(first, _Leaf):
-            if (name.startswith("jax.numpy.") and is_conversion(name)) or name in _RESHAPING:
-                written = dotted(call.func) or name
-                return self._converted(first, call.at, written, False) if first.whole else _computed(first, call)
+            converts = name.startswith("jax.numpy.") and is_conversion(name)
+            if converts or name in _RESHAPING:
+                written, needs = dotted(call.func) or name, "array" if converts else "shape"
+                return self._converted(first, call.at, written, needs) if first.whole else _computed(first, call)
             if name in _CONCRETE and (name != "builtins.bool" or first.kind in ("array", "number")):
-                return self._converted(first, call.at, dotted(call.func) or name, True)
+                return self._converted(first, call.at, dotted(call.func) or name, "value")
             if name == "builtins.len" and first.kind == "array":
                 return _Trait(first.field, "length", first.kind, call.at)
             if name in _TRAIT_FUNCTIONS and first.kind != "other":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
 from jaxlint.infer.values import Choice, Container, Instance, Value, plain
+from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
+from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.transforms import Applied, rebuilt_parameters
 
@@ -30,7 +33,6 @@ class Crossings:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._found: dict[tuple[str, str], Crossing] | None = None
         self._noted: dict[tuple[str, str], Crossing] = {}
 
     def start(self) -> None:
@@ -44,22 +46,28 @@ class Crossings:
 
     def of(self, cls: PytreeClass) -> Crossing | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
-        if self._found is None:
-            self._found = {}
-            for module in self.evaluator.model.indexed_modules:
-                for value, crossing in self._in_module(module):
-                    self._add(value, crossing)
-        return self._found.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
+        return self._declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
 
-    def _add(self, value: Value, crossing: Crossing) -> None:
-        """Note the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
-        assert self._found is not None
+    def is_declared(self, symbol: ClassSymbol) -> bool:
+        """Whether declarations tell that instances of the class cross, so that every module can know."""
+        return symbol.key in self._declared
+
+    @cached_property
+    def _declared(self) -> dict[tuple[str, str], Crossing]:
+        found: dict[tuple[str, str], Crossing] = {}
+        for module in self.evaluator.model.indexed_modules:
+            for value, crossing in self._in_module(module):
+                self._add(value, crossing, found)
+        return found
+
+    def _add(self, value: Value, crossing: Crossing, found: dict[tuple[str, str], Crossing]) -> None:
+        """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
         pending = list(instances_in(value))
         while pending:
             cls = pending.pop()
-            if not cls.is_pytree or cls.symbol.key in self._found:
+            if not cls.is_pytree or cls.symbol.key in found:
                 continue
-            self._found[cls.symbol.key] = crossing
+            found[cls.symbol.key] = crossing
             pending += cls.parents
             for field in cls.fields:
                 if field.role is Role.LEAF and field.annotation is not None:
@@ -82,15 +90,29 @@ class Crossings:
             return
         crossing = Crossing(function.name, refusing[0].transform.name)
         for name in sorted(rebuilt_parameters(function, refusing)):
-            yield self.evaluator.own_parameter(function, name, module), crossing
+            value = self.evaluator.own_parameter(function, name, module)
+            if not (_is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
+                yield value, crossing
+
+
+def _is_filtered(module: Module) -> bool:
+    """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+    return any(not unit.calls.isdisjoint({"partition", "filter"}) for unit in module.outline.units)
 
 
 def crossing_of(event: Cross) -> Crossing | None:
     """What an argument of a transformed function is refused by if one of its leaves is no array."""
-    refusing = [a for a in event.applied if a.refuses_non_arrays]
+    refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
     if event.static is not False or not refusing:
         return None
     return Crossing(event.function.name if event.function is not None else "the function", refusing[0].transform.name)
+
+
+def _takes_apart(applied: Applied, event: Cross) -> bool:
+    """Whether a transformation takes the argument apart, and does not hand it on as it is."""
+    if event.function is None or applied.transform.runs:
+        return True
+    return event.parameter in applied.rebuilt_parameters(event.function)
 
 
 def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:

@@ -23,7 +23,7 @@ class Environment:
         self.values: dict[str, Value] = {}
         #: Code after `return`, `raise`, `break` or `continue` is not reached.
         self.dead = False
-        #: Names that are bound to the `as` target of `copy_and_mutate`, or that a context manager may have made mutable.
+        #: Names that are bound to the `as` target of `copy_and_mutate`, or that a context manager may make mutable.
         self.mutable_copies: frozenset[str] = frozenset()
 
     def copy(self) -> Environment:

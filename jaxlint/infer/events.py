@@ -155,6 +155,8 @@ class Construct(Event):
     in_loop: bool
     #: Whether the instance is an argument of a call of a jitted function.
     into_jit: bool = False
+    #: Whether `TrainState.create` makes it.
+    by_create: bool = False
 
 
 @dataclass(frozen=True)

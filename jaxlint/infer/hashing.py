@@ -57,7 +57,7 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator) -> Unhashable | 
         return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
     if hashable is None or not hashes_fields(cls):
         return None
-    field = array_field(cls, evaluator)
+    field = next((f for f in cls.fields if _is_hashed(f) and _holds_arrays(f, cls, evaluator)), None)
     if field is None:
         return None
     way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
@@ -67,6 +67,11 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator) -> Unhashable | 
 def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
     """A field that certainly holds arrays."""
     return next((f for f in cls.fields if _holds_arrays(f, cls, evaluator)), None)
+
+
+def _is_hashed(field: Field) -> bool:
+    """Whether nothing takes the field out of the hash of its instance."""
+    return field.call is None or field.call.keywords.isdisjoint({"hash", "compare"})
 
 
 def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -187,11 +187,13 @@ class Notes:
                 self.add(Discard(event.at, event.place, event))
                 return
 
-    def construct(self, call: Call, cls: ClassObject, arguments: Sequence[KeywordValue]) -> None:
+    def construct(
+        self, call: Call, cls: ClassObject, arguments: Sequence[KeywordValue], *, by_create: bool = False
+    ) -> None:
         """The construction of an instance."""
         if self.active is not None:
             in_loop = self.loop_depth > 0
-            self.add(Construct(call.at, self.active, cls, call, tuple(arguments), in_loop, self.into_jit))
+            self.add(Construct(call.at, self.active, cls, call, tuple(arguments), in_loop, self.into_jit, by_create))
 
     def call_method(self, call: Call, receiver: Value, values: list[Value]) -> None:
         """The call of a method of a known class or its instance."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from jaxlint.expr import Attribute, Call, dotted
+from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
+from jaxlint.outline import MUTATING, UPDATING, Applying, Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
@@ -163,7 +163,9 @@ class Triggers:
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
         changes = self._changes(unit) or self._reaches_function_framework(module)
-        if changes and unit.calls & LAST_NAMES:
+        if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(unit, module)):
+            return True
+        if any(unit.first <= a.call.at.row <= unit.last and _gives_static(a) for a in module.outline.applying):
             return True
         for declared in self.declared(module, unit):
             if isinstance(declared, Function):
@@ -186,6 +188,17 @@ class Triggers:
                 for f in cls.fields
             )
         return self._refused[key]
+
+    def _is_given_non_arrays(self, unit: Unit, module: Module) -> bool:
+        """Whether a function is given instances, by its annotations, with a leaf that JAX refuses."""
+        for declared in self.declared(module, unit):
+            for parameter in declared.parameters if isinstance(declared, Function) else ():
+                if isinstance(parameter.annotation, (Name, Attribute)):
+                    symbol = self.model.resolver.resolve(parameter.annotation, module, declared.scope)
+                    cls = self.model.class_of_symbol(symbol)
+                    if cls is not None and self._holds_non_arrays(cls):
+                        return True
+        return False
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""
@@ -230,6 +243,11 @@ class Triggers:
             found = self.transformed.of_value(Placed(symbol.assignment.value, symbol.module, symbol.scope))
             return found is not None and _holds_static(found[1])
         return False
+
+
+def _gives_static(applying: Applying) -> bool:
+    """Whether a call names static arguments."""
+    return any(a.keyword is not None and a.keyword.startswith("static_") for a in applying.call.args)
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:

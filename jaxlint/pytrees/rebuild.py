@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from jaxlint.expr import Attribute, Call, Constant, DictDisplay, Display, Expr, Lambda, Name, Starred, Subscript, dotted
+from jaxlint.expr import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Other,
+    Starred,
+    Subscript,
+    Unary,
+    dotted,
+)
 from jaxlint.names import ClassSymbol, FunctionSymbol, Resolver
 from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
@@ -280,7 +294,7 @@ class _Reader:
                 names = [k.value for k in keys if isinstance(k, Constant) and k.kind == "str"]
                 parts = [self.part(v, depth + 1) for v in values]
                 return dict(zip(names, parts, strict=True)) if len(names) == len(parts) else None
-            case Subscript(value=value, index=Constant(value=index)):
+            case Subscript(value=value, index=index):
                 return _item(self.part(value, depth + 1), index)
             case Call():
                 return self._called(expr, depth)
@@ -315,12 +329,25 @@ class _Reader:
         return None
 
 
-def _item(part: _Part, index: object) -> _Part:
-    if isinstance(part, dict) and isinstance(index, str):
-        return part.get(index)
-    if isinstance(part, tuple) and isinstance(index, int) and -len(part) <= index < len(part):
-        return part[index]
+def _item(part: _Part, index: Expr) -> _Part:
+    """An item of a sequence or a dict, or a slice of a sequence."""
+    if isinstance(index, Other) and index.kind == "Slice":
+        bounds = [_constant(bound) for bound in index.parts]
+        known = all(b is None or isinstance(b, int) for b in bounds)
+        return part[slice(*bounds)] if isinstance(part, tuple) and known and len(bounds) == 3 else None
+    key = _constant(index)
+    if isinstance(part, dict) and isinstance(key, str):
+        return part.get(key)
+    if isinstance(part, tuple) and isinstance(key, int) and -len(part) <= key < len(part):
+        return part[key]
     return None
+
+
+def _constant(expr: Expr) -> Any:
+    """The value of a literal; an ellipsis if it is none."""
+    if isinstance(expr, Unary) and expr.op == "-" and isinstance(expr.operand, Constant):
+        return -expr.operand.value if isinstance(expr.operand.value, int) else ...
+    return expr.value if isinstance(expr, Constant) else ...
 
 
 def _attributes(part: _Part) -> Iterator[str]:

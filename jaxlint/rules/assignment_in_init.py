@@ -103,11 +103,18 @@ class AssignmentInInit(EventRule):
                 f"`{cls.name}` is frozen ({cls.framework.title}), also in `{place}`: {verb} {target} raises"
                 f" {assignment_error(event)} when an instance is made; {_way_out(cls, event, place)}"
             ),
-            reason=f"instances of {cls.framework.title} classes are immutable from the start",
+            reason=_reason(cls),
             help=_way_out(cls, event, place),
             confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
         )
+
+
+def _reason(cls: PytreeClass) -> str:
+    allowed = " and ".join(f"`{name}`" for name in sorted(cls.framework.assignable_in))
+    if allowed:
+        return f"instances of {cls.framework.title} classes may be assigned to only in {allowed}"
+    return f"instances of {cls.framework.title} classes are immutable from the start"
 
 
 def _way_out(cls: PytreeClass, event: AssignAttribute, place: str) -> str:

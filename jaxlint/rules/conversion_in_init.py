@@ -12,6 +12,13 @@ from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.base import BodyRule, Problem
 
+#: When a conversion goes wrong.
+_OUTCOMES = {
+    "array": "`jax.eval_shape`, `in_axes` and mapping leaves to None raise",
+    "shape": "`jax.vmap` may give it another shape, and `jax.eval_shape`, `in_axes` and mapping leaves to None raise",
+    "value": "the first `jax.jit` raises, as a tracer has no concrete value",
+}
+
 
 class ConversionInInit(BodyRule):
     """
@@ -108,18 +115,13 @@ class ConversionInInit(BodyRule):
 
 def _problem(use: Conversion, rebuilt: Rebuild) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls.name
-    outcome = (
-        "the first `jax.jit` raises, as a tracer has no concrete value"
-        if use.concrete
-        else "`jax.eval_shape`, `in_axes` and mapping leaves to None raise"
-    )
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
     way_out = "unflatten with `object.__new__(cls)`" if custom else "convert in a classmethod"
     return Problem(
         at=use.at,
         message=(
             f"`{method}` of `{cls}` converts leaf `{use.field}` with `{use.function}`, and jax runs it again to rebuild"
-            f" instances: {outcome}; {way_out}"
+            f" instances: {_OUTCOMES[use.needs]}; {way_out}"
         ),
         reason="instances are rebuilt with tracers, None, ShapeDtypeStructs and other placeholders as leaves",
         help=(
@@ -127,6 +129,6 @@ def _problem(use: Conversion, rebuilt: Rebuild) -> Problem:
             if custom
             else f"write a classmethod that converts `{use.field}` and returns `cls(...)`"
         ),
-        confidence=Confidence.HIGH if use.concrete else None,
+        confidence=Confidence.HIGH if use.needs == "value" else None,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

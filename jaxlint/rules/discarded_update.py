@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted
+from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, same
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
@@ -21,7 +21,8 @@ from jaxlint.rules.base import EventRule, Problem
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
-_CELL_MARKS = re.compile(r"^# *(%%|jupyter:|jupytext:)", re.MULTILINE)
+#: The line between two cells of a script.
+_CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
 
 
 class DiscardedUpdate(EventRule):
@@ -93,7 +94,7 @@ class DiscardedUpdate(EventRule):
     ## When not to use it
 
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
-    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script with `# %%` cells.
+    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells.
 
     ## References
 
@@ -195,8 +196,14 @@ def _scope(update: Update) -> str:
 
 
 def _is_shown(event: Discard) -> bool:
-    """Whether the statement stands outside of functions in a script of cells, which show their last value."""
-    return not event.place.functions and _CELL_MARKS.search(event.place.module.source.text) is not None
+    """Whether the statement ends a cell of a script, outside of functions: its value is shown."""
+    module = event.place.module
+    if event.place.functions or _CELL.search(module.source.text) is None:
+        return False
+    lines = module.source.text.split("\n")
+    rows = [call.at.end_row for call in module.outline.module_calls if same(call, event.update.call)]
+    following = [next((line for line in lines[row:] if line.strip()), "") for row in rows]
+    return not rows or any(not line or _CELL.match(line) for line in following)
 
 
 def _base_text(update: Update) -> str | None:

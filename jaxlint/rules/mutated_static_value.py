@@ -11,6 +11,7 @@ from jaxlint.infer.frozen import is_called_only_by
 from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
 from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.outline import MUTATING
+from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.statements import assigned_names, walk
@@ -110,6 +111,8 @@ class MutatedStaticValue(BodyRule):
                     yield _static_instance(event)
                 continue
             cls = event.receiver.cls
+            if event.mutable_copy and cls.framework is JAX_DATACLASSES:
+                continue  # copy-and-mutate (JAX410) says that the original is changed too
             field = cls.field(event.field)
             if field is not None and _is_static(field, cls) and _is_changed(event.held, event.how):
                 yield _problem(event.at, cls, event.field)

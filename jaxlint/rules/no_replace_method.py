@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, dotted
+from jaxlint.expr import Attribute, Call, Constant, dotted
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.updates import is_no_dataclass
@@ -125,6 +125,8 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     declaration, outline = cls.symbol.declaration, cls.module.outline
     if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
         return True
+    if f"{cls.name}.{name}" in outline.attributes_set or any(_sets(call, name) for call in outline.module_calls):
+        return True
     scope = outline.scopes.get(declaration.qualname)
     if scope is not None and not scope.bindings.keys().isdisjoint((name, *_ANY_ATTRIBUTE)):
         return True
@@ -138,6 +140,12 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
         and hasattr(getattr(builtins, base.name.removeprefix("builtins."), None), name)
         for base in bases
     )
+
+
+def _sets(call: Call, name: str) -> bool:
+    """Whether a call is `setattr(cls, "name", ...)`."""
+    given = call.positional[1] if len(call.positional) > 1 else None
+    return dotted(call.func) == "setattr" and isinstance(given, Constant) and given.value == name
 
 
 def _problem(cls: PytreeClass, call: Call, at: object, method: str | None) -> Problem:

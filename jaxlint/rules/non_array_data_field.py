@@ -10,7 +10,8 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.values import UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.names import External
+from jaxlint.names import External, FunctionSymbol
+from jaxlint.outline import Function
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -18,7 +19,8 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 _FUNCTION = "a function"
 #: Modules whose functions are no pytrees.
 _FUNCTION_MODULES = ("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax.")
-_CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis", "r_", "c_", "s_", "mgrid", "ogrid", "index_exp"})
+#: What else these modules hold.
+_CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis"})
 
 
 class NonArrayDataField(ClassRule, EventRule):
@@ -122,9 +124,18 @@ class NonArrayDataField(ClassRule, EventRule):
         for cls in instances_in(event.value):
             for field in cls.fields:
                 what = _refused(field, cls, evaluator)
-                if what is not None:
-                    here = field.owner.module is event.place.module
-                    yield _problem(field.at if here else event.at, cls, field, what, _consequence(crossing))
+                place = _place_of(field, event, evaluator) if what is not None else None
+                if what is not None and place is not None:
+                    yield _problem(place, cls, field, what, _consequence(crossing))
+
+
+def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None:
+    """Where to point at: the field, or the event in another module; None if the field's own module is told already."""
+    owner = field.owner
+    if owner.module is event.place.module:
+        return field.at
+    told = owner.module in evaluator.model.indexed_modules and evaluator.crossings.is_declared(owner)
+    return None if told else event.at
 
 
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
@@ -145,10 +156,10 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
 def _is_function(value: Value) -> bool:
     """Whether a value is certainly a function, and no pytree that can be called."""
     match plain(value):
-        case FunctionValue(symbol=symbol):
-            return not symbol.declaration.decorators
-        case LocalFunctionValue():
-            return True
+        case FunctionValue(symbol=FunctionSymbol(declaration=Function(decorators=())), applied=applied):
+            return not any(a.transform.filters for a in applied)
+        case LocalFunctionValue(applied=applied):
+            return not any(a.transform.filters for a in applied)
         case Container(items=items) if items:
             return all(_is_function(item) for item in items)
         case Symbolic(symbol=External(name=name)):

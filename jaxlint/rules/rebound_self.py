@@ -11,7 +11,6 @@ from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.statements import (
     Annotate,
@@ -225,19 +224,22 @@ def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
             f" no instance, and the copy is never used; return it and let the caller rebind it"
         ),
         reason="a method gets a reference to its object; assigning to the variable makes it refer to another one",
-        help=f"return `{update_text(cls, target.id, '...')}`",
+        help=f"return the copy, and write `x = x.{function.name}(...)` where the method is called",
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}",
     )
 
 
 def _shadowed(target: Name, cls: PytreeClass, function: Function) -> Problem:
+    attribute = f"{function.self_name}.{target.id}"
+    assignable = cls.frozen is False or function.name in cls.framework.assignable_in
+    way_out = f"assign `{attribute}`" if assignable else "compute it in a classmethod that hands it to the constructor"
     return Problem(
         at=target.at,
         message=(
             f"`{target.id}` in `{function.name}` of `{cls.name}` is a local variable that is never used: field"
-            f" `{target.id}` keeps its value; compute it in a classmethod that hands it to the constructor"
+            f" `{target.id}` keeps its value; {way_out}"
         ),
         reason="assigning to a variable does not change the attribute of the same name",
-        help=f"write a classmethod that computes `{target.id}` and returns `cls(...)`",
+        help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{target.id}",
     )

@@ -11,7 +11,7 @@ from jaxlint.infer.events import Event, Transformed
 from jaxlint.infer.hashing import array_field, unhashable_instance
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function
-from jaxlint.pytrees.hashing import hashes_identity
+from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
@@ -129,7 +129,11 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
     why = unhashable_instance(cls, evaluator)
     if why is None:
         return None
-    way_out = "drop `self` from the static arguments: a pytree is traced as it is" if cls.is_pytree else why.way_out
+    way_out = why.way_out
+    if cls.is_pytree:
+        way_out = f"drop `{method.self_name}` from the static arguments: a pytree is traced as it is"
+    elif is_hashable(cls) is not False:
+        way_out = f"register `{cls.name}` as a pytree, and drop `{method.self_name}` from the static arguments"
     return Problem(
         at=at,
         message=(

@@ -8,7 +8,7 @@ from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
-from jaxlint.infer.updates import misses_gradients
+from jaxlint.infer.updates import accepted_keywords, misses_gradients
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, as_instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -28,8 +28,8 @@ class TrainState(EventRule, BodyRule):
     ## What it does
 
     Finds wrong calls of flax's `TrainState` and its subclasses: positional arguments of `create` and
-    `apply_gradients`, missing ones, `step=` and `opt_state=` given to `create`, the constructor called without
-    `opt_state`, and new batch statistics that are never written back.
+    `apply_gradients`, missing ones, `step=`, `opt_state=` and names that are no fields given to `create`, the
+    constructor called without `opt_state`, and new batch statistics that are never written back.
 
     ## Why is this bad?
 
@@ -144,6 +144,7 @@ def _created(event: CallMethod) -> Iterator[Problem]:
             name = argument.keyword
             wrong = f"`create` of `{cls.name}` makes `{name}` itself: passing it raises TypeError"
             yield _problem(cls, argument.at, wrong, f"set it with `.replace({name}=...)` afterwards")
+    yield from _unknown_fields(event)
     if call.has_star:
         return
     given = {argument.keyword for argument in call.args}
@@ -153,6 +154,18 @@ def _created(event: CallMethod) -> Iterator[Problem]:
     if missing:
         wrong = f"`create` of `{cls.name}` is called without {_listed(missing)}: it raises TypeError"
         yield _problem(cls, call.func.at, wrong, f"pass {_listed([f'{name}=...' for name in missing])}")
+
+
+def _unknown_fields(event: CallMethod) -> Iterator[Problem]:
+    """The keywords of `create` that are no fields: it hands them on to the constructor."""
+    cls = event.receiver.cls
+    exact = isinstance(event.receiver, ClassObject) and event.receiver.exact
+    accepted = accepted_keywords(cls) if exact else None
+    known = {*(accepted or ()), *cls.class_attributes}  # names without annotation are JAX110's
+    for argument in event.call.args if accepted is not None else ():
+        if argument.keyword is not None and argument.keyword not in known:
+            wrong = f"`{cls.name}` has no field `{argument.keyword}`: passing it to `create` raises TypeError"
+            yield _problem(cls, argument.at, wrong, f"declare the field, or leave `{argument.keyword}` out")
 
 
 def _required_fields(cls: PytreeClass, given: set[str | None]) -> list[str]:
@@ -179,7 +192,7 @@ def _constructed(event: Construct) -> Iterator[Problem]:
     cls, call = event.cls.cls, event.call
     if not is_train_state(cls) or call.has_star or cls.custom_init() is not None or cls.unknown_decorator:
         return
-    if (dotted(call.func) or "").endswith("create") or any(a.name == "opt_state" for a in event.arguments):
+    if event.by_create or any(a.name == "opt_state" for a in event.arguments):
         return
     wrong = f"the constructor of `{cls.name}` is called without `opt_state`: it raises TypeError"
     yield _problem(cls, call.func.at, wrong, f"use `{cls.name}.create(...)`, which makes it with `tx.init(params)`")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.expr import Attribute, Call, Lambda, Name
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Event
+from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
 from jaxlint.names import External
 from jaxlint.outline import ClassAssignment
@@ -98,7 +98,7 @@ class UnannotatedField(ClassRule, EventRule):
     name = "unannotated-field"
     group = "declaring"
     since = "0.1.0"
-    events = (Construct, AssignAttribute)
+    events = (Construct, Replace, AssignAttribute)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the class body assigns."""
@@ -111,9 +111,11 @@ class UnannotatedField(ClassRule, EventRule):
                 yield _array(cls, assignment)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at constructor arguments and assignments that show what was meant."""
+        """Look at constructor arguments, updates and assignments that show what was meant."""
         if isinstance(event, Construct):
             cls, exact, names = event.cls.cls, event.cls.exact, [a.name for a in event.arguments]
+        elif isinstance(event, Replace):
+            cls, exact, names = event.receiver.cls, event.receiver.exact, [k.name for k in event.keywords]
         else:
             assert isinstance(event, AssignAttribute)
             cls, exact, names = event.receiver.cls, event.receiver.exact, [event.attr]
@@ -128,7 +130,7 @@ class UnannotatedField(ClassRule, EventRule):
                 continue  # reported at the class, or no value that could be a field's
             if any(_may_have(c, name) for c in candidates):
                 continue
-            yield _passed(owner, assignment) if isinstance(event, Construct) else _assigned(owner, assignment)
+            yield _assigned(owner, assignment) if isinstance(event, AssignAttribute) else _passed(owner, assignment)
 
 
 def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:

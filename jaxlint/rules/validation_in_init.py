@@ -15,12 +15,13 @@ from jaxlint.rules.base import BodyRule, Problem
 #: When a check of what a leaf is like goes wrong.
 _OUTCOMES = {
     "shape": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
-    "dtype": "`jax.tree.map` to values without one, or of another, raises",
+    "dtype": "`jax.tree.map` to values without one raises",
     "length": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
     "value": "the first `jax.jit` raises, as a tracer has none",
-    "type": "`jax.tree.map` to anything but arrays raises",
+    "type": "`jax.tree.map` to values of other types raises",
 }
-_UNTRACED = "the first `jax.jit` raises, as a tracer is of another one"
+_UNTRACED = "the first `jax.jit` raises, as a tracer has another one"
+_SOFT = "`jax.vmap` may raise, as it takes an axis away"
 
 
 class ValidationInInit(BodyRule):
@@ -112,7 +113,7 @@ class ValidationInInit(BodyRule):
 
 def _problem(use: Check, rebuilt: Rebuild) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls.name
-    outcome = _OUTCOMES[use.what] if use.traced else _UNTRACED
+    outcome = _SOFT if use.soft else _OUTCOMES[use.what] if use.traced else _UNTRACED
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
     way_out = "unflatten with `object.__new__(cls)`" if custom else "check in a classmethod"
     return Problem(
