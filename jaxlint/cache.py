@@ -18,12 +18,12 @@ from hashlib import blake2b
 import msgspec
 
 from jaxlint import __version__
+from jaxlint.files import project_root
 from jaxlint.finding import Finding
 from jaxlint.outline import Outline
 
 _DIGEST = 16
 _FOLDER = ".jaxlint_cache"
-_PROJECT_MARKS = ("pyproject.toml", "jaxlint.toml", ".git")
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
 
 
@@ -161,11 +161,4 @@ def default_folder(directory: str) -> str:
     named = os.environ.get("JAXLINT_CACHE_DIR")
     if named:
         return named
-    folder = directory
-    while True:
-        if any(os.path.exists(os.path.join(folder, mark)) for mark in _PROJECT_MARKS):
-            return os.path.join(folder, _FOLDER)
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return os.path.join(directory, _FOLDER)
-        folder = parent
+    return os.path.join(project_root(directory), _FOLDER)

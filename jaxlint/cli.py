@@ -70,6 +70,9 @@ cli.add_command(config)
 @reporting
 @click.option("--show-files", "only_files", is_flag=True, help="List the files that would be checked; check nothing.")
 @click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--cache-dir", metavar="DIR", help="Where the cache is kept.  [default: .jaxlint_cache in the project]")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
 @click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
@@ -83,6 +86,9 @@ def check(
     reporting: Reporting,
     only_files: bool,
     stdin_filename: str | None,
+    force_exclude: bool,
+    no_cache: bool,
+    cache_dir: str | None,
     exit_zero: bool,
     jobs: int | None,
     add_noqa: bool,
@@ -97,6 +103,7 @@ def check(
     the standard input. Exits with 0 if nothing is found, with 1 if something is, with 2 for a wrong
     option, configuration or path.
     """
+    from jaxlint.cache import Cache, default_folder
     from jaxlint.commands import hide
     from jaxlint.engine import check_paths
 
@@ -113,7 +120,7 @@ def check(
     paths = paths if stdin is None else (stdin,)
     paths = paths or (".",)
     if only_files:
-        show_files(paths, configuration, reporting)
+        show_files(paths, configuration, reporting, force_exclude)
         return CLEAN
     if no_baseline or write_baseline is not None:
         configuration.use_no_baseline()
@@ -122,7 +129,14 @@ def check(
         result, read = check_stdin(stdin, configuration)
     else:
         with _progress(sys.stderr, quiet) as progress:
-            result = check_paths(paths, configuration, jobs=jobs or _cpus(), progress=progress)
+            result = check_paths(
+                paths,
+                configuration,
+                jobs=jobs or _cpus(),
+                progress=progress,
+                cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
+                force_exclude=force_exclude,
+            )
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:

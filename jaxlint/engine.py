@@ -364,19 +364,22 @@ def check_paths(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     cache: Cache | None = None,
+    force_exclude: bool = False,
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
+
+    With `force_exclude`, files that are named are left out as well if the settings exclude them.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
     is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
     used; what cannot be read or parsed is a finding.
     """
     if isinstance(settings, Configuration):
-        files = discover(paths, settings.excludes)
+        files = discover(paths, settings.excludes, force=force_exclude)
         groups = settings.groups(files)
     else:
         fixed = settings or Settings()
-        files = discover(paths, lambda directory: fixed.exclude)
+        files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
         groups = [(fixed, files)]
     advance = _Progress(len(files), progress)
     result = Result([], len(files), [])
@@ -479,10 +482,7 @@ def ordered(findings: list[Finding]) -> list[Finding]:
         f
         for f in findings
         if f.confidence is Confidence.HIGH
-        or (
-            _place(f) not in known
-            and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain)
-        )
+        or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
     ]
     return sorted(kept, key=lambda f: f.sort_key)
 

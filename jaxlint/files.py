@@ -38,14 +38,19 @@ class Patterns(NamedTuple):
     lines: tuple[str, ...]
 
 
-def discover(paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]] = lambda directory: ()) -> list[str]:
+def discover(
+    paths: Sequence[str],
+    excludes: Callable[[str], Sequence[Patterns]] = lambda directory: (),
+    *,
+    force: bool = False,
+) -> list[str]:
     """The absolute paths of all files to check, sorted, each real file once.
 
-    A file in `paths` is always taken. A directory is walked for `*.py` and `*.pyi`, without
-    `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what `excludes` names for
-    the directories `paths` and for those that hold a configuration; `!build` takes `build` in. Links to
-    directories are followed once. The result may hold what cannot be read (a directory that cannot be
-    listed, a link to nowhere): `Source.read` says why. Raises `PathError` for a path that does not exist.
+    A file in `paths` is always taken, unless `force` makes `excludes` hold for it too. A directory is walked
+    for `*.py` and `*.pyi`, without `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what
+    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build`
+    in. Links to directories are followed once. The result may hold what cannot be read (a directory that cannot
+    be listed, a link to nowhere): `Source.read` says why. Raises `PathError` for a path that does not exist.
     """
     found: dict[str, str] = {}
     for path in paths:
@@ -56,11 +61,23 @@ def discover(paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]]
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
         absolute = os.path.abspath(path)
+        if force and _is_excluded(absolute, excludes(os.path.dirname(absolute))):
+            continue
         files = _walk(absolute, excludes) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
             known = found.get(real, file)
             found[real] = min(known, file, key=lambda name: (name != real, name))
     return sorted(found.values())
+
+
+def _is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
+    """Whether the last of the patterns that means `path` (or a directory above it) leaves it out."""
+    verdict = False
+    for patterns in excluded:
+        for line in patterns.lines:
+            if matches(line.removeprefix("!"), patterns.base, path):
+                verdict = not line.startswith("!")
+    return verdict
 
 
 def project_root(path: str) -> str:

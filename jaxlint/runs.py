@@ -10,8 +10,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from jaxlint.cache import Cache, FileRecord, RunRecord, digest
 from jaxlint.config import Settings
 from jaxlint.finding import Finding
@@ -38,7 +36,7 @@ class Run:
         self._project = project
         self._seen = sorted({m.path: m for m in (*modules, *neighbours)}.values(), key=lambda m: m.path)
         self._modules = modules
-        known = ([m.path for m in self._seen], project.roots, project.site_packages, msgspec.json.encode(settings))
+        known = ([m.path for m in self._seen], project.roots, project.site_packages, settings)
         self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
         self._started = time.time_ns()
         self._previous = cache.run(self._key)

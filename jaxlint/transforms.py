@@ -163,6 +163,8 @@ class Applied:
     is_decorator: bool = False
     #: How many positional parameters are given already (the receiver of a bound method, what a partial holds).
     bound: int = 0
+    #: The names of the parameters that a partial gives by keyword.
+    given: frozenset[str] = frozenset()
     #: The names of all options that are given.
     options: frozenset[str] = frozenset()
 
@@ -191,8 +193,13 @@ class Applied:
         free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
-            return frozenset(free[n] for n in numbers if -len(free) <= n < len(free))
-        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static
+            return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
+        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static - self.given
+
+    def given_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that were given before it was transformed."""
+        positional = [p.name for p in function.parameters if p.kind == "positional"]
+        return self.given | frozenset(positional[: self.bound])
 
     def _named(
         self, function: Function, numbers: tuple[int, ...] | None, names: tuple[str, ...] | None

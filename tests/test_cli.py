@@ -66,6 +66,7 @@ class Engine:
         *,
         jobs: int = 1,
         progress: Callable[[int, int], None] | None = None,
+        **rest: object,
     ) -> types.SimpleNamespace:
         self.calls.append((tuple(paths), configuration.settings(paths[0]), jobs))
         if self.failure is not None:
@@ -360,7 +361,7 @@ STUBBED = """
 import os, sys, time, types
 sys.path.insert(0, sys.argv[1])
 from jaxlint.finding import Confidence, Finding, Severity
-def check_paths(paths, settings, *, jobs=1, progress=None):
+def check_paths(paths, settings, *, jobs=1, progress=None, **rest):
     {action}
     one = Finding("/d\\udcff/日.py", 1, 1, 1, 2, "JAX401", "frozen-assignment", "日", Severity.ERROR, Confidence.HIGH)
     return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[], suppressed=[], stale=[])

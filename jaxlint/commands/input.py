@@ -48,11 +48,11 @@ def _standard_input() -> bytes:
         raise UserError(f"cannot read the standard input: {error.strerror or error}") from error
 
 
-def show_files(paths: Sequence[str], configuration: Configuration, reporting: Reporting) -> None:
+def show_files(paths: Sequence[str], configuration: Configuration, reporting: Reporting, force: bool) -> None:
     """Write the names of the files that would be checked, one to a line."""
     from jaxlint.files import discover, shown_path
 
-    files = discover(paths, configuration.excludes)
+    files = discover(paths, configuration.excludes, force=force)
     with output(reporting.file) as stream:
         stream.writelines(f"{shown_path(path)}\n" for path in files)
     if not files and not reporting.quiet:

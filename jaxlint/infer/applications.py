@@ -67,13 +67,17 @@ class Applications:
         for given in _functions(transform, call.args):
             target = self._target(given, applying, module)
             if target is not None:
-                function, bound = target
-                applied = replace(self.transformed.from_callee(transform, callee, call.at), is_decorator=False)
-                yield Application(function, module, replace(applied, bound=bound))
+                function, bound, names = target
+                applied = self.transformed.from_callee(transform, callee, call.at)
+                applied = self.transformed.applied_to(function.declaration, function.module, applied, bound, names)
+                yield Application(function, module, applied)
 
-    def _target(self, expr: Expr, applying: Applying, module: Module) -> tuple[FunctionSymbol, int] | None:
-        """The function that an argument names, and how many of its parameters are given already."""
+    def _target(
+        self, expr: Expr, applying: Applying, module: Module
+    ) -> tuple[FunctionSymbol, int, frozenset[str]] | None:
+        """The function that an argument names, and which of its parameters are given already."""
         bound = 0
+        names: frozenset[str] = frozenset()
         while isinstance(expr, Call):
             callee = self.model.callees.of_call(expr, module, applying.scope)
             positional = expr.positional
@@ -81,6 +85,7 @@ class Applications:
                 return None
             if callee.name == _PARTIAL:
                 bound += len(positional) - 1
+                names |= {a.keyword for a in expr.args if a.keyword is not None}
             elif callee.name not in TRANSFORMS:
                 return None
             expr = positional[0]
@@ -92,10 +97,10 @@ class Applications:
                 found = owner.method(attr)
                 if found is None:
                     return None
-                return FunctionSymbol(found[0].module, found[1]), bound + (found[1].self_name is not None)
+                return FunctionSymbol(found[0].module, found[1]), bound + (found[1].self_name is not None), names
             case Name() | Attribute():
                 symbol = self.model.resolver.resolve(expr, module, applying.scope)
-                return (symbol, bound) if isinstance(symbol, FunctionSymbol) else None
+                return (symbol, bound, names) if isinstance(symbol, FunctionSymbol) else None
         return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Call, Display, Expr, Lambda, Starred, dotted
+from jaxlint.expr import Argument, Call, Display, Expr, Lambda, Starred, dotted
 from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Cross, Transformed
@@ -43,6 +43,8 @@ class Target:
     receiver: Value | None
     #: How many positional parameters are given already.
     bound: int
+    #: The parameters that are given by keyword.
+    given: frozenset[str] = frozenset()
 
 
 class HigherOrder:
@@ -61,8 +63,10 @@ class HigherOrder:
         match func:
             case Partial(function=function, args=args):
                 inner = self.target(function)
-                given = sum(1 for a in args if a.keyword is None)
-                return None if inner is None else replace(inner, bound=inner.bound + given)
+                names = frozenset(a.keyword for a in args if a.keyword is not None)
+                if inner is None:
+                    return None
+                return replace(inner, bound=inner.bound + sum(not a.keyword for a in args), given=inner.given | names)
             case FunctionValue(symbol=symbol, receiver=receiver, applied=applied):
                 declaration = symbol.declaration
                 decorators = self.transformed.decorating(declaration, symbol.module)
@@ -87,10 +91,17 @@ class HigherOrder:
             return UNKNOWN
         func = plain(values[0])
         target = self.target(func)
-        bound = target.bound if target is not None else 0
-        applied = self.transformed.from_call(transform, call.at, call.args[1:], env.module, env.scope, bound)
+        applied = self._applied(transform, call, call.args[1:], target, env)
         self._note(applied, call.at, target)
         return _with_applied(func, applied)
+
+    def _applied(
+        self, transform: Transform, call: Call, args: tuple[Argument, ...], target: Target | None, env: Environment
+    ) -> Applied:
+        applied = self.transformed.from_call(transform, call.at, args, env.module, env.scope)
+        if target is None:
+            return applied
+        return self.transformed.applied_to(target.function, target.module, applied, target.bound, target.given)
 
     def returned(self, func: Value, result: Value, values: list[Value]) -> Value:
         """What calling a function returns whose own result is `result`, after what is applied to the value."""
@@ -145,7 +156,7 @@ class HigherOrder:
             return
         static: bool | None = False
         for applied in target.applied:
-            names = self.transformed.static_parameters(applied, target.function, target.module)
+            names = applied.static_parameters(target.function)
             if names is None:
                 static = static or None
             elif parameter is not None:
@@ -270,10 +281,7 @@ class HigherOrder:
                     continue
                 func = self._function(item, env)
                 target = self.target(func)
-                applied = self.transformed.from_call(
-                    transform, call.at, (), env.module, env.scope, target.bound if target is not None else 0
-                )
-                self._note(applied, call.at, target)
+                self._note(self._applied(transform, call, (), target, env), call.at, target)
                 returned = self._call(func, passed)
                 result = returned if result is None else join(result, returned)
         return UNKNOWN if result is None else result

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
 
 from jaxlint.expr import Argument, Call, Constant, Display, Expr, Unary
 from jaxlint.infer.applications import Applications
 from jaxlint.names import ValueSymbol
-from jaxlint.outline import Function
+from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
@@ -55,15 +57,33 @@ class TransformedFunctions:
                 callee = self.model.callees.of_decorator(decorator, module, function.scope)
                 transform = TRANSFORMS.get(callee.name) if callee is not None else None
                 if callee is not None and transform is not None and not transform.runs:
-                    found.append(self.from_callee(transform, callee, decorator.at))
+                    applied = self.from_callee(transform, callee, decorator.at)
+                    found.append(self.applied_to(function, module, replace(applied, is_decorator=True)))
             self._decorating[key] = tuple(found)
         return self._decorating[key]
 
-    def static_parameters(self, applied: Applied, function: Function, module: Module) -> frozenset[str] | None:
-        """The parameters that a transformation holds static; None if they cannot be told."""
+    def applied_to(
+        self, function: Function, module: Module, applied: Applied, bound: int = 0, given: frozenset[str] = frozenset()
+    ) -> Applied:
+        """The same transformation as it is applied to a function, of which some parameters are given already."""
         if applied.transform.reads_static_annotations:
-            return self.marked_static(function, module)
-        return applied.static_parameters(function)
+            applied = replace(applied, static_argnames=tuple(sorted(self.marked_static(function, module))))
+        return replace(applied, bound=bound, given=given)
+
+    @cached_property
+    def names_with_static_arguments(self) -> frozenset[str]:
+        """The names of all functions of the project that hold an argument static other than `self`."""
+        found: set[str] = set()
+        for module in self.model.indexed_modules:
+            for function in module.outline.functions.values():
+                sets = [a.static_parameters(function) or () for a in self.decorating(function, module)]
+                if any(name != function.self_name for names in sets for name in names):
+                    found.add(function.name)
+            for name, bindings in module.outline.module_scope.bindings.items():
+                values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
+                if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
+                    found.add(name)
+        return frozenset(found)
 
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""
@@ -77,15 +97,16 @@ class TransformedFunctions:
         )
 
     def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:
-        """A decorator with its options."""
-        return self._applied(transform, at, callee.keywords, callee.complete, is_decorator=True)
+        """A decorator, or a call that is seen from outside, with its options."""
+        applied = self._applied(transform, at, callee.keywords, callee.complete)
+        return applied if callee.transparent else replace(applied, static_argnums=None, static_argnames=None)
 
     def from_call(
-        self, transform: Transform, at: object, args: tuple[Argument, ...], module: Module, scope: str, bound: int
+        self, transform: Transform, at: object, args: tuple[Argument, ...], module: Module, scope: str
     ) -> Applied:
-        """A call with its options; `bound` positional parameters of the function are given already."""
+        """A call with its options."""
         keywords = tuple((a.keyword, Placed(a.value, module, scope)) for a in args if a.keyword is not None)
-        return self._applied(transform, at, keywords, not any(a.star for a in args), bound=bound)
+        return self._applied(transform, at, keywords, not any(a.star for a in args))
 
     def of_value(self, placed: Placed) -> tuple[Expr, tuple[Applied, ...]] | None:
         """What is transformed in an expression like `jax.jit(jax.vmap(f), static_argnums=1)`, and by what."""
@@ -106,9 +127,6 @@ class TransformedFunctions:
         at: object,
         keywords: tuple[tuple[str, Placed], ...],
         complete: bool,
-        *,
-        is_decorator: bool = False,
-        bound: int = 0,
     ) -> Applied:
         given = dict(keywords)
 
@@ -132,9 +150,7 @@ class TransformedFunctions:
             names("donate_argnames"),
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
-            is_decorator,
-            bound,
-            frozenset(given),
+            options=frozenset(given),
         )
 
     def _integers(self, placed: Placed) -> tuple[int, ...] | None:

@@ -232,7 +232,7 @@ class Triggers:
     def _calls_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
-            return name in self.model.telling_class_names
+            return name in self.model.telling_class_names or name in self.transformed.names_with_static_arguments
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:

@@ -451,10 +451,7 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
             return handed or handed_on_before(root, at, inner)
         passes = any(_passes(s, root, at) for s in walk((statement,)))
         bound = [b for s in walk((statement,), nested=False) for b in _bindings(s) if b.name == root]
-        if bound:
-            handed = passes and not all(_is_copy(b.value) for b in bound)
-        else:
-            handed = handed or passes
+        handed = passes and not all(_is_copy(b.value) for b in bound) if bound else handed or passes
     return handed
 
 

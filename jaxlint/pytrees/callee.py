@@ -24,7 +24,7 @@ class Callee:
     positional: tuple[Placed, ...] = ()
     keywords: tuple[tuple[str, Placed], ...] = ()
     complete: bool = True
-    #: False if a wrapper on the way does more than to call it.
+    #: False if a wrapper on the way does more than to call it with what it is given.
     transparent: bool = True
     #: What else a wrapper does with the class: calls of registering functions.
     also: tuple[Callee, ...] = ()
@@ -128,6 +128,7 @@ class CalleeFinder:
         given = arguments.bound_to(function, module)
         parameters = {p.name for f in family for p in f.parameters}
         found: list[Callee] = []
+        converts = False
         for inner in family:
             scope = f"{inner.qualname}.<locals>"
             for value in inner.return_values:
@@ -136,6 +137,7 @@ class CalleeFinder:
                     parameters |= set(call.params)
                     call = call.body
                 while isinstance(call, Call) and isinstance(call.func, Call):
+                    converts = converts or not all(a.star or isinstance(a.value, Name) for a in call.args)
                     call = call.func
                 if isinstance(call, Call):
                     callee = self._returned(call, module, scope, given, parameters, depth)
@@ -145,7 +147,7 @@ class CalleeFinder:
             return None
         best = max(found, key=lambda c: len(c.keywords))
         if all(f.only_returns for f in family):
-            return best
+            return replace(best, transparent=best.transparent and not converts)
         effects = [
             self.of_call(call, module, f"{f.qualname}.<locals>", depth + 1) for f in family for call in f.effects
         ]

@@ -23,14 +23,14 @@ class JitStaticAnnotation(EventRule):
 
     ## Why is this bad?
 
-    Only `jdc.jit` reads the annotations. `jax.jit` traces such a parameter like any other: a string is refused, a number
-    becomes a tracer. `jdc.jit` on the other hand takes no `static_argnums`: the annotation says it all.
+    Only `jdc.jit` reads the annotations. `jax.jit` traces such a parameter like any other: a string is refused, a
+    number becomes a tracer. `jdc.jit` on the other hand takes no `static_argnums`: the annotation says it all.
 
     ## What you will see
 
     `TypeError: Error interpreting argument to <function …> as an abstract array. The problematic value is of type
-    <class 'str'>`, or `TracerBoolConversionError` where the parameter decides an `if`; from `jdc.jit`: `TypeError: jit()
-    got an unexpected keyword argument 'static_argnums'`, when the function is decorated.
+    <class 'str'>`, or `TracerBoolConversionError` where the parameter decides an `if`; from `jdc.jit`:
+    `TypeError: jit() got an unexpected keyword argument 'static_argnums'`, when the function is decorated.
 
     ## Example
 
@@ -109,9 +109,9 @@ def _ignored(event: Transformed, function: Function, transformed: TransformedFun
     if outer or static is None:
         return
     marked = transformed.marked_static(function, module) - static
-    bound = {p.name for p in function.parameters[: applied.bound]}
+    given = applied.given_parameters(function)
     for parameter in function.parameters:
-        if parameter.name not in marked or parameter.name in bound:
+        if parameter.name not in marked or parameter.name in given:
             continue
         here = module is event.place.module
         yield Problem(

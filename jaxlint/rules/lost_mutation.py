@@ -156,7 +156,7 @@ class LostMutation(BodyRule):
                 if certain is not None:
                     found.append((mutation, slot, certain))
             elif mutation.cls is not None and mutation.slot.root not in own:
-                yield from _while_tracing(mutation, mutation.cls, code, function, evaluator)
+                yield from _while_tracing(mutation, mutation.cls, code, function)
         for mutation, slot, certain in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             yield _lost(mutation, slot.root, function, first, certain)
@@ -329,15 +329,13 @@ def _lost(mutation: _Mutation, root: str, function: Function, applied: Applied, 
 # -- what the transformation does not see --------------------------------------------------------
 
 
-def _while_tracing(
-    mutation: _Mutation, cls: PytreeClass, code: CodeRead, function: Function, evaluator: Evaluator
-) -> Iterator[Problem]:
+def _while_tracing(mutation: _Mutation, cls: PytreeClass, code: CodeRead, function: Function) -> Iterator[Problem]:
     """The problem of a static or closed-over object, which is changed whenever the function is traced."""
     root, text, attr = mutation.slot.root, mutation.text, mutation.slot.path[-1]
     method = code.place.method
     on_self = method is not None and root == method.self_name
     is_parameter = any(p.name == root for p in function.parameters)
-    if is_parameter and not (on_self and _is_static(root, function, code, evaluator)):
+    if is_parameter and not (on_self and _is_static(root, function, code)):
         return
     applied = next((a for a in code.applied if a.transform.kind in _TRACED_RARELY), None)
     if applied is None or not (on_self or cls.is_pytree):
@@ -356,13 +354,11 @@ def _while_tracing(
     )
 
 
-def _is_static(root: str, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+def _is_static(root: str, function: Function, code: CodeRead) -> bool:
     """Whether a parameter is certainly static, or given before the function is transformed."""
-    transformed = evaluator.calls.transformed
     for applied in code.applied:
-        static = transformed.static_parameters(applied, function, code.place.module)
-        positional = [p.name for p in function.parameters if p.kind == "positional"]
-        if root in positional[: applied.bound] or (static is not None and root in static):
+        static = applied.static_parameters(function)
+        if root in applied.given_parameters(function) or (static is not None and root in static):
             return True
     return False
 

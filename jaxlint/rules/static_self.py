@@ -153,7 +153,7 @@ def _own_methods(cls: PytreeClass) -> list[Function]:
 def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     transformed = evaluator.calls.transformed
     for applied in transformed.decorating(method, cls.module):
-        static = transformed.static_parameters(applied, method, cls.module)
+        static = applied.static_parameters(method)
         if static is not None and method.self_name in static:
             return True
     return False

@@ -24,7 +24,8 @@ _EQUINOX_LAYERS = "equinox.nn"
 ALWAYS = frozenset(
     {
         "flax.training.train_state.TrainState",
-        *(f"flax.nnx.{name}" for name in ("Optimizer", "ModelAndOptimizer", "Metric", "MultiMetric", "Rngs", "RngStream")),
+        *(f"flax.nnx.{name}" for name in ("Optimizer", "ModelAndOptimizer", "Metric", "MultiMetric")),
+        *(f"flax.nnx.{name}" for name in ("Rngs", "RngStream")),
         *(f"flax.nnx.metrics.{name}" for name in ("Metric", "Average", "Accuracy", "Welford", "MultiMetric")),
     }
 )

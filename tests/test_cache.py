@@ -1,0 +1,259 @@
+"""The cache on disk: the same findings, cold, warm, edited, broken or not writable at all."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import jaxlint.engine
+from jaxlint.cache import Cache
+from jaxlint.engine import check_paths
+from jaxlint.finding import Finding
+from jaxlint.interface import interface_digest
+from jaxlint.outline import build_outline, parse_tree
+from jaxlint.project import Module
+
+STATE = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: jax.Array\n"
+STEP = """\
+from state import State
+
+
+def step(state: State) -> State:
+    state = state.replace({field}=1)
+    return state
+"""
+MADE = "from state import State\n\n\ndef make():\n    return State(x=1)\n"
+USED = "from made import make\n\nmade = make()\nmade.x = 2\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "state.py").write_text(STATE)
+    (folder / "step.py").write_text(STEP.format(field="y"))
+    (folder / "made.py").write_text(MADE)
+    (folder / "used.py").write_text(USED)
+    old = time.time() - 60
+    for path in folder.iterdir():
+        os.utime(path, (old, old))
+    return folder
+
+
+def found(project: Path, cache: Path | None) -> list[tuple[str, int, str]]:
+    result = check_paths([str(project)], cache=Cache(str(cache)) if cache is not None else None)
+    assert not result.errors
+    return [(Path(f.path).name, f.row, f.code) for f in result.findings]
+
+
+class Counting:
+    """Counts how many modules are checked, and not taken from the cache."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths: list[str] = []
+        check = jaxlint.engine.Checker.check
+
+        def counted(checker: jaxlint.engine.Checker, module: Module) -> list[Finding]:
+            self.paths.append(Path(module.path).name)
+            return check(checker, module)
+
+        monkeypatch.setattr(jaxlint.engine.Checker, "check", counted)
+
+    def take(self) -> list[str]:
+        taken, self.paths = sorted(self.paths), []
+        return taken
+
+
+BOTH = [("step.py", 5, "JAX402"), ("used.py", 4, "JAX401")]
+ALL = ["made.py", "state.py", "step.py", "used.py"]
+
+
+def test_what_is_checked_again(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Counting(monkeypatch)
+    cache = tmp_path / "cache"
+    assert found(project, cache) == BOTH
+    assert counting.take() == ALL
+    assert found(project, cache) == BOTH
+    assert counting.take() == []
+
+    # a body that others cannot see
+    (project / "step.py").write_text(STEP.format(field="x"))
+    assert found(project, cache) == BOTH[1:]
+    assert counting.take() == ["step.py"]
+
+    # what a function without annotation returns is read by others
+    (project / "made.py").write_text(MADE.replace("State(x=1)", "None"))
+    assert found(project, cache) == []
+    assert counting.take() == ALL
+
+    # only the time changes
+    os.utime(project / "state.py")
+    assert found(project, cache) == []
+    assert counting.take() == []
+
+    # a class that others inherit from and update
+    (project / "state.py").write_text(STATE.replace("x:", "z:"))
+    assert found(project, cache) == [("step.py", 5, "JAX402")]
+    assert counting.take() == ALL
+
+    # a new file
+    (project / "more.py").write_text(STEP.format(field="q"))
+    assert ("more.py", 5, "JAX402") in found(project, cache)
+
+
+def test_settings_and_files_are_kept_apart(project: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert found(project, cache) == BOTH
+    from jaxlint.config import Settings
+
+    result = check_paths([str(project)], Settings(ignore=("JAX401",)), cache=Cache(str(cache)))
+    assert [f.code for f in result.findings] == ["JAX402"]
+    result = check_paths([str(project / "used.py")], cache=Cache(str(cache)))
+    assert [f.code for f in result.findings] == ["JAX401"]
+    assert found(project, cache) == BOTH
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage", "torn", "swapped"])
+def test_damage(project: Path, tmp_path: Path, damage: str) -> None:
+    cache = tmp_path / "cache"
+    assert found(project, cache) == BOTH
+    files = sorted(p for p in cache.rglob("*") if p.is_file() and p.name not in ("CACHEDIR.TAG", ".gitignore"))
+    assert len(files) == 5
+    contents = [p.read_bytes() for p in files]
+    for path, content in zip(files, contents, strict=True):
+        match damage:
+            case "empty":
+                path.write_bytes(b"")
+            case "garbage":
+                path.write_bytes(os.urandom(len(content)))
+            case "torn":
+                path.write_bytes(content[: len(content) // 2])
+            case "swapped":
+                path.write_bytes(contents[0] if path.parent.parent.name == "runs" else contents[-1])
+    assert found(project, cache) == BOTH
+    assert found(project, cache) == BOTH
+
+
+@pytest.mark.parametrize("kind", ["file", "read-only", "below a file"])
+def test_not_writable(project: Path, tmp_path: Path, kind: str) -> None:
+    cache = tmp_path / "cache"
+    if kind == "read-only":
+        cache.mkdir()
+        cache.chmod(0o555)
+    else:
+        cache.write_text("in the way")
+    folder = cache / "deep" if kind == "below a file" else cache
+    assert found(project, folder) == BOTH
+    assert found(project, folder) == BOTH
+    if kind == "read-only":
+        cache.chmod(0o755)
+
+
+def test_command(project: Path) -> None:
+    def run(*options: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "jaxlint", "check", "--output-format", "json", *options],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+        return [finding["code"] for finding in json.loads(done.stdout)]
+
+    assert run("--no-cache") == ["JAX402", "JAX401"]
+    assert not (project / ".jaxlint_cache").exists()
+    assert run() == run() == ["JAX402", "JAX401"]
+    assert (project / ".jaxlint_cache" / ".gitignore").read_text() == "*\n"
+    assert run("--cache-dir", "elsewhere") == ["JAX402", "JAX401"]
+    assert (project / "elsewhere" / "CACHEDIR.TAG").exists()
+
+
+def test_at_the_same_time(project: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "jaxlint",
+        "check",
+        "--output-format",
+        "concise",
+        "--cache-dir",
+        str(tmp_path / "c"),
+    ]
+    running = [
+        subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    outputs = {process.communicate() for process in running}
+    assert len(outputs) == 1
+    ((stdout, stderr),) = outputs
+    assert stdout.count("JAX40") == 2 and not stderr.startswith("jaxlint: ")
+
+
+BODIES = ["return state", "return state.replace(x=1)", "return state.replace(q=1)", "state.x = 1\n    return state"]
+CLASSES = ["x: jax.Array", "q: jax.Array", "x: jax.Array\n    q: int = 0", "x: jax.Array = 1"]
+MAKERS = ["return State(x=1)", "return 3", "made = State(x=1)\n    return made"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["state", "step", "made"]), st.integers(0, 3), st.sampled_from(["", "# note\n", "\n"])
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_edits_give_what_a_fresh_run_gives(
+    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, int, str]]
+) -> None:
+    root = tmp_path_factory.mktemp("edited")
+    project, cache = root / "project", root / "cache"
+    project.mkdir()
+    texts = {"state": STATE, "step": STEP.format(field="x"), "made": MADE, "used": USED}
+    for name, text in texts.items():
+        (project / f"{name}.py").write_text(text)
+    found(project, cache)
+    for name, choice, note in edits:
+        if name == "state":
+            texts[name] = note + STATE.replace("x: jax.Array", CLASSES[choice])
+        elif name == "step":
+            texts[name] = note + STEP.format(field="x").replace(
+                "state = state.replace(x=1)\n    return state", BODIES[choice]
+            )
+        else:
+            texts[name] = note + MADE.replace("return State(x=1)", MAKERS[choice % 3])
+        (project / f"{name}.py").write_text(texts[name])
+        assert found(project, cache) == found(project, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("def f() -> int:\n    return 1\n", "def f() -> int:\n    x = 2\n    return 1\n", False),
+        ("def f() -> int:\n    x = 1\n    return 1\n", "def f() -> int:\n    x = 2\n    return 1\n", True),
+        ("def f():\n    x = 1\n    return 1\n", "def f():\n    x = 2\n    return 1\n", False),
+        ("def f() -> int:\n    x = 1\n    return 1\n", "def f() -> int:\n    x = g()\n    return 1\n", False),
+        ("x = 1\n", "# a comment\n\nx = 1\n", True),
+        ("x = 1\n", "x = 2\n", False),
+        ("class A:\n    x: int\n", "class A:\n    x: float\n", False),
+        ("class A:\n    def f(self) -> int:\n        y = 1\n        return 1\n",
+         "class A:\n    def f(self) -> int:\n        y = 2\n        return 1\n", True),
+        ("class A:\n    def __init__(self) -> None:\n        y = 1\n",
+         "class A:\n    def __init__(self) -> None:\n        y = 2\n", False),
+        ("class A:\n    def f(self) -> int:\n        self.y = 1\n        return 1\n",
+         "class A:\n    def f(self) -> int:\n        self.y = 2\n        return 1\n", False),
+        ("def f(x: int = 1) -> int:\n    return 1\n", "def f(x: int = 2) -> int:\n    return 1\n", False),
+        ("def f() -> int: return 1\n", "def f() -> int: return 2\n", False),
+    ],
+)  # fmt: skip
+def test_interface(before: str, after: str, same: bool) -> None:
+    one, other = (interface_digest(build_outline(parse_tree(t), t), t) for t in (before, after))
+    assert (one == other) is same
