@@ -47,6 +47,8 @@ class _Mutation:
     slot: Slot
     #: The class whose attribute is assigned; None where an item of a container is.
     cls: PytreeClass | None = None
+    #: The class of the instance that holds what is changed, if it is known.
+    owner: PytreeClass | None = None
     #: Whether the new value is made from the old one.
     updates: bool = False
     #: Whether it is certainly meant to last: to count is of no use in a single call.
@@ -54,10 +56,11 @@ class _Mutation:
 
     @property
     def text(self) -> str:
-        """What is changed: the attribute, or the container of the item."""
+        """What is changed: the attribute, or the container of the item, with the class that it belongs to."""
         path = self.slot.path
         items = [i for i, step in enumerate(path) if step.startswith("[")]
-        return ".".join((self.slot.root, *path[: items[0] if items else None]))
+        text = ".".join((self.slot.root, *path[: items[0] if items else None]))
+        return f"`{text}`" if self.owner is None else f"`{text}` of `{self.owner.name}`"
 
 
 class LostMutation(BodyRule):
@@ -173,16 +176,16 @@ def _mutations(code: CodeRead) -> Iterator[_Mutation]:
             case AssignAttribute(at=at, receiver=receiver, receiver_text=str(text), attr=attr):
                 _, statement, slot = changes.pop(id(at), (at, None, Slot(*_split(text)).below(attr)))
                 if attr and not event.alternatives and _may_change(receiver.cls):
-                    yield _Mutation(at, slot, receiver.cls, *_purpose(statement, slot, event.on_self))
+                    yield _Mutation(at, slot, receiver.cls, receiver.cls, *_purpose(statement, slot, event.on_self))
             case MutateField(at=at) if id(at) in changes:
                 _, statement, slot = changes.pop(id(at))
                 if _is_container_field(event):
-                    yield _Mutation(at, slot, None, *_purpose(statement, slot, False))
+                    yield _Mutation(at, slot, None, event.receiver.cls, *_purpose(statement, slot, False))
             case CallMethod(call=Call(func=Attribute() as func)):
                 yield from _by_method(event, func, code)
     for at, statement, slot in changes.values():
         if all(step.startswith("[") for step in slot.path) and not _removes(statement):
-            yield _Mutation(at, slot, None, *_purpose(statement, slot, False))
+            yield _Mutation(at, slot, None, None, *_purpose(statement, slot, False))
 
 
 def _removes(statement: Statement) -> bool:
@@ -226,7 +229,7 @@ def _by_method(event: CallMethod, func: Attribute, code: CodeRead) -> Iterator[_
     attr = _assigned_in(receiver.cls, event.name)
     if attr is not None:
         on_self = code.place.method is not None and slot == Slot(code.place.method.self_name or "")
-        yield _Mutation(event.at, slot.below(attr), receiver.cls, True, on_self)
+        yield _Mutation(event.at, slot.below(attr), receiver.cls, receiver.cls, True, on_self)
 
 
 def _assigned_in(cls: PytreeClass, name: str, depth: int = 0) -> str | None:
@@ -317,7 +320,7 @@ def _lost(mutation: _Mutation, root: str, function: Function, applied: Applied, 
     return Problem(
         at=mutation.at,
         message=(
-            f"`{mutation.text}` is changed in `{function.name}`, which `{applied.transform.name}` transforms, and"
+            f"{mutation.text} is changed in `{function.name}`, which `{applied.transform.name}` transforms, and"
             f" `{root}` is not returned: the change is lost; return `{root}` and let the caller rebind it"
         ),
         reason="the function gets a copy of its arguments, rebuilt from their leaves; only what it returns comes back",
@@ -346,7 +349,7 @@ def _while_tracing(mutation: _Mutation, cls: PytreeClass, code: CodeRead, functi
     yield Problem(
         at=mutation.at,
         message=(
-            f"`{text}` is changed in `{function.name}`, which `{applied.transform.name}` transforms: the statement runs"
+            f"{text} is changed in `{function.name}`, which `{applied.transform.name}` transforms: the statement runs"
             f" only while it is traced, and not at every {every}; pass `{attr}` in and return the new value"
         ),
         reason=f"`{root}` is no traced argument: its attributes are read and written while tracing",

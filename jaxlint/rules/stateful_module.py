@@ -11,6 +11,7 @@ from jaxlint.infer.module_state import Code, ModuleState, StateChange
 from jaxlint.infer.values import UNKNOWN, as_instance
 from jaxlint.outline import Function
 from jaxlint.project import Module
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.statements import assigned_names
 from jaxlint.transforms import TRANSFORMS, rebuilt_parameters
@@ -85,7 +86,8 @@ class StatefulModule(BodyRule):
     ## When not to use it
 
     If the module is in evaluation mode (`model.eval()`) whenever the function is called. Files that call `.eval()`, and
-    calls with `deterministic=True`, `train=False` and the like, are not reported for layers that have such a mode.
+    calls with `deterministic=True`, `train=False` and the like, are not reported for layers that have such a mode; nor
+    is what a module does below a condition, unless the call shows that it holds.
 
     ## References
 
@@ -107,7 +109,7 @@ class StatefulModule(BodyRule):
         rebuilt = rebuilt_parameters(function, code.applied) - assigned_names(code.body)
         own = Code.of(function, code.body, code.place.module, {})
         state = ModuleState(evaluator)
-        changes: dict[str, StateChange] = {}
+        changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in rebuilt):
             instance = as_instance(code.parameters.get(name, UNKNOWN))
             if instance is None or instance.cls.framework.id not in _FRAMEWORKS:
@@ -116,25 +118,25 @@ class StatefulModule(BodyRule):
             if change is None or (change.depends_on_mode and _evaluates(code.place.module)):
                 continue
             if not state.comes_back(name, change, own):
-                changes[name] = change
+                changes[name] = (instance.cls, change)
         if changes:
             yield _problem(changes, function, code)
 
 
-def _problem(changes: dict[str, StateChange], function: Function, code: CodeRead) -> Problem:
-    first = next(iter(changes))
+def _problem(changes: dict[str, tuple[PytreeClass, StateChange]], function: Function, code: CodeRead) -> Problem:
+    first, (cls, change) = next(iter(changes.items()))
     applied = next(a for a in reversed(code.applied) if first in a.rebuilt_parameters(function))
     transform = applied.transform.name
-    own = f"nnx.{transform.rpartition('.')[2]}"
     names = " and ".join(f"`{name}`" for name in changes)
     way_out = f"return {names} as well"
-    if any(as_instance(code.parameters[name]).cls.framework.id != "treex" for name in changes):  # type: ignore[union-attr]
+    if cls.framework.id != "treex":
+        own = f"nnx.{transform.rpartition('.')[2]}"
         way_out = f"use `{own}`, or return the new state" if f"flax.{own}" in TRANSFORMS else "return the new state"
     return Problem(
         at=applied.at,
         message=(
-            f"`{function.name}` changes the state of {names} ({changes[first].what}) under `{transform}` and does not"
-            f" return it: the change is lost; {way_out}"
+            f"`{function.name}` changes the state of {names} (`{cls.name}`: {change.what}) under `{transform}` and does"
+            f" not return it: the change is lost; {way_out}"
         ),
         reason="the function gets a copy of the module, rebuilt from its leaves",
         help=way_out,

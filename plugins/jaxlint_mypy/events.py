@@ -1,0 +1,315 @@
+"""From mypy's hooks to the events that jaxlint's rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy import nodes
+from mypy.checker import TypeChecker
+from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr
+from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+from mypy.types import Instance, Type, get_proper_type
+
+from jaxlint.expr import Argument, Call, dotted
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
+from jaxlint.infer.notes import Notes
+from jaxlint.infer.values import (
+    UNKNOWN,
+    ClassObject,
+    FieldRead,
+    Scalar,
+    Value,
+    as_instance,
+    options,
+    plain,
+    without_none,
+)
+from jaxlint.outline import EXPECTED_FAILURE, Function
+from jaxlint.project import Module
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.statements import Body, FunctionDefinition, walk
+from jaxlint_mypy.exprs import span_of, to_call, to_expr
+from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.report import report
+from jaxlint_mypy.statements import Around, Statements, statements_of
+
+_KEPT = 8
+_STEPS = frozenset({"+", "-"})
+
+
+class EventFeeder:
+    """Makes events of what mypy's checker shows, and lets the rules look at them."""
+
+    def __init__(self, front: FrontEnd) -> None:
+        self.front = front
+        self._statements: dict[int, tuple[object, Statements]] = {}
+
+    # -- circumstances ------------------------------------------------------------------------
+
+    def _code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
+        """The functions around what is being checked, and the statements of the innermost."""
+        functions = [item for item in checker.scope.stack if isinstance(item, FuncDef)]
+        node = functions[-1] if functions else checker.tree
+        body = node.body if isinstance(node, FuncDef) else node.defs
+        kept = self._statements.get(id(node))
+        if kept is None or kept[0] is not body:  # the daemon puts another body into the same node
+            if len(self._statements) >= _KEPT:
+                self._statements.pop(next(iter(self._statements)))
+            kept = self._statements[id(node)] = (body, statements_of(node))
+        return functions, kept[1]
+
+    def _notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
+        place = self.front.place(checker.tree, functions)
+        notes = Notes()
+        notes.events = []
+        notes.place = place
+        notes.loop_depth = int(around.in_loop)
+        notes.expected = around.expected
+        notes.targets = frozenset(around.targets)
+        if any(_is_to_fail(function) for function in place.functions):
+            notes.events = None
+        env = Environment(place.module, "")
+        env.mutable_copies = around.copies
+        return notes, env
+
+    def _run(self, checker: TypeChecker, notes: Notes) -> None:
+        for problem, rule in self.front.event_problems(notes.events or ()):
+            assert notes.place is not None
+            report(self.front, checker, problem, rule, notes.place.module)
+
+    def _depend(self, checker: TypeChecker, typ: Type) -> None:
+        proper = get_proper_type(typ)
+        if self.front.is_daemon and isinstance(proper, Instance):
+            self.front.depend(checker, *proper.type.mro)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def value(self, checker: TypeChecker, node: Expression, depth: int = 0) -> Value:
+        """What is known of an expression: its type, and whether it was read from a static field."""
+        if isinstance(node, MemberExpr):
+            owner = as_instance(self._type_value(checker, node.expr))
+            field = owner.cls.field(node.name) if owner is not None else None
+            value = self._type_value(checker, node)
+            if owner is not None and field is not None and field.role is Role.STATIC:
+                return FieldRead(value, owner.cls, node.name)
+            return value
+        if isinstance(node, nodes.OpExpr) and node.op in _STEPS and depth < 4:
+            for side in (node.left, node.right):
+                read = self.value(checker, side, depth + 1)
+                if isinstance(read, FieldRead):
+                    return FieldRead(self._type_value(checker, node), read.cls, read.field, stepped=True)
+        if isinstance(node, (nodes.IntExpr, nodes.StrExpr, nodes.FloatExpr)):
+            return Scalar(type(node.value).__name__)
+        return self._type_value(checker, node)
+
+    def _type_value(self, checker: TypeChecker, node: Expression) -> Value:
+        known = checker.lookup_type_or_none(node)
+        if known is None:
+            with checker.msg.filter_errors():
+                known = checker.get_expression_type(node)
+        return self.front.value(known, declared=False)
+
+    # -- attributes ---------------------------------------------------------------------------
+
+    def attribute(self, ctx: AttributeContext) -> None:
+        """An attribute that is assigned or deleted."""
+        checker, node = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
+            return
+        self._depend(checker, ctx.type)
+        functions, statements = self._code(checker)
+        store = statements.store(node)
+        if store is None or (store.how != "delete" and not ctx.is_lvalue):
+            return
+        receiver = self._type_value(checker, node.expr)
+        if store.how != "delete" and self._is_read_only(receiver, node.name):
+            return  # mypy says so itself
+        around = statements.around(node.line)
+        value = UNKNOWN if store.value is None else self.value(checker, store.value)
+        notes, env = self._notes(checker, functions, around)
+        at = span_of(node)
+        notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
+        self._run(checker, notes)
+
+    def _is_read_only(self, receiver: Value, name: str) -> bool:
+        """Whether mypy takes the attribute for a property without a setter."""
+        for option in options(plain(without_none(plain(receiver)))):
+            instance = as_instance(option)
+            info = None if instance is None else self.front.info_of_class(instance.cls)
+            symbol = info.get(name) if info is not None else None
+            node = symbol.node if symbol is not None else None
+            if not (isinstance(node, nodes.Var) and node.is_property and not node.is_settable_property):
+                return False
+        return True
+
+    def set_by_name(self, ctx: FunctionContext, how: str) -> None:
+        """`setattr(x, "name", value)` and `delattr(x, "name")`."""
+        checker, call = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) < 2:
+            return
+        name = call.args[1]
+        receiver = self.front.value(ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else None)
+        if as_instance(receiver) is None or not isinstance(name, nodes.StrExpr):
+            return
+        functions, statements = self._code(checker)
+        notes, env = self._notes(checker, functions, statements.around(call.line))
+        value = self.value(checker, call.args[2]) if len(call.args) > 2 else UNKNOWN
+        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, name.value, how, value, env)
+        self._run(checker, notes)
+
+    # -- updates ------------------------------------------------------------------------------
+
+    def method_update(self, ctx: MethodContext, function: str) -> None:
+        """`x.replace(...)` and kin; `function` as in `Update`."""
+        call = ctx.context
+        if not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
+            return
+        if isinstance(ctx.api, TypeChecker):
+            self._depend(ctx.api, ctx.type)
+        receiver = self.front.value(ctx.type)
+        base: Expression = call.callee.expr
+        fields = True
+        if function.startswith("at."):
+            receiver = plain(without_none(plain(receiver)))
+            base = _indexed(base)
+            receiver, fields = UNKNOWN if base is call.callee.expr else self.front.array, False
+        self._update(ctx, call, base, receiver, function, call.args if fields else ())
+
+    def function_update(self, ctx: FunctionContext, function: str, position: int) -> None:
+        """`dataclasses.replace(x, ...)`, `eqx.tree_at(..., x, ...)` and kin."""
+        call = ctx.context
+        if not isinstance(call, CallExpr) or len(call.args) <= position:
+            return
+        if any(kind != nodes.ARG_POS for kind in call.arg_kinds[: position + 1]):
+            return
+        base = call.args[position]
+        checker = ctx.api
+        assert isinstance(checker, TypeChecker)
+        receiver = self._type_value(checker, base)
+        self._update(ctx, call, base, receiver, function, call.args[1:] if function in REPLACE_FUNCTIONS else ())
+
+    def _update(
+        self,
+        ctx: MethodContext | FunctionContext,
+        call: CallExpr,
+        base: Expression,
+        receiver: Value,
+        function: str,
+        given: Sequence[Expression],
+    ) -> None:
+        checker = ctx.api
+        if not isinstance(checker, TypeChecker):
+            return
+        functions, statements = self._code(checker)
+        known = as_instance(receiver)
+        if not statements.stands_alone(call) and not (known is not None and known.cls.static_fields):
+            return  # what rules say of an update that is taken is about static fields
+        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        translated = to_call(call)
+        args: list[Argument] = []
+        values: list[Value] = []
+        wanted = {id(node) for node in given}
+        for node, argument in zip(call.args, translated.args, strict=True):
+            if id(node) in wanted and argument.keyword not in (None, "grads"):
+                args.append(argument)
+                values.append(self.value(checker, node))
+        notes.update(translated, to_expr(base), receiver, function, args, values)
+        if statements.stands_alone(call):
+            notes.discard(translated, 0)
+        self._run(checker, notes)
+
+    # -- construction -------------------------------------------------------------------------
+
+    def construct(self, ctx: FunctionContext, cls: PytreeClass) -> None:
+        """`Cls(...)`."""
+        checker, call = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
+            return
+        self._depend(checker, ctx.default_return_type)
+        functions, statements = self._code(checker)
+        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        translated = to_call(call)
+        notes.construct(translated, ClassObject(cls), self._bound(checker, cls, call, translated))
+        self._run(checker, notes)
+
+    def _bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
+        """The arguments by the names of the parameters that they are for."""
+        parameters = cls.constructor() or ()
+        positional = [p.name for p in parameters if p.kind == "positional"]
+        bound: list[KeywordValue] = []
+        for index, (node, argument) in enumerate(zip(call.args, translated.args, strict=True)):
+            if argument.star == "*":
+                positional = []
+            name = argument.keyword
+            if name is None and not argument.star and index < len(positional):
+                name = positional[index]
+            if name is not None:
+                bound.append(KeywordValue(name, argument.at, self.value(checker, node)))
+        return bound
+
+    # -- changes in place ---------------------------------------------------------------------
+
+    def mutate(self, ctx: MethodContext, how: str) -> None:
+        """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a static field."""
+        checker, node = ctx.api, ctx.context
+        held = _held(node)
+        if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr):
+            return
+        owner = as_instance(self._type_value(checker, held.expr))
+        field = owner.cls.field(held.name) if owner is not None else None
+        if owner is None or field is None or field.role is not Role.STATIC:
+            return
+        functions, statements = self._code(checker)
+        if how == "item" and isinstance(node, nodes.IndexExpr):
+            store = statements.store(node)
+            how = {"augment": "augment", "delete": "delete"}.get(store.how, "item") if store is not None else "item"
+        around = statements.around(node.line)
+        notes, env = self._notes(checker, functions, around)
+        notes.mutate(span_of(node), to_expr(held), self.front.value(ctx.type, False), how, UNKNOWN, owner, env)
+        notes.events = [e for event in notes.events or () for e in self._with_code(event, notes)]
+        self._run(checker, notes)
+
+    def _with_code(self, event: Event, notes: Notes) -> list[Event]:
+        """The event, and the body that it stands in for the rules that read bodies."""
+        place = event.place
+        function = place.function
+        body = self._body(place.module, function) if function is not None else None
+        if body is None or not isinstance(event, MutateField):
+            return [event]
+        return [event, CodeRead(function, place, body, function, {}, (event,))]
+
+    def _body(self, module: Module, function: Function) -> Body | None:
+        """The statements of a function as jaxlint reads them."""
+        unit = next((u for u in module.outline.units if u.first <= function.at.row <= u.last), None)
+        parsed = self.front.reader.parsed_unit(module, unit) if unit is not None else None
+        if parsed is None:
+            return None
+        named = [s for s in walk(parsed.body) if isinstance(s, FunctionDefinition) and s.name == function.name]
+        return named[0].body if len(named) == 1 else None
+
+
+def _is_to_fail(function: Function) -> bool:
+    heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
+    return any((dotted(head) or "").rpartition(".")[2] in EXPECTED_FAILURE for head in heads)
+
+
+def _indexed(base: Expression) -> Expression:
+    """The array `x` of `x.at[i]`."""
+    if isinstance(base, nodes.IndexExpr) and isinstance(base.base, MemberExpr) and base.base.name == "at":
+        return base.base.expr
+    return base
+
+
+def _held(node: Context) -> Expression | None:
+    """What is changed by a call of a method, or an assignment to an item."""
+    if isinstance(node, CallExpr) and isinstance(node.callee, MemberExpr):
+        held: Expression = node.callee.expr
+    elif isinstance(node, nodes.IndexExpr):
+        held = node.base
+    else:
+        return None
+    while isinstance(held, nodes.IndexExpr):
+        held = held.base
+    return held

@@ -1,0 +1,460 @@
+"""The front end: what jaxlint knows of the classes that mypy is looking at, and how rules are run over them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from mypy.checker import TypeChecker
+from mypy.nodes import FuncDef, MypyFile, TypeInfo
+from mypy.options import Options
+from mypy.server.trigger import make_trigger
+from mypy.types import Instance, Type, get_proper_type
+
+from jaxlint import __version__
+from jaxlint.config import Configuration, Settings, rule_enabled
+from jaxlint.environment import site_packages
+from jaxlint.errors import UserError
+from jaxlint.expr import Span
+from jaxlint.finding import Confidence, Finding
+from jaxlint.infer.calls import CallEvaluator
+from jaxlint.infer.crossings import Crossings
+from jaxlint.infer.events import CodeRead, Event, Place
+from jaxlint.infer.values import Array, Value
+from jaxlint.names import ClassSymbol, External
+from jaxlint.outline import Class, Function
+from jaxlint.project import OPAQUE_PACKAGES, Module, Project
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules import all_rules
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
+from jaxlint.source import Unreadable
+from jaxlint.suppress import suppressions
+from jaxlint_mypy.typed import TypedEvaluator
+from jaxlint_mypy.values import TypeReader
+
+if TYPE_CHECKING:
+    from jaxlint.infer.reader import ModuleReader
+
+#: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
+_KNOWN_PACKAGES = OPAQUE_PACKAGES | {
+    *(name.partition(".")[0] for name in (*BY_BASE, *BY_DECORATOR)),
+    *("optax", "typing_extensions", "_typeshed"),
+}
+#: An installed module without any of these words has nothing to do with JAX.
+_FRAMEWORK = re.compile(r"\b(?:jax|flax|chex|equinox|penzai|simple_pytree|tjax|treex|jax_dataclasses|mujoco)\b")
+#: A module without any of these words declares no pytree class; its classes may still inherit from one.
+_DECLARING = re.compile(
+    r"dataclass|PyTreeNode|TrainState|Module|Pytree|Struct|NamedTuple|namedtuple|register_|\bState\b|treex|tjax"
+)
+#: What these report are mypy's own errors, once it knows the signatures: JAX402 and JAX412 (call-arg), JAX404
+#: (attr-defined).
+_SIGNATURES = frozenset({"JAX402", "JAX404", "JAX412"})
+_CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+#: The name of the attribute that tells the daemon what jaxlint knows of a class.
+SIGNATURE = "__jaxlint__"
+_CLASS = re.compile(r"^[ \t]*class[ \t]+(\w+)([^:]*)", re.MULTILINE)
+#: Words of calls that make a pytree of a class somewhere else than at its declaration.
+_REGISTERING = ("register_dataclass", "register_pytree", "register_static")
+_LOCAL = re.compile(r"^(.+)@(\d+)$")
+
+
+class FrontEnd:
+    """jaxlint's model of the files that mypy checks. Forgets all once a file has changed (`stale`)."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.stale = False
+        #: What went wrong first, for the user to read.
+        self.failure = ""
+        self._modules: dict[str, MypyFile] = {}
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self._start()
+
+    def _start(self) -> None:
+        roots = [os.path.abspath(path) for path in (*self.options.mypy_path, os.curdir)]
+        self.project = _VisibleProject((*self.settings.src, *roots), self._installed)
+        self.model = _FocusedModel(self.project, self.settings)
+        self.evaluator = TypedEvaluator(self.model, self)
+        calls = CallEvaluator(self.evaluator)
+        calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
+        calls.body_of = lambda symbol: self.reader.body_of(symbol)
+        calls.note_call = lambda symbol, passed, function: None
+        self.evaluator.crossings = Crossings(self.evaluator)
+        self._reader: ModuleReader | None = None
+        self.types = TypeReader(self.class_of)
+        self._infos: dict[tuple[str, str], TypeInfo] = {}
+        self._names: dict[str, str] = {}
+        self._declaring: dict[str, frozenset[str] | None] = {}
+        self._classes: dict[str, PytreeClass | None] = {}
+        self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
+        self._stamps = {}
+
+    @property
+    def reader(self) -> ModuleReader:
+        """What reads the bodies of functions, with libcst; few need it."""
+        if self._reader is None:
+            from jaxlint.infer.reader import ModuleReader
+
+            self._reader = ModuleReader(self.model, self.evaluator)
+        return self._reader
+
+    # -- settings ---------------------------------------------------------------------------
+
+    @cached_property
+    def settings(self) -> Settings:
+        """`[tool.jaxlint]` of the project that mypy's configuration belongs to."""
+        folder = os.path.dirname(os.path.abspath(self.options.config_file)) if self.options.config_file else os.getcwd()
+        try:
+            return Configuration().settings(folder)
+        except UserError as error:
+            self.failure = f"jaxlint takes its default settings: {error}"
+            return Settings()
+
+    @cached_property
+    def _installed(self) -> list[str]:
+        python = self.settings.python or self.options.python_executable
+        try:
+            return site_packages(python) if python else []
+        except UserError:
+            return []
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """The rules that the settings enable, but for those that mypy makes of signatures."""
+        return [rule() for rule in all_rules() if rule_enabled(rule, self.settings) and rule.code not in _SIGNATURES]
+
+    # -- mypy's modules and classes -----------------------------------------------------------
+
+    def see(self, modules: dict[str, MypyFile]) -> None:
+        """Take mypy's modules, which mypy goes on to fill."""
+        self._modules = modules
+
+    def refresh(self) -> None:
+        """Forget everything if a file that was read is another one by now."""
+        if self.stale:
+            self.stale = False
+            if any(_stamp(path) != stamp for path, stamp in self._stamps.items()):
+                self._start()
+
+    def tree(self, name: str) -> MypyFile | None:
+        """mypy's module of a dotted name."""
+        return self._modules.get(name)
+
+    def module(self, tree: MypyFile) -> Module:
+        """jaxlint's module of a file that mypy knows."""
+        path = os.path.abspath(tree.path)
+        if path not in self._stamps:
+            self._stamps[path] = _stamp(path)
+            self._names[path] = tree.fullname
+        return self.project.add_file(path)
+
+    def info(self, fullname: str) -> TypeInfo | None:
+        """The class of a dotted name (nested classes too), if mypy knows one."""
+        parts = fullname.split(".")
+        for size in range(len(parts) - 1, 0, -1):
+            tree = self._modules.get(".".join(parts[:size]))
+            if tree is None:
+                continue
+            node = tree.names.get(parts[size])
+            found = node.node if node is not None else None
+            for part in parts[size + 1 :]:
+                inner = found.names.get(part) if isinstance(found, TypeInfo) else None
+                found = inner.node if inner is not None else None
+            return found if isinstance(found, TypeInfo) else None
+        return None
+
+    def class_named(self, fullname: str) -> PytreeClass | None:
+        """jaxlint's class of a dotted name that mypy knows."""
+        info = self.info(fullname)
+        return None if info is None else self.class_of(info)
+
+    def info_of_class(self, cls: PytreeClass) -> TypeInfo | None:
+        """mypy's class for one of jaxlint's."""
+        return self.info_of(cls.module, cls.symbol.declaration.qualname)
+
+    def may_be_pytree(self, info: TypeInfo) -> bool:
+        """Whether classes that inherit from one of mypy's are pytrees, as far as its bases tell."""
+        return any(self.canonical(base.fullname) in BY_BASE for base in info.mro)
+
+    def canonical(self, fullname: str) -> str:
+        """The public name of something that mypy calls by the name of where it is defined."""
+        return self.model.resolver.aliases.get(fullname, fullname).replace("jax._src.tree_util.", "jax.tree_util.")
+
+    def updates(self, cls: PytreeClass, name: str) -> bool:
+        """Whether a method makes a copy with changes."""
+        if name == cls.framework.replace_method:
+            return cls.has_framework_replace
+        if name in cls.framework.copying_methods or (name == "apply_gradients" and is_train_state(cls)):
+            return True
+        found = cls.method(name)
+        return found is not None and self.model.updating_methods.updates(cls, found[1], found[0].module)
+
+    def class_of(self, info: TypeInfo) -> PytreeClass | None:
+        """jaxlint's class for one of mypy's, if it may be of interest to a rule."""
+        key = info.fullname
+        if self._classes.get(key) is None and (self.is_daemon or key not in self._classes):
+            self._classes[key] = self._find_class(info)
+        return self._classes[key]
+
+    def _find_class(self, info: TypeInfo) -> PytreeClass | None:
+        for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
+            described = self.model.class_of_symbol(External(name))
+            if described is not None:
+                return described
+        tree = self._modules.get(info.module_name)
+        if tree is None or not tree.path or not any(self._may_be_pytree(base) for base in info.mro):
+            return None
+        if is_known_package(info.module_name):
+            return None
+        module = self.module(tree)
+        declaration = self._declaration(info, module)
+        if declaration is None:
+            return None
+        self._infos[module.path, declaration.qualname] = info
+        return self.model.build(ClassSymbol(module, declaration))
+
+    def info_of(self, module: Module, qualname: str) -> TypeInfo | None:
+        """mypy's class for one of a module of jaxlint's."""
+        found = self._infos.get((module.path, qualname))
+        if found is None and module.path in self._names:
+            found = self.info(f"{self._names[module.path]}.{qualname}")
+        return found
+
+    def _declaration(self, info: TypeInfo, module: Module) -> Class | None:
+        qualname = info.fullname[len(info.module_name) + 1 :]
+        local = _LOCAL.match(qualname)
+        if local is None:
+            found = module.outline.classes.get(qualname)
+            if found is None or info.defn.line in (-1, 0, found.name_at.row, found.at.row):
+                return found
+            by_row = self.by_row(module).get((info.name, info.defn.line))
+            return by_row if isinstance(by_row, Class) else found
+        name, row = local[1].rpartition(".")[2], int(local[2])
+        by_row = self.by_row(module).get((name, row))
+        return by_row if isinstance(by_row, Class) else None
+
+    def by_row(self, module: Module) -> dict[tuple[str, int], Class | Function]:
+        """The classes and functions of a module by name and the row of their name (or first decorator)."""
+        if module.path not in self._by_row:
+            found: dict[tuple[str, int], Class | Function] = {}
+            for function in module.outline.functions.values():
+                found[function.name, function.at.row] = function
+            for cls in module.outline.classes.values():
+                found[cls.name, cls.at.row] = cls
+                found[cls.name, cls.name_at.row] = cls
+            self._by_row[module.path] = found
+        return self._by_row[module.path]
+
+    def _may_be_pytree(self, info: TypeInfo) -> bool:
+        """Whether a class may be made a pytree where it is declared, by the words around."""
+        if self.canonical(info.fullname) in BY_BASE:
+            return True
+        if self.is_daemon or info.module_name not in self._declaring:
+            self._declaring[info.module_name] = self._declared_in(info.module_name)
+        names = self._declaring[info.module_name]
+        if names is None:
+            return False
+        return info.name.partition("@")[0] in names or "*" in names or info.is_named_tuple
+
+    def _declared_in(self, name: str) -> frozenset[str] | None:
+        """The classes of a module that have decorators (`*`: all, as some are registered later); None if none may."""
+        tree = self._modules.get(name)
+        if tree is None or not tree.path or is_known_package(name):
+            return None
+        try:
+            text = self.module(tree).source.text
+        except Unreadable:
+            return None
+        if ("site-packages" in tree.path and not _FRAMEWORK.search(text)) or not _DECLARING.search(text):
+            return None
+        names = {m[1] for m in _CLASS.finditer(text) if _is_decorated(text, m.start()) or self._bases.search(m[2])}
+        elsewhere = any(words in text for words in (*_REGISTERING, *self._renamed))
+        return frozenset({*names, "*"} if elsewhere else names)
+
+    @cached_property
+    def _bases(self) -> re.Pattern[str]:
+        """The last parts of the names of bases that make pytrees."""
+        lasts = {name.rpartition(".")[2] for name in (*BY_BASE, *self.settings.extra_bases)}
+        return re.compile(rf"\b(?:{'|'.join(sorted(lasts))})\b")
+
+    @cached_property
+    def _renamed(self) -> tuple[str, ...]:
+        """How an import, or an assignment, gives such a base another name."""
+        lasts = sorted({name.rpartition(".")[2] for name in (*BY_BASE, *self.settings.extra_bases)})
+        return tuple(f"{last}{end}" for last in lasts for end in (" as ", "\n"))
+
+    # -- the daemon ---------------------------------------------------------------------------
+
+    @cached_property
+    def is_daemon(self) -> bool:
+        """Whether mypy may check parts of files again."""
+        return self.options.fine_grained_incremental or self.options.cache_fine_grained
+
+    def depend(self, checker: TypeChecker, *infos: TypeInfo) -> None:
+        """Have what is being checked looked at again when jaxlint's picture of one of the classes changes."""
+        if self.is_daemon:
+            target = checker.tscope.current_target()
+            for info in infos:
+                trigger = make_trigger(f"{info.fullname}.{SIGNATURE}")
+                checker.tree.plugin_deps.setdefault(trigger, set()).add(target)
+
+    # -- places -------------------------------------------------------------------------------
+
+    def place(self, tree: MypyFile, functions: Iterable[FuncDef]) -> Place:
+        """Where something happens, by the functions around it from the outermost to the innermost."""
+        module = self.module(tree)
+        self.focus(module)
+        rows = self.by_row(module)
+        found = [rows.get((f.name, f.line)) for f in functions]
+        known = tuple(f for f in found if isinstance(f, Function))
+        owner = None
+        for function in known:
+            declaration = module.outline.classes.get(function.owner) if function.owner else None
+            if declaration is not None:
+                owner = self.model.build(ClassSymbol(module, declaration))
+        return Place(module, known, owner, self.model.subclasses)
+
+    def focus(self, module: Module) -> None:
+        """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
+        if self.model.indexed_modules != (module,):
+            self.model.focus(module)
+            self.evaluator.crossings = Crossings(self.evaluator)
+
+    #: What `x.at` is read from.
+    array = Array("jax", declared=True)
+
+    # -- rules --------------------------------------------------------------------------------
+
+    def value(self, typ: Type | None, declared: bool = True) -> Value:
+        """The value of a type of mypy's."""
+        return self.types.read(typ, declared)
+
+    def class_problems(self, cls: PytreeClass) -> list[tuple[Problem, Rule]]:
+        """What the class rules say of a class."""
+        if cls.symbol.declaration.expects_error:
+            return []
+        self.focus(cls.module)
+        found: list[tuple[Problem, Rule]] = []
+        for rule in self.rules:
+            if isinstance(rule, ClassRule) and (cls.is_pytree or rule.all_classes):
+                found += self._problems(rule, partial(rule.check_class, cls, self.evaluator))
+        return found
+
+    def event_problems(self, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
+        """What the event rules and the body rules say of events."""
+        evaluator = self.evaluator
+        found: list[tuple[Problem, Rule]] = []
+        for event in events:
+            for rule in self.rules:
+                if isinstance(rule, EventRule) and isinstance(event, rule.events):
+                    found += self._problems(rule, partial(rule.check_event, event, evaluator))
+                if isinstance(rule, BodyRule) and isinstance(event, CodeRead):
+                    found += self._problems(rule, partial(rule.check_body, event, evaluator))
+        return found
+
+    def _problems(self, rule: Rule, check: Callable[[], Iterable[Problem]]) -> list[tuple[Problem, Rule]]:
+        try:
+            return [(problem, rule) for problem in check()]
+        except Exception as error:
+            self.failed(rule.code, error)
+            return []
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Keep one line about a failure of ours; the rest goes on."""
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(str(error).split())[:200]
+        place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+        self.failure = self.failure or (
+            f"jaxlint {__version__} failed at {what} and goes on without it"
+            f" ({type(error).__name__} at {place}: {text}); please report this"
+        )
+
+    def is_left_out(self, problem: Problem, rule: Rule, module: Module, span: Span) -> bool:
+        """Whether a comment of jaxlint's own, or the settings, silence the finding."""
+        confidence = problem.confidence or rule.confidence
+        if _CONFIDENCES.index(confidence) < _CONFIDENCES.index(self.settings.min_confidence):
+            return True
+        if not rule_enabled(type(rule), self.settings, module.path):
+            return True
+        try:
+            source = module.source
+        except Unreadable:
+            return False
+        finding = Finding(
+            path=module.path,
+            row=span.row,
+            column=span.column + 1,
+            end_row=span.end_row,
+            end_column=span.end_column + 1,
+            code=rule.code,
+            name=rule.name,
+            message=problem.message,
+            severity=problem.severity or rule.severity,
+            confidence=confidence,
+        )
+        return any(comment.suppresses(finding) for comment in suppressions(source))
+
+
+class _FocusedModel(PytreeModel):
+    """The model of which one module at a time is looked at for subclasses, once one is asked for."""
+
+    _indexed: Module | None = None
+
+    def focus(self, module: Module) -> None:
+        """Look at this module from now on."""
+        self.indexed_modules = (module,)
+
+    def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
+        """The classes of the module that inherit from `cls`, directly or not."""
+        for module in self.indexed_modules:
+            if module is not self._indexed:
+                self._indexed = module
+                self.index_subclasses([module])
+        return super().subclasses(cls)
+
+
+class _VisibleProject(Project):
+    """The modules of the user, and of installed packages but those that are known by name."""
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The module that `import name` means, or None if it cannot be seen."""
+        return None if is_known_package(name) else super().find(name, importer)
+
+
+def classes_of(info: TypeInfo) -> list[TypeInfo]:
+    """The classes on which the rules about a class depend: its bases, and what its fields hold."""
+    found = list(info.mro)
+    for symbol in info.names.values():
+        held = get_proper_type(symbol.type) if symbol.type is not None else None
+        if isinstance(held, Instance):
+            found.append(held.type)
+    return found
+
+
+def is_known_package(name: str) -> bool:
+    """Whether a module belongs to the standard library or to a package that jaxlint knows by name."""
+    top = name.partition(".")[0]
+    return top in _KNOWN_PACKAGES or top in sys.stdlib_module_names
+
+
+def _is_decorated(text: str, start: int) -> bool:
+    """Whether the line before a class statement may be (the end of) a decorator."""
+    before = text[:start].rstrip()
+    line = before[before.rfind("\n") + 1 :].strip()
+    return line.startswith(("@", "#")) or line.endswith(")")
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)

@@ -1,0 +1,341 @@
+"""The plugin: which of mypy's questions are answered, and by whom."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, ParamSpec, TypeVar
+
+from mypy.checker import TypeChecker
+from mypy.nodes import MypyFile, Var
+from mypy.options import Options
+from mypy.plugin import (
+    AttributeContext,
+    CheckerPluginInterface,
+    ClassDefContext,
+    FunctionContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+    ReportConfigContext,
+    SemanticAnalyzerPluginInterface,
+)
+from mypy.types import FunctionLike, Type
+
+import jaxlint
+from jaxlint.infer.arrays import AT_METHODS
+from jaxlint.outline import MUTATING
+from jaxlint.pytrees.frameworks import BY_DECORATOR
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
+from jaxlint_mypy.classes import ClassTeller
+from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
+from jaxlint_mypy.report import report
+from jaxlint_mypy.signatures import Signatures
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+#: The last part of the names of decorators that make dataclasses.
+_DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if f.is_pytree and f.makes_dataclass)
+_SIGNATURES = frozenset({"replace", "tree_replace", "create", "apply_gradients"})
+_CONTAINERS = frozenset(
+    {
+        "builtins.list",
+        "builtins.dict",
+        "builtins.set",
+        "collections.deque",
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "numpy.ndarray",
+        "typing.MutableMapping",
+        "typing.MutableSequence",
+        "typing.MutableSet",
+    }
+)
+_INDEXED = "jax._src.basearray._IndexUpdateRef"
+_SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
+_SUBCLASSED = "__init_subclass__"
+
+
+class JaxlintPlugin(Plugin):
+    """Answers mypy with what jaxlint knows. Whatever goes wrong here, mypy goes on."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.front = FrontEnd(options)
+        self.classes = ClassTeller(self.front)
+        self.signatures = Signatures(self.front)
+        self.feeder = EventFeeder(self.front)
+        self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
+        self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
+        self._attributes: dict[str, bool] = {}
+        #: Whether it was said that something went wrong.
+        self._told = False
+
+    # -- mypy's life ---------------------------------------------------------------------------
+
+    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+        """Take the modules that mypy knows."""
+        super().set_modules(modules)
+        self.front.see(modules)
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """A file is read: what was known of it may be out of date."""
+        self.front.stale = True
+        return []
+
+    def report_config_data(self, ctx: ReportConfigContext) -> Any:
+        """What results depend on besides the files: this plugin, jaxlint and its settings."""
+        if "site-packages" in ctx.path or is_known_package(ctx.id):
+            return jaxlint.__version__  # nothing is reported there, and reading jax again takes its time
+        return self._guarded("the configuration", lambda: None, lambda: self._fingerprint)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return _fingerprint(self.front)
+
+    def _refresh(self) -> None:
+        # the daemon may ask for a class while it is still being put together
+        if self.front.stale or self.front.is_daemon:
+            self._functions.clear()
+            self._methods.clear()
+            self._attributes.clear()
+            self.front.refresh()
+
+    # -- classes -------------------------------------------------------------------------------
+
+    def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
+        if not self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname):
+            return None
+        return partial(self._on_class, self.classes.tag, None)
+
+    def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
+        """After the main pass: the generated methods."""
+        if not self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname):
+            return None
+        return partial(self._on_class, self.classes.transform, True)
+
+    def _makes_dataclass(self, fullname: str) -> bool:
+        """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
+        last = fullname.rpartition(".")[2]
+        canonical = self.front.canonical(fullname)
+        if canonical in BY_DECORATOR:
+            framework = BY_DECORATOR[canonical]
+            return framework.is_pytree and framework.makes_dataclass and canonical != "dataclasses.dataclass"
+        if canonical in self.front.settings.extra_decorators:
+            return True
+        found = self.lookup_fully_qualified(fullname)
+        if found is None or found.node is None:
+            return last in _DECORATORS
+        return isinstance(found.node, Var) and not fullname.startswith("typing.")
+
+    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
+        if not self.front.is_daemon or is_known_package(fullname):
+            return None
+        return partial(self._on_class, self.classes.sign, None)
+
+    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
+        if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
+            return None
+        return self._guarded("a base class", lambda: None, self._base_hook, fullname)
+
+    def _base_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        if fullname == "typing.NamedTuple":
+            return partial(self._on_class, self._check_named_tuple, None)
+        info = self.front.info(fullname)
+        if info is None:
+            return partial(self._on_class, self.classes.add_replace, None)
+        if info.metaclass_type is None or not self.front.may_be_pytree(info):
+            return None
+        return partial(self._on_class, self._check_class_early, None)
+
+    def _on_class(self, do: Callable[[ClassDefContext], _T], otherwise: _T, ctx: ClassDefContext) -> _T:
+        self._refresh()
+        return self._guarded("a class", lambda: otherwise, do, ctx, api=ctx.api, at=ctx.cls)
+
+    def _check_named_tuple(self, ctx: ClassDefContext) -> None:
+        self._check_class(self.front.class_of(ctx.cls.info), ctx.api)
+
+    def _check_class_early(self, ctx: ClassDefContext) -> None:
+        info = ctx.cls.info
+        if info.metaclass_type is None or info.metaclass_type.type.fullname in ("builtins.type", "abc.ABCMeta"):
+            return
+        self._check_class(self.front.class_of(info), ctx.api)
+
+    def _check_class(
+        self, cls: PytreeClass | None, api: CheckerPluginInterface | SemanticAnalyzerPluginInterface
+    ) -> None:
+        if cls is not None:
+            for problem, rule in self.front.class_problems(cls):
+                report(self.front, api, problem, rule, cls.module)
+
+    def _subclassed(self, ctx: MethodContext) -> Type:
+        """The checker looks at a class statement."""
+
+        def check() -> None:
+            checker = ctx.api
+            if isinstance(checker, TypeChecker) and checker.tscope.classes:
+                info = checker.tscope.classes[-1]
+                self.front.depend(checker, *classes_of(info))
+                self._check_class(self.front.class_of(info), checker)
+
+        self._guarded("a class", lambda: None, check, api=ctx.api, at=ctx.context)
+        return ctx.default_return_type
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        """`replace`, `create`, `apply_gradients` of pytree classes."""
+        owner, _, name = fullname.rpartition(".")
+        if name not in _SIGNATURES:
+            return None
+        return self._guarded("a signature", lambda: None, self._signature_hook, owner, name)
+
+    def _signature_hook(self, owner: str, name: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        self._refresh()
+        cls = self.front.class_named(owner)
+        if cls is None or not cls.is_pytree:
+            return None
+        if name in ("replace", "tree_replace"):
+            if name != cls.framework.replace_method or not cls.has_framework_replace:
+                return None
+            return partial(self._on_signature, self.signatures.replace)
+        if not is_train_state(cls):
+            return None
+        return partial(
+            self._on_signature, self.signatures.create if name == "create" else self.signatures.apply_gradients
+        )
+
+    def _on_signature(self, do: Callable[[MethodSigContext], FunctionLike], ctx: MethodSigContext) -> FunctionLike:
+        return self._guarded("a signature", lambda: ctx.default_signature, do, ctx, api=ctx.api, at=ctx.context)
+
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        """Methods that copy with changes, methods that change a container, and class statements."""
+        self._refresh()
+        if fullname not in self._methods:
+            self._methods[fullname] = self._guarded("a method", lambda: None, self._method_hook, fullname)
+        return self._methods[fullname]
+
+    def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        owner, _, name = fullname.rpartition(".")
+        if name == _SUBCLASSED:
+            return self._subclassed
+        if owner == _INDEXED:
+            return partial(self._on_method, partial(self._method_update, f"at.{name}")) if name in AT_METHODS else None
+        if owner in _CONTAINERS:
+            how = "item" if name in ("__setitem__", "__delitem__") else name
+            if how != "item" and name not in MUTATING:
+                return None
+            return partial(self._on_method, partial(self._mutate, how))
+        cls = None if name.startswith("__") else self.front.class_named(owner)
+        if cls is None or not cls.is_pytree or not self.front.updates(cls, name):
+            return None
+        return partial(self._on_method, partial(self._method_update, name))
+
+    def _on_method(self, do: Callable[[MethodContext], None], ctx: MethodContext) -> Type:
+        self._guarded("a call", lambda: None, do, ctx, api=ctx.api, at=ctx.context)
+        return ctx.default_return_type
+
+    def _method_update(self, name: str, ctx: MethodContext) -> None:
+        self.feeder.method_update(ctx, name)
+
+    def _mutate(self, how: str, ctx: MethodContext) -> None:
+        self.feeder.mutate(ctx, how)
+
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        """Functions that copy with changes, `setattr`, and constructors."""
+        self._refresh()
+        if fullname not in self._functions:
+            self._functions[fullname] = self._guarded("a function", lambda: None, self._function_hook, fullname)
+        return self._functions[fullname]
+
+    def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        if fullname in _SET_BY_NAME:
+            return partial(self._on_function, partial(self._set_by_name, _SET_BY_NAME[fullname]))
+        name = self.front.canonical(fullname)
+        if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
+            position = UPDATE_FUNCTIONS.get(name, 0)
+            return partial(self._on_function, partial(self._function_update, name, position))
+        cls = self.front.class_named(fullname)
+        if cls is None or not cls.is_pytree or not (cls.tells_when_constructed or self.front.is_daemon):
+            return None
+        return partial(self._on_function, partial(self._construct, cls))
+
+    def _on_function(self, do: Callable[[FunctionContext], None], ctx: FunctionContext) -> Type:
+        self._guarded("a call", lambda: None, do, ctx, api=ctx.api, at=ctx.context)
+        return ctx.default_return_type
+
+    def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
+        self.feeder.set_by_name(ctx, how)
+
+    def _function_update(self, name: str, position: int, ctx: FunctionContext) -> None:
+        self.feeder.function_update(ctx, name, position)
+
+    def _construct(self, cls: PytreeClass, ctx: FunctionContext) -> None:
+        self.feeder.construct(ctx, cls)
+
+    # -- attributes ----------------------------------------------------------------------------
+
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Attributes of classes that refuse assignment, or that have static fields."""
+        self._refresh()
+        owner = fullname.rpartition(".")[0]
+        if owner not in self._attributes:
+            self._attributes[owner] = self._guarded("an attribute", lambda: False, self._is_telling, owner)
+        return self._on_attribute if self._attributes[owner] else None
+
+    def _is_telling(self, owner: str) -> bool:
+        cls = self.front.class_named(owner)
+        if cls is None or not cls.is_pytree:
+            return False
+        return cls.frozen is not False or cls.tells_when_constructed or self.front.is_daemon
+
+    def _on_attribute(self, ctx: AttributeContext) -> Type:
+        self._guarded("an attribute", lambda: None, self.feeder.attribute, ctx, api=ctx.api, at=ctx.context)
+        return ctx.default_attr_type
+
+    # -- what must not happen ------------------------------------------------------------------
+
+    def _guarded(
+        self, what: str, otherwise: Callable[[], _T], do: Callable[..., _T], *args: Any, api: Any = None, at: Any = None
+    ) -> _T:
+        """What `do` returns; if it fails, that is told once, and `otherwise` is the answer."""
+        try:
+            return do(*args)
+        except Exception as error:
+            self.front.failed(what, error)
+            return otherwise()
+        finally:
+            if self.front.failure and not self._told and api is not None:
+                self._told = _note(api, self.front.failure, at)
+
+
+def _note(api: CheckerPluginInterface | SemanticAnalyzerPluginInterface, text: str, at: Any) -> bool:
+    """Tell a failure of ours at the place that was being looked at; whether mypy wants to hear it just now."""
+    errors = getattr(api, "errors", None)
+    note = getattr(api, "note", None)
+    if errors is None or note is None:
+        return False
+    before = errors.num_messages()
+    note(text, at)
+    return bool(errors.num_messages() > before)
+
+
+def _fingerprint(front: FrontEnd) -> str:
+    """A hash of the sources of jaxlint and of this plugin, and of the settings."""
+    digest = hashlib.sha1(repr((front.settings, front.failure)).encode(), usedforsecurity=False)
+    for package in (os.path.dirname(jaxlint.__file__), os.path.dirname(__file__)):
+        for folder, folders, files in os.walk(package):
+            folders.sort()
+            for name in sorted(files):
+                if name.endswith((".py", ".pyi")):
+                    status = os.stat(os.path.join(folder, name))
+                    digest.update(f"{name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()

@@ -1,0 +1,186 @@
+"""What surrounds an expression: hooks of mypy see a call or an attribute, and not the statement that it stands in.
+
+mypy's own visitors are compiled and cannot be inherited from, so the statements are walked by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mypy import nodes
+from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
+
+from jaxlint.expr import dotted
+from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR
+from jaxlint_mypy.exprs import to_expr
+
+
+@dataclass(frozen=True)
+class Around:
+    """The circumstances of a statement."""
+
+    in_loop: bool = False
+    #: The errors that are expected, by the last part of their names.
+    expected: frozenset[str] = frozenset()
+    #: The variables that `with copy_and_mutate(x) as y` has opened for changes.
+    copies: frozenset[str] = frozenset()
+    #: What is assigned, as text.
+    targets: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Store:
+    """An attribute as the target of an assignment (`how` as in `AssignAttribute`), with the value if it is one."""
+
+    how: str
+    value: Expression | None
+
+
+class Statements:
+    """The statements of one function, or those of a module and its classes outside of functions."""
+
+    def __init__(self, body: Sequence[Statement]) -> None:
+        self._stores: dict[int, Store] = {}
+        self._alone: set[int] = set()
+        self._rows: list[tuple[int, int, Around]] = []
+        self._read(body, Around())
+
+    def store(self, target: Expression) -> Store | None:
+        """How an attribute (or an item) is assigned, if it is a target."""
+        return self._stores.get(id(target))
+
+    def stands_alone(self, call: Expression) -> bool:
+        """Whether an expression is a statement of its own."""
+        return id(call) in self._alone
+
+    def around(self, row: int) -> Around:
+        """The circumstances of the statement in a row; of several that are nested the innermost."""
+        best: tuple[int, int, Around] | None = None
+        for first, last, around in self._rows:
+            if first <= row <= last and (best is None or last - first <= best[1] - best[0]):
+                best = (first, last, around)
+        return best[2] if best is not None else Around()
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _read(self, body: Sequence[Statement], around: Around) -> None:
+        for statement in body:
+            self._statement(statement, around)
+
+    def _note(self, node: Statement, around: Around, *targets: Expression) -> None:
+        texts = frozenset(text for t in targets if (text := dotted(to_expr(t))) is not None)
+        self._rows.append((node.line, node.end_line or node.line, replace(around, targets=texts)))
+
+    def _statement(self, node: Statement, around: Around) -> None:
+        if isinstance(node, nodes.ExpressionStmt):
+            self._note(node, around)
+            self._alone.add(id(node.expr))
+        elif isinstance(node, nodes.AssignmentStmt):
+            self._note(node, around, *node.lvalues)
+            for target in node.lvalues:
+                self._target(target, "assign", node.rvalue)
+        elif isinstance(node, nodes.OperatorAssignmentStmt):
+            self._note(node, around, node.lvalue)
+            self._target(node.lvalue, "augment", None)
+        elif isinstance(node, nodes.DelStmt):
+            self._note(node, around)
+            self._target(node.expr, "delete", None)
+        elif isinstance(node, Block):
+            self._read(node.body, around)
+        elif isinstance(node, nodes.ClassDef):
+            self._read(node.defs.body, Around(expected=around.expected))
+        elif isinstance(node, nodes.IfStmt):
+            self._note(node, around)
+            for block in (*node.body, node.else_body):
+                self._block(block, around)
+        elif isinstance(node, nodes.ForStmt):
+            self._note(node, around)
+            self._target(node.index, "loop", None)
+            self._block(node.body, replace(around, in_loop=True))
+            self._block(node.else_body, around)
+        elif isinstance(node, nodes.WhileStmt):
+            self._note(node, around)
+            self._block(node.body, replace(around, in_loop=True))
+            self._block(node.else_body, around)
+        elif isinstance(node, nodes.WithStmt):
+            self._with(node, around)
+        elif isinstance(node, nodes.TryStmt):
+            self._try(node, around)
+        elif isinstance(node, nodes.MatchStmt):
+            self._note(node, around)
+            for block in node.bodies:
+                self._block(block, around)
+        elif not isinstance(node, (nodes.FuncBase, nodes.Decorator, nodes.OverloadedFuncDef)):
+            self._note(node, around)
+
+    def _block(self, block: Block | None, around: Around) -> None:
+        if block is not None:
+            self._read(block.body, around)
+
+    def _target(self, target: Expression, how: str, value: Expression | None) -> None:
+        if isinstance(target, (MemberExpr, nodes.IndexExpr)):
+            self._stores[id(target)] = Store(how, value)
+        elif isinstance(target, nodes.StarExpr):
+            self._target(target.expr, how, None)
+        elif isinstance(target, (nodes.TupleExpr, nodes.ListExpr)):
+            values: Sequence[Expression | None] = [None] * len(target.items)
+            if isinstance(value, (nodes.TupleExpr, nodes.ListExpr)) and len(value.items) == len(target.items):
+                values = value.items
+            for item, part in zip(target.items, values, strict=True):
+                self._target(item, "unpack" if how == "assign" else how, part)
+
+    def _with(self, node: nodes.WithStmt, around: Around) -> None:
+        self._note(node, around)
+        expected, copies = around.expected, around.copies
+        for context, target in zip(node.expr, node.target, strict=True):
+            if target is not None:
+                self._target(target, "with", None)
+            if isinstance(context, nodes.CallExpr) and _last_name(context) in EXPECTS_ERROR:
+                expected |= {"Exception"}
+            if isinstance(target, nodes.NameExpr) and _last_name(context) == "copy_and_mutate":
+                copies |= {target.name}
+        self._block(node.body, replace(around, expected=expected, copies=copies))
+
+    def _try(self, node: nodes.TryStmt, around: Around) -> None:
+        self._note(node, around)
+        swallowed = frozenset(
+            name for kind, handler in zip(node.types, node.handlers, strict=True) for name in _swallowed(kind, handler)
+        )
+        self._block(node.body, replace(around, expected=around.expected | swallowed))
+        for block in (*node.handlers, node.else_body, node.finally_body):
+            self._block(block, around)
+
+
+def statements_of(node: FuncDef | MypyFile) -> Statements:
+    """The statements of a function or module; those of a test that is to fail expect every error."""
+    if isinstance(node, MypyFile):
+        return Statements(node.defs)
+    return Statements(node.body.body)
+
+
+def is_expected_to_fail(decorators: Sequence[Expression]) -> bool:
+    """Whether a decorator says that the function is to fail."""
+    return any(_last_name(decorator) in EXPECTED_FAILURE for decorator in decorators)
+
+
+def _last_name(node: Expression) -> str:
+    while isinstance(node, nodes.CallExpr):
+        node = node.callee
+    return node.name if isinstance(node, (nodes.NameExpr, MemberExpr)) else ""
+
+
+def _names(node: Expression | None) -> Iterator[str]:
+    for item in node.items if isinstance(node, nodes.TupleExpr) else (node,):
+        if isinstance(item, (nodes.NameExpr, MemberExpr)):
+            yield item.name
+
+
+def _swallowed(kind: Expression | None, handler: Block) -> Iterator[str]:
+    """The names of the errors that a handler swallows."""
+    if any(isinstance(statement, nodes.RaiseStmt) for statement in handler.body):
+        return
+    if kind is None:
+        yield "Exception"
+    else:
+        yield from _names(kind)

@@ -1,0 +1,1 @@
+"""Tests of the mypy plugin: a corpus of marked programs, and the ways in which mypy is run."""

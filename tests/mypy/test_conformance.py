@@ -1,0 +1,87 @@
+"""The two front ends: what `jaxlint check` finds in the corpus and what the plugin finds there, side by side."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jaxlint import check_paths
+from jaxlint.rules import all_rules
+from tests.mypy.run import Report, reports
+from tests.mypy.test_corpus import PROGRAMS, reported, write
+
+pytest.importorskip("flax")
+__all__ = ["reported"]
+
+_CODE = re.compile(r"^(?P<message>.*)  \[jaxlint-(?P<name>[\w-]+)\]$")
+_CODES = {rule.name: rule.code for rule in all_rules()}
+
+#: What only `jaxlint check` reports, because mypy says it in its own words: by the code, a part of mypy's message.
+MYPY_SAYS = {
+    "JAX401": "is read-only",
+    "JAX306": "is read-only",
+    "JAX402": "[call-arg]",
+    "JAX404": "[attr-defined]",
+    "JAX412": "[call-arg]",
+}
+#: What only the plugin reports, because it takes a type that the text does not tell: cases, and why.
+TYPES_TELL = {
+    "static_generic_alias": "the arguments of a generic alias",
+    "default_library": "the return type of a function of an installed package",
+}
+
+Found = tuple[str, int, str]
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[Found, str]:
+    folder = tmp_path_factory.mktemp("checked")
+    write(folder)
+    result = check_paths([str(folder)])
+    assert not result.errors
+    return {(Path(f.path).stem, f.row, f.code): f.message for f in result.findings}
+
+
+@pytest.fixture(scope="module")
+def typed(reported: dict[str, list[Report]]) -> dict[Found, str]:
+    found: dict[Found, str] = {}
+    for name, ours in reported.items():
+        for report in ours:
+            match = _CODE.match(report.text)
+            if match:
+                found[name, report.row, _CODES[match["name"]]] = match["message"]
+    return found
+
+
+def test_same_messages(checked: dict[Found, str], typed: dict[Found, str]) -> None:
+    both = checked.keys() & typed.keys()
+    assert len(both) > 400
+    assert {key: typed[key] for key in both} == {key: checked[key] for key in both}
+
+
+def test_what_only_the_text_tells(
+    checked: dict[Found, str], typed: dict[Found, str], reported: dict[str, list[Report]]
+) -> None:
+    for name, row, code in checked.keys() - typed.keys():
+        if "# type: ignore" in PROGRAMS[name].text.splitlines()[row - 1]:
+            continue
+        said = [report.text for report in reported[name] if report.row == row]
+        assert any(MYPY_SAYS.get(code, "\n") in text for text in said), (name, row, code, said)
+
+
+def test_what_only_types_tell(checked: dict[Found, str], typed: dict[Found, str]) -> None:
+    only = {name.rpartition("__")[0] for name, _, _ in typed.keys() - checked.keys()}
+    assert only == set(TYPES_TELL)
+
+
+def test_every_program_is_compared(checked: dict[Found, str]) -> None:
+    marked = {name for name, program in PROGRAMS.items() if program.marks}
+    assert {name for name, _, _ in checked} <= set(PROGRAMS)
+    assert len(marked) > 300
+
+
+def test_reports_are_read() -> None:
+    (report,) = reports("a.py:3: error: message  [jaxlint-x]\n")
+    assert (report.path, report.row, report.kind, report.text) == ("a.py", 3, "error", "message  [jaxlint-x]")

@@ -1,0 +1,225 @@
+"""The same findings however mypy is run: cold, warm, edited, in parallel, in the daemon."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mypy.run import CONFIG, environment, mypy
+from tests.mypy.test_corpus import PROGRAMS
+
+pytest.importorskip("flax")
+
+#: Two modules that import each other, a base class elsewhere, a class before its base, an untyped framework.
+PROJECT = {
+    "base.py": """
+from __future__ import annotations
+import typing as t
+import jax
+from flax import struct
+if t.TYPE_CHECKING:
+    from leaf import Leaf
+
+@struct.dataclass
+class Base:
+    x: jax.Array
+    n: int = struct.field(pytree_node=False, default=0)
+
+    def leaf(self) -> Leaf:
+        from leaf import Leaf
+        return Leaf(x=self.x, n=1)
+""",
+    "leaf.py": """
+import jax
+from flax import struct
+from base import Base
+
+@struct.dataclass
+class Leaf(Base):
+    m: int = 0
+
+    def grow(self) -> "Leaf":
+        self.m += 1
+        return self.replace(n=self.n + 1, m=2)
+""",
+    "use.py": """
+import typing as t
+import chex
+import jax
+from base import Base
+from leaf import Leaf
+
+def f(s: Base, leaf: Leaf) -> Base:
+    s.n = 1
+    leaf.leaf().m = 2
+    leaf.replace(bogus=2)
+    s.replace(n=1)
+    return s.replace(x=s.x)
+
+def untyped(s):
+    b = Base(x=s, n=2)
+    b.n = 3
+    return b
+
+T = t.TypeVar("T")
+def later(c: "C[int]") -> None:
+    c.v = 1
+
+@chex.dataclass(frozen=True)
+class C(t.Generic[T]):
+    v: T
+    w: t.Optional[int] = None
+
+def local() -> None:
+    @chex.dataclass(frozen=True)
+    class D:
+        v: int
+    D(v=1).v = 2
+    d = D(v=2)
+    d.replace(z=1)
+""",
+}
+_OURS = re.compile(r"\[jaxlint-[\w-]+\]$")
+#: A part of the corpus.
+SAMPLE = list(PROGRAMS)[::8]
+
+#: Each step changes one file of `PROJECT`.
+EDITS: list[tuple[str, str, str]] = [
+    ("base.py", "@struct.dataclass\n", "@struct.dataclass(frozen=False)\n"),
+    ("base.py", "@struct.dataclass(frozen=False)\n", "@struct.dataclass\n"),
+    ("base.py", "    n: int = struct.field(pytree_node=False, default=0)", "    k: int = struct.field(default=0)"),
+    ("base.py", "    k: int = struct.field(default=0)", "    n: int = struct.field(default=0)"),
+    ("base.py", "    n: int = struct.field(default=0)", "    n: int = struct.field(pytree_node=False, default=0)"),
+    ("base.py", "    x: jax.Array\n", "    x: jax.Array = struct.field(pytree_node=False)\n"),
+    ("base.py", "    x: jax.Array = struct.field(pytree_node=False)\n", "    x: jax.Array\n"),
+    ("leaf.py", "class Leaf(Base):", "class Leaf:"),
+    ("leaf.py", "class Leaf:", "class Leaf(Base):"),
+    ("leaf.py", "    m: int = 0", "    m: int = 0\n    o: list[int] = []"),
+    ("use.py", "    s.n = 1\n", "    pass\n"),
+    ("use.py", "class C(t.Generic[T]):", "class C(t.Generic[T]):\n    u: int = 0"),
+]
+
+
+def write(folder: Path) -> None:
+    (folder / "mypy.ini").write_text(CONFIG)
+    for name, text in PROJECT.items():
+        (folder / name).write_text(text)
+
+
+def lines(output: str) -> list[str]:
+    """The reports in an order that does not depend on that of the files; without the last line."""
+    return sorted(line for line in output.splitlines() if ".py:" in line)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("modes")
+    write(folder)
+    for name in SAMPLE:
+        (folder / f"{name}.py").write_text(PROGRAMS[name].text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cold(folder: Path) -> list[str]:
+    return lines(mypy(folder, "."))
+
+
+def test_the_project(cold: list[str]) -> None:
+    found = [line for line in cold if line.startswith(tuple(PROJECT))]
+    assert [line.split(": ")[0] for line in found if "[jaxlint-" in line] == [
+        "leaf.py:11",
+        "leaf.py:12",
+        "use.py:10",
+        "use.py:12",
+        "use.py:17",
+        "use.py:22",
+        "use.py:33",
+        "use.py:9",
+    ]
+    assert [line.split(": ")[0] for line in found if "[call-arg]" in line] == ["use.py:11", "use.py:35"]
+    assert all("[jaxlint-" in line or "[call-arg]" in line for line in found)
+
+
+def test_warm(folder: Path, cold: list[str]) -> None:
+    assert lines(mypy(folder, ".")) == cold
+
+
+def test_edited(folder: Path, cold: list[str]) -> None:
+    for name in ("base.py", "use.py", f"{SAMPLE[0]}.py"):
+        with open(folder / name, "a") as file:
+            file.write("\n# edited\n")
+    assert lines(mypy(folder, ".")) == cold
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--cache-fine-grained",), id="fine-grained"),
+        pytest.param(("-n", "2"), id="parallel"),
+        pytest.param(("--no-native-parser",), id="old-parser"),
+    ],
+)
+def test_options(folder: Path, cold: list[str], options: tuple[str, ...], tmp_path: Path) -> None:
+    if options[0] in ("-n", "--no-native-parser") and options[0] not in mypy(folder, "--help"):
+        pytest.skip("this mypy has no such option")
+    cache = f"--cache-dir={tmp_path / 'cache'}"
+    assert lines(mypy(folder, ".", cache, *options)) == cold
+    assert lines(mypy(folder, ".", cache, *options)) == cold
+
+
+def test_strict_adds_only_what_mypy_says_itself(folder: Path, cold: list[str], tmp_path: Path) -> None:
+    strict = lines(mypy(folder, ".", "--strict", f"--cache-dir={tmp_path / 'cache'}"))
+    assert [line for line in strict if _OURS.search(line)] == [line for line in cold if _OURS.search(line)]
+
+
+def test_untyped_bodies(tmp_path: Path) -> None:
+    """Without check_untyped_defs mypy does not look into functions without annotations, and so nor does jaxlint."""
+    write(tmp_path)
+    (tmp_path / "mypy.ini").write_text(CONFIG.replace("check_untyped_defs = True\n", ""))
+    rows = [line.split(": ")[0] for line in lines(mypy(tmp_path, ".")) if "[jaxlint-" in line]
+    assert "use.py:17" not in rows
+    assert "use.py:9" in rows
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write(folder)
+    yield folder
+    dmypy(folder, "stop")
+
+
+def dmypy(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.dmypy", *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_daemon(daemon: Path, tmp_path: Path) -> None:
+    """After each edit the daemon says what a fresh mypy says."""
+    dmypy(daemon, "start")
+    other = tmp_path / "fresh"
+    for name, before, after in [("", "", ""), *EDITS]:
+        if name:
+            text = (daemon / name).read_text()
+            assert before in text
+            (daemon / name).write_text(text.replace(before, after, 1))
+        shutil.copytree(daemon, other, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
+        updated = lines(dmypy(daemon, "check", "."))
+        fresh = lines(mypy(other, "."))
+        assert updated == fresh, (name, after)

@@ -1,0 +1,130 @@
+"""Error codes, settings, and what happens if something goes wrong inside the plugin."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+from tests.mypy.run import CONFIG, ROOT, mypy
+
+pytest.importorskip("flax")
+sys.path.insert(0, str(ROOT / "plugins"))
+
+PROGRAM = """
+import jax
+from flax import struct
+
+@struct.dataclass
+class S:
+    x: jax.Array
+    n: int = 0
+    many: list[int] = []
+
+def f(s: S) -> S:
+    s.n = 1
+    s.n = 2
+    return s.replace(n=s.x)
+"""
+_CODE = re.compile(r"\[([\w-]+)\]$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program; its tests share the cache of the libraries."""
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "mypy.ini").write_text(CONFIG)
+    (folder / "program.py").write_text(PROGRAM)
+    mypy(folder, "program.py")
+    return folder
+
+
+def codes(output: str) -> list[str]:
+    return _CODE.findall(output)
+
+
+def test_codes(folder: Path) -> None:
+    found = codes(mypy(folder, "program.py"))
+    assert found == ["jaxlint-mutable-default", "jaxlint-frozen-assignment", "jaxlint-frozen-assignment"]
+
+
+def test_one_code_off(folder: Path) -> None:
+    output = mypy(folder, "program.py", "--disable-error-code=jaxlint-frozen-assignment")
+    assert codes(output) == ["jaxlint-mutable-default"]
+
+
+def test_all_codes_off(folder: Path) -> None:
+    assert codes(mypy(folder, "program.py", "--disable-error-code=jaxlint")) == []
+
+
+def test_strict_values(folder: Path) -> None:
+    output = mypy(folder, "program.py", "--enable-error-code=jaxlint-strict-replace")
+    assert 'Argument "n" to "replace" of "S" has incompatible type "Array"; expected "int"' in output
+
+
+def test_links(folder: Path) -> None:
+    output = mypy(folder, "program.py", "--show-error-code-links")
+    assert "note: See https://jaxlint-pytree.readthedocs.io/en/latest/rules/frozen-assignment/" in output
+
+
+def test_did_you_mean(folder: Path) -> None:
+    (folder / "other.py").write_text(PROGRAM.replace("n=s.x", "manyy=[]"))
+    output = mypy(folder, "other.py")
+    assert 'Unexpected keyword argument "manyy" for "replace" of "S"; did you mean "many"?' in output
+
+
+def test_settings(folder: Path) -> None:
+    (folder / "jaxlint.toml").write_text('ignore = ["JAX401"]\n')
+    try:
+        assert codes(mypy(folder, "program.py")) == ["jaxlint-mutable-default"]
+    finally:
+        (folder / "jaxlint.toml").unlink()
+    assert len(codes(mypy(folder, "program.py"))) == 3
+
+
+def test_bad_settings(folder: Path) -> None:
+    (folder / "jaxlint.toml").write_text('ignoer = ["JAX401"]\n')
+    try:
+        output = mypy(folder, "program.py")
+    finally:
+        (folder / "jaxlint.toml").unlink()
+    assert "note: jaxlint takes its default settings: jaxlint.toml:1: unknown key `ignoer`" in output
+    assert len(codes(output)) == 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "left"),
+    [
+        ("jaxlint.rules.frozen_assignment.FrozenAssignment.check_event", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.front.FrontEnd.class_of", ["attr-defined"]),
+        ("jaxlint_mypy.front.FrontEnd.info", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.classes.ClassTeller.transform", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.signatures.Signatures.replace", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.events.EventFeeder.attribute", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.hooks._fingerprint", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.report.place", []),
+    ],
+)
+def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(broken, fail)
+    name = f"{broken.rpartition('.')[2].strip('_')}.py"
+    (folder / name).write_text(PROGRAM)
+    output, errors, status = api.run([name, "--show-traceback"])
+    assert (errors, status) in (("", 1), ("", 0))
+    assert output.count("ZeroDivisionError") == 1
+    assert "and goes on without it" in output
+    assert set(left) <= set(codes(output))
+
+
+def test_works_without_frameworks(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(CONFIG)
+    (tmp_path / "plain.py").write_text("import os\n\nclass A:\n    x: int = 0\n\nA().x = 1\nprint(os.name)\n")
+    assert mypy(tmp_path, "plain.py", f"--cache-dir={os.devnull}").startswith("Success")

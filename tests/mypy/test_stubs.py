@@ -1,0 +1,93 @@
+"""The partial stubs for flax.struct, with the type checkers that are installed here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mypy.run import ROOT
+
+pytest.importorskip("flax")
+STUBS = ROOT / "plugins" / "jaxlint_mypy" / "stubs"
+PROGRAM = """
+import jax
+from flax import struct
+
+
+@struct.dataclass
+class A:
+    x: jax.Array
+    n: int = struct.field(pytree_node=False, default=0)
+
+
+class B(struct.PyTreeNode):
+    x: jax.Array
+    n: int = 0
+
+
+@struct.dataclass(frozen=False)
+class C:
+    n: int = 0
+
+
+def f(a: A, b: B, c: C) -> B:
+    a.n = 1  # frozen
+    b.n = 1  # frozen
+    c.n = 1
+    A(x=a.x, n=2)
+    A(x=a.x, n="a")  # wrong
+    b.replace(n=3).n = 4  # frozen
+    return b.replace(n=3)
+"""
+MARKED = {row for row, line in enumerate(PROGRAM.splitlines(), start=1) if "  # " in line}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def run(folder: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return done.stdout + done.stderr
+
+
+def test_is_partial() -> None:
+    assert (STUBS / "flax-stubs" / "py.typed").read_text() == "partial\n"
+
+
+def test_pyright(folder: Path) -> None:
+    (folder / "pyrightconfig.json").write_text(
+        json.dumps({"stubPath": str(STUBS), "pythonVersion": "3.11", "reportMissingImports": False})
+    )
+    output = json.loads(run(folder, tool("pyright"), "--outputjson", f"--pythonpath={sys.executable}", "program.py"))
+    rows = {d["range"]["start"]["line"] + 1 for d in output["generalDiagnostics"] if d["severity"] == "error"}
+    assert rows == MARKED
+
+
+def test_pyrefly(folder: Path) -> None:
+    (folder / "pyrefly.toml").write_text(f'search-path = ["{STUBS}"]\n')
+    command = (tool("pyrefly"), "check", "--output-format=json", "program.py")
+    output = run(folder, *command, f"--python-interpreter-path={sys.executable}")
+    found = json.loads(output[output.index("{") : output.rindex("}") + 1])
+    assert {error["line"] for error in found["errors"]} == MARKED
+
+
+def test_ty(folder: Path) -> None:
+    command = (tool("ty"), "check", "--output-format=concise", f"--extra-search-path={STUBS}", "program.py")
+    output = run(folder, *command, f"--python={sys.executable}")
+    rows = {int(line.split(":")[1]) for line in output.splitlines() if line.startswith("program.py:")}
+    assert rows == MARKED
