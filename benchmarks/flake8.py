@@ -2,9 +2,9 @@
 
     python benchmarks/flake8.py [--repeat 5]
 
-Each measurement is the CPU time of one flake8 process (`-j 1`) over the whole package; the kinds take turns. "cold"
-starts without a cache, "warm" finds that of the run before. flake8 without the plugin runs in an environment of its own, of
-the same versions. The packages and that environment are kept in `.benchmarks/`.
+Each measurement is the CPU time of one flake8 process (`-j 1`) over the whole package; the kinds take turns.
+"cold" starts without a cache, "warm" finds that of the run before. flake8 without the plugin runs in an
+environment of its own, of the same versions. The packages and that environment are kept in `.benchmarks/`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def main() -> int:
         folder = package(name, wanted)
         found: dict[str, list[float]] = {"plain": [], "cold": [], "warm": []}
         for _ in range(repeat):
-            shutil.rmtree(folder / ".jaxlint_cache", ignore_errors=True)
+            shutil.rmtree(CACHE / "results", ignore_errors=True)
             for kind, python in (("plain", plain), ("cold", Path(sys.executable)), ("warm", Path(sys.executable))):
                 found[kind].append(measure(python, folder)[0])
         base = statistics.median(found["plain"])
@@ -96,5 +96,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os.environ.pop("JAXLINT_CACHE_DIR", None)
+    os.environ["JAXLINT_CACHE_DIR"] = str(CACHE / "results")
     sys.exit(main())

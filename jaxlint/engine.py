@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
-import libcst as cst
 import msgspec
 
 from jaxlint import __version__
 from jaxlint.baseline import Stale, without_known
 from jaxlint.cache import Cache
 from jaxlint.config import Configuration, Settings, rule_enabled, unknown_target
-from jaxlint.cst import positions
 from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
-from jaxlint.files import discover
+from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.events import CodeRead, Event
@@ -36,7 +36,7 @@ from jaxlint.suppress import Comments
 #: Importing one of these packages, directly or through other modules, makes a module worth a look.
 _FRAMEWORK_PACKAGES = frozenset(
     {"jax"} | {name.partition(".")[0] for f in FRAMEWORKS for name in (*f.decorators, *f.bases) if f.is_pytree}
-) - {"typing", "dataclasses"}
+) - {"typing", "dataclasses", "collections"}
 
 
 class Result(msgspec.Struct):
@@ -229,15 +229,14 @@ class Checker:
         """What the rules find in what happens in the units of a module."""
         for parsed, events in read:
             problems = [pair for event in events for pair in self._problems_of(event, module)]
-            nodes = [p.at for p, _ in problems if isinstance(p.at, cst.CSTNode)]
+            nodes = [p.at for p, _ in problems if not isinstance(p.at, tuple)]
             places = _placed(nodes, [parsed, *(p for p, _ in read if p is not parsed)])
             for problem, rule in problems:
-                if isinstance(problem.at, cst.CSTNode):
+                if isinstance(problem.at, tuple):
+                    place = self._from_ast(module, Span(*problem.at))
+                else:
                     row, column, end_row, end_column = places[id(problem.at)]
                     place = (row, column + 1, end_row, end_column + 1)
-                else:
-                    assert isinstance(problem.at, tuple)
-                    place = self._from_ast(module, Span(*problem.at))
                 yield self._finding(problem, rule, module, place)
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
@@ -291,8 +290,10 @@ class Checker:
         )
 
 
-def _placed(nodes: list[cst.CSTNode], units: list[ParsedUnit]) -> dict[int, tuple[int, int, int, int]]:
+def _placed(nodes: list[Any], units: list[ParsedUnit]) -> dict[int, tuple[int, int, int, int]]:
     """Where nodes stand in the file, by `id(node)`; nearly all are in the first of the units."""
+    from jaxlint.cst import positions
+
     places: dict[int, tuple[int, int, int, int]] = {}
     for parsed in units:
         missing = [node for node in nodes if id(node) not in places]
@@ -325,6 +326,42 @@ def make_project(files: Sequence[str], settings: Settings) -> Project:
     roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
+
+
+#: In a larger folder it is not looked whether any file has to do with JAX.
+_MAX_FOLDERS_SEARCHED = 4000
+
+
+def has_no_framework(files: Sequence[str], settings: Settings) -> bool:
+    """Whether no file that the files could import names a framework, so that nothing can be found in them.
+
+    Where packages of an environment are seen, that is not known.
+    """
+    project = make_project(files, settings)
+    names = {name.partition(".")[0] for group in (settings.extra_decorators, settings.extra_bases) for name in group}
+    mention = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(n).encode() for n in sorted(_FRAMEWORK_PACKAGES | names)))
+    below = [_python_files_below(root) for root in project.roots]
+    if project.site_packages or None in below:
+        return False
+    for path in sorted({*files, *(path for found in below if found is not None for path in found)}):
+        try:
+            with open(path, "rb") as file:
+                if mention.search(file.read()):
+                    return False
+        except OSError:
+            return False
+    return True
+
+
+def _python_files_below(root: str) -> list[str] | None:
+    """The Python files below a folder; None if there are very many folders."""
+    found: list[str] = []
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        if number > _MAX_FOLDERS_SEARCHED:
+            return None
+        folders[:] = [name for name in folders if name not in DEFAULT_EXCLUDES]
+        found += [os.path.join(folder, name) for name in names if name.endswith(SUFFIXES)]
+    return found
 
 
 #: How many files beside those that were asked for are read to see subclasses.

@@ -21,8 +21,9 @@ def interface_digest(outline: Outline, text: str) -> bytes:
     lines = text.splitlines()
     hidden: set[int] = set()
     holding_classes = {cls.scope for cls in outline.classes.values()}
+    open_bodies = changes_modules(outline)
     for function in outline.functions.values():
-        if _is_closed(function, holding_classes):
+        if not open_bodies and _is_closed(function, holding_classes):
             hidden.update(range(function.body_rows[0], function.body_rows[1] + 1))
             digest.update(repr(_facts(function, lines)).encode())
     for row, line in enumerate(lines, 1):
@@ -31,7 +32,15 @@ def interface_digest(outline: Outline, text: str) -> bytes:
             digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
     calls = sorted({name for unit in outline.units for name in unit.calls})
     digest.update(repr((calls, outline.imported_modules)).encode())
+    for applying in outline.applying:  # what is done to functions of other modules
+        at = applying.call.at
+        digest.update(repr((applying.scope, lines[at.row - 1 : at.end_row])).encode("utf-8", "surrogatepass"))
     return digest.digest()
+
+
+def changes_modules(outline: Outline) -> bool:
+    """Whether functions may write to modules of flax.nnx or treex: what they do is followed from other modules."""
+    return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)
 
 
 def _is_closed(function: Function, holding_classes: set[str]) -> bool:

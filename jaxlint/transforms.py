@@ -142,6 +142,29 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
 #: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.
 LAST_NAMES = frozenset(name.rpartition(".")[2] for name in TRANSFORMS) - {"map"}
 
+#: Functions that return a function with the same return value.
+WRAPPERS = frozenset(
+    {
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.wraps",
+        "functools.cached_property",
+        "builtins.staticmethod",
+        "builtins.classmethod",
+        "builtins.property",
+        "abc.abstractmethod",
+        "typing.override",
+        "typing.final",
+        "typing.no_type_check",
+        "jaxtyping.jaxtyped",
+        "beartype.beartype",
+        "typeguard.typechecked",
+        "chex.assert_max_traces",
+        "flax.linen.nowrap",
+        "flax.linen.compact",
+    }
+)
+
 
 @dataclass(frozen=True)
 class Applied:

@@ -491,8 +491,10 @@ def test_files_that_change_while_they_are_checked(
         if done == 2:
             change_it()
 
-    def discover_and_change(paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]]) -> list[str]:
-        found = discover(paths, excludes)
+    def discover_and_change(
+        paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]], *, force: bool
+    ) -> list[str]:
+        found = discover(paths, excludes, force=force)
         change_it()
         return found
 

@@ -155,7 +155,9 @@ def test_not_writable(project: Path, tmp_path: Path, kind: str) -> None:
         cache.chmod(0o755)
 
 
-def test_command(project: Path) -> None:
+def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAXLINT_NO_CACHE")
+
     def run(*options: str) -> list[str]:
         done = subprocess.run(
             [sys.executable, "-m", "jaxlint", "check", "--output-format", "json", *options],
@@ -175,7 +177,8 @@ def test_command(project: Path) -> None:
     assert (project / "elsewhere" / "CACHEDIR.TAG").exists()
 
 
-def test_at_the_same_time(project: Path, tmp_path: Path) -> None:
+def test_at_the_same_time(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAXLINT_NO_CACHE")
     command = [
         sys.executable,
         "-m",
@@ -252,6 +255,9 @@ def test_edits_give_what_a_fresh_run_gives(
          "class A:\n    def f(self) -> int:\n        self.y = 2\n        return 1\n", False),
         ("def f(x: int = 1) -> int:\n    return 1\n", "def f(x: int = 2) -> int:\n    return 1\n", False),
         ("def f() -> int: return 1\n", "def f() -> int: return 2\n", False),
+        ("def f() -> None:\n    x = jax.jit(g)\n", "def f() -> None:\n    x = jax.jit(h)\n", False),
+        ("from flax import nnx\ndef f(m) -> int:\n    m.x = 1\n    return 1\n",
+         "from flax import nnx\ndef f(m) -> int:\n    m.x = 2\n    return 1\n", False),
     ],
 )  # fmt: skip
 def test_interface(before: str, after: str, same: bool) -> None:

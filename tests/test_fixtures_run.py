@@ -47,6 +47,13 @@ LEAST_BAD = {
     "validation-in-init": 89,
     "repeated-init": 32,
     "rebound-self": 54,
+    "non-array-data-field": 98,
+    "mutated-static-value": 98,
+    "lost-mutation": 71,
+    "stateful-module": 9,
+    "static-self": 52,
+    "unhashable-static-argument": 22,
+    "jit-static-annotation": 5,
 }
 LEAST_GOOD = 467
 
@@ -78,6 +85,13 @@ HOLDS_FOR = {
     "validation-in-init": "rerun",
     "repeated-init": "rerun",
     "rebound-self": "all - treex",
+    "non-array-data-field": "all - mjx - nnx - treex",
+    "mutated-static-value": "static",
+    "lost-mutation": "all - nnx - treex",
+    "stateful-module": "nnx treex",
+    "static-self": "all",
+    "unhashable-static-argument": "all",
+    "jit-static-annotation": "jax-dataclasses",
 }
 
 

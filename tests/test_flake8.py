@@ -94,7 +94,7 @@ def flake8(project: Path, *arguments: str, text: str | None = None, method: str 
     done = subprocess.run(
         [sys.executable, *start, "--isolated", "--extend-ignore", "E,F,W", *arguments],
         cwd=project,
-        env={**os.environ, **env},
+        env={**os.environ, "JAXLINT_NO_CACHE": "", **env},
         input=text,
         capture_output=True,
         text=True,

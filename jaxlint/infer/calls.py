@@ -12,7 +12,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
-from jaxlint.infer.known_functions import WRAPPERS, KnownFunctions, full_reduction, updated
+from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
@@ -46,7 +46,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
 from jaxlint.statements import Return
-from jaxlint.transforms import TRANSFORMS, Returns
+from jaxlint.transforms import TRANSFORMS, WRAPPERS, Returns
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader

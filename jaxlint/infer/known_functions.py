@@ -28,6 +28,7 @@ from jaxlint.names import External
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
+from jaxlint.transforms import WRAPPERS
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -50,28 +51,6 @@ _SAME = frozenset(
 )
 #: `(function, *trees)`: the result has the structure of the first tree.
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
-#: Functions that return a function with the same return value.
-WRAPPERS = frozenset(
-    {
-        "functools.lru_cache",
-        "functools.cache",
-        "functools.wraps",
-        "functools.cached_property",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "builtins.property",
-        "abc.abstractmethod",
-        "typing.override",
-        "typing.final",
-        "typing.no_type_check",
-        "jaxtyping.jaxtyped",
-        "beartype.beartype",
-        "typeguard.typechecked",
-        "chex.assert_max_traces",
-        "flax.linen.nowrap",
-        "flax.linen.compact",
-    }
-)
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
 _SCALAR_CALLS = {
     **{kind: kind for kind in ("int", "float", "bool", "str")},

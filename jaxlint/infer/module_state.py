@@ -29,6 +29,7 @@ from jaxlint.expr import (
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.usage import ANYWHERE, Aliases, Slot, changed_by, origin, slot_of
 from jaxlint.infer.values import Instance, plain
+from jaxlint.interface import changes_modules
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
@@ -88,8 +89,6 @@ class StateChange:
     """How a module is changed, as part of a sentence."""
 
     what: str
-    #: Whether the module can be told (`model.eval()`) not to.
-    depends_on_mode: bool = False
     #: The attribute of the module in which something is changed, if it is not the module itself.
     attr: str = ""
 
@@ -236,8 +235,8 @@ class ModuleState:
         return self._code(symbol, call, code.given, 0)
 
     def _code(self, symbol: FunctionSymbol, call: Call, given: Given, bound: int) -> Code | None:
-        """The code of a function with the modes that a call gives it."""
-        body = self.evaluator.calls.body_of(symbol)
+        """The code of a function with the modes that a call gives it, if it is one that may write to modules."""
+        body = self.evaluator.calls.body_of(symbol) if changes_modules(symbol.module.outline) else None
         if body is None:
             return None
         parameters = symbol.declaration.parameters
@@ -352,7 +351,7 @@ def _layer(name: str, call: Call, attr: str) -> StateChange | None:
     switch = call.keyword(off) if off else None
     if switch is not None and not (isinstance(switch, Constant) and switch.value is False):
         return None
-    return StateChange(f"`{attr}` is a {name.rpartition('.')[2]}", switch is None and bool(off))
+    return StateChange(f"`{attr}` is a {name.rpartition('.')[2]}")
 
 
 # -- what is certain to happen -------------------------------------------------------------------

@@ -5,10 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from jaxlint.cst import parse_unit
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.crossings import Crossings
@@ -26,7 +24,9 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition
 from jaxlint.transforms import Applied
-from jaxlint.translate import to_body
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 _UNITS_KEPT = 24
 _MAX_RETURN_DEPTH = 5
@@ -69,6 +69,9 @@ class ModuleReader:
 
     def parsed_unit(self, module: Module, unit: Unit) -> ParsedUnit | None:
         """The statements of a unit, or None if libcst cannot read it."""
+        from jaxlint.cst import parse_unit
+        from jaxlint.translate import to_body
+
         key = (module.path, unit.first)
         if key in self._units:
             self._units.move_to_end(key)

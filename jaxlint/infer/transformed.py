@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from jaxlint.expr import Argument, Call, Constant, Display, Expr, Unary
+from jaxlint.expr import Argument, Call, Constant, Display, Unary
 from jaxlint.infer.applications import Applications
 from jaxlint.names import ValueSymbol
 from jaxlint.outline import Assignment, Function
@@ -15,7 +15,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, Role
-from jaxlint.transforms import TRANSFORMS, Applied, Transform
+from jaxlint.transforms import TRANSFORMS, WRAPPERS, Applied, Transform
 
 _MAX_ALIASES = 8
 
@@ -62,6 +62,14 @@ class TransformedFunctions:
             self._decorating[key] = tuple(found)
         return self._decorating[key]
 
+    def is_wrapped(self, function: Function, module: Module) -> bool:
+        """Whether a decorator that is not known may do something with the arguments, or with what is returned."""
+        for decorator in function.decorators:
+            callee = self.model.callees.of_decorator(decorator, module, function.scope)
+            if callee is None or not (callee.name in TRANSFORMS or callee.name in WRAPPERS):
+                return True
+        return False
+
     def applied_to(
         self, function: Function, module: Module, applied: Applied, bound: int = 0, given: frozenset[str] = frozenset()
     ) -> Applied:
@@ -107,19 +115,6 @@ class TransformedFunctions:
         """A call with its options."""
         keywords = tuple((a.keyword, Placed(a.value, module, scope)) for a in args if a.keyword is not None)
         return self._applied(transform, at, keywords, not any(a.star for a in args))
-
-    def of_value(self, placed: Placed) -> tuple[Expr, tuple[Applied, ...]] | None:
-        """What is transformed in an expression like `jax.jit(jax.vmap(f), static_argnums=1)`, and by what."""
-        applied: list[Applied] = []
-        expr = placed.expr
-        while isinstance(expr, Call):
-            callee = self.model.callees.of_call(expr, placed.module, placed.scope)
-            transform = TRANSFORMS.get(callee.name) if callee is not None else None
-            if callee is None or transform is None or transform.runs or not expr.positional:
-                return None
-            applied.append(self._applied(transform, expr.at, callee.keywords, callee.complete))
-            expr = expr.positional[0]
-        return (expr, tuple(applied)) if applied else None
 
     def _applied(
         self,

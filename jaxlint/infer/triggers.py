@@ -8,12 +8,13 @@ from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Applying, Assignment, Binding, Class, Function, Import, Unit
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
 from jaxlint.pytrees.updating import SELECTION_COPIES, UPDATE_FUNCTIONS
-from jaxlint.transforms import LAST_NAMES, Applied
+from jaxlint.statements import parts
+from jaxlint.transforms import LAST_NAMES, TRANSFORMS, Applied
 
 #: Calls that may be an update or a write, by the last part of what is called.
 _UPDATES = frozenset(
@@ -165,7 +166,7 @@ class Triggers:
         changes = self._changes(unit) or self._reaches_function_framework(module)
         if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(unit, module)):
             return True
-        if any(unit.first <= a.call.at.row <= unit.last and _gives_static(a) for a in module.outline.applying):
+        if any(unit.first <= a.call.at.row <= unit.last and _names_static(a.call) for a in module.outline.applying):
             return True
         for declared in self.declared(module, unit):
             if isinstance(declared, Function):
@@ -240,14 +241,16 @@ class Triggers:
         if isinstance(symbol, FunctionSymbol):
             return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
-            found = self.transformed.of_value(Placed(symbol.assignment.value, symbol.module, symbol.scope))
-            return found is not None and _holds_static(found[1])
+            calls = [p for p in parts(symbol.assignment.value) if isinstance(p, Call)]
+            callees = (self.model.callees.of_call(call, symbol.module, symbol.scope) for call in calls)
+            transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
+            return any(map(_names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
         return False
 
 
-def _gives_static(applying: Applying) -> bool:
+def _names_static(call: Call) -> bool:
     """Whether a call names static arguments."""
-    return any(a.keyword is not None and a.keyword.startswith("static_") for a in applying.call.args)
+    return any(a.keyword is not None and a.keyword.startswith("static_") for a in call.args)
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
+from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
 from jaxlint.infer.frozen import is_called_only_by
 from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
 from jaxlint.infer.values import Array, Container, Instance, Value
@@ -99,23 +99,30 @@ class MutatedStaticValue(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the changes in place that happen in a body."""
-        changes = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)}
-        for event in code.events:
-            if not isinstance(event, (MutateField, AssignAttribute)) or _is_filling(event, code, evaluator):
+        changing = [e for e in code.events if _changes_static_value(e)]
+        slots = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)} if changing else {}
+        for event in changing:
+            assert isinstance(event, (MutateField, AssignAttribute))
+            slot = slots.get(id(event.at), Slot((event.receiver_text or "").partition(".")[0]))
+            if _is_filling(event, code, evaluator) or _is_fresh(slot, event.at, code):
                 continue
-            slot = changes.get(id(event.at))
-            if slot is not None and _is_fresh(slot, event.at, code):
-                continue
-            if isinstance(event, AssignAttribute):
-                if event.receiver.cls.is_opaque_key:
-                    yield _static_instance(event)
-                continue
-            cls = event.receiver.cls
-            if event.mutable_copy and cls.framework is JAX_DATACLASSES:
-                continue  # copy-and-mutate (JAX410) says that the original is changed too
-            field = cls.field(event.field)
-            if field is not None and _is_static(field, cls) and _is_changed(event.held, event.how):
-                yield _problem(event.at, cls, event.field)
+            if isinstance(event, MutateField):
+                yield _problem(event.at, event.receiver.cls, event.field)
+            else:
+                yield _static_instance(event)
+
+
+def _changes_static_value(event: Event) -> bool:
+    """Whether an event certainly changes what a static field holds, or an instance that is static as a whole."""
+    match event:
+        case AssignAttribute(receiver=receiver):
+            return receiver.cls.is_opaque_key
+        case MutateField(receiver=receiver, field=name, held=held, how=how):
+            field = receiver.cls.field(name)
+            if event.mutable_copy and receiver.cls.framework is JAX_DATACLASSES:
+                return False  # copy-and-mutate (JAX410) says that the original is changed too
+            return field is not None and _is_static(field, receiver.cls) and _is_changed(held, how)
+    return False
 
 
 def _is_filling(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from jaxlint.expr import Call, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
@@ -13,10 +14,14 @@ from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import assigned_names
-from jaxlint.transforms import TRANSFORMS, rebuilt_parameters
+from jaxlint.statements import assigned_names, expressions, parts, walk
+from jaxlint.transforms import TRANSFORMS, Kind, rebuilt_parameters
 
 _FRAMEWORKS = frozenset({"flax.nnx", "treex"})
+#: Functions with which variables are made that JAX itself knows as mutable ("hijax").
+_SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
+#: Functions that are called where something is trained.
+_TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
 
 
 class StatefulModule(BodyRule):
@@ -85,9 +90,10 @@ class StatefulModule(BodyRule):
 
     ## When not to use it
 
-    If the module is in evaluation mode (`model.eval()`) whenever the function is called. Files that call `.eval()`, and
-    calls with `deterministic=True`, `train=False` and the like, are not reported for layers that have such a mode; nor
-    is what a module does below a condition, unless the call shows that it holds.
+    If the module is in evaluation mode (`model.eval()`) whenever the function is called. In files that call `.eval()`
+    only functions are reported that train something; calls with `deterministic=True`, `train=False` and the like are
+    not reported, nor is what a module does below a condition, unless the call shows that it holds. Where variables of
+    flax.nnx are made that write through all transformations (`nnx.var_defaults(hijax=True)`), nothing is reported.
 
     ## References
 
@@ -103,19 +109,24 @@ class StatefulModule(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function does with the modules that it is given."""
-        function = code.function
+        function, module = code.function, code.place.module
         if function is None or any(a.transform.propagates for a in code.applied):
             return
+        if evaluator.calls.transformed.is_wrapped(function, module):
+            return
         rebuilt = rebuilt_parameters(function, code.applied) - assigned_names(code.body)
-        own = Code.of(function, code.body, code.place.module, {})
+        own = Code.of(function, code.body, module, {})
         state = ModuleState(evaluator)
+        importers = evaluator.model.project.importers.get(module.path, [])
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in rebuilt):
             instance = as_instance(code.parameters.get(name, UNKNOWN))
             if instance is None or instance.cls.framework.id not in _FRAMEWORKS:
                 continue
+            if _shares_variables((module, instance.cls.module, *importers)):
+                continue
             change = state.change(name, instance.cls, own)
-            if change is None or (change.depends_on_mode and _evaluates(code.place.module)):
+            if change is None or (_evaluates(module) and not _trains(code)):
                 continue
             if not state.comes_back(name, change, own):
                 changes[name] = (instance.cls, change)
@@ -146,3 +157,16 @@ def _problem(changes: dict[str, tuple[PytreeClass, StateChange]], function: Func
 def _evaluates(module: Module) -> bool:
     """Whether a module switches some module to evaluation."""
     return any("eval" in unit.calls for unit in module.outline.units)
+
+
+def _trains(code: CodeRead) -> bool:
+    """Whether a function differentiates or updates something, or is differentiated: that is no evaluation."""
+    if any(a.transform.kind is Kind.GRAD for a in code.applied):
+        return True
+    calls = (p for s in walk(code.body) for e in expressions(s) for p in parts(e) if isinstance(p, Call))
+    return any((dotted(call.func) or "").rpartition(".")[2] in _TRAINING for call in calls)
+
+
+def _shares_variables(modules: Iterable[Module]) -> bool:
+    """Whether variables of flax.nnx are made that write through all transformations."""
+    return any(not unit.calls.isdisjoint(_SHARING) for module in modules for unit in module.outline.units)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from jaxlint.expr import Constant
 from jaxlint.finding import Confidence
@@ -161,8 +161,9 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
-    for attr in sorted(_reads(method, cls)):
-        writer = _writer(attr, method, cls)
+    inside = _run_by(method, cls)
+    for attr in sorted(_reads(inside.values(), cls)):
+        writer = _writer(attr, inside.keys(), cls)
         if writer is None or not _initialised(attr, cls):
             continue
         yield Problem(
@@ -191,31 +192,34 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
         )
 
 
-def _reads(method: Function, cls: PytreeClass) -> set[str]:
-    """The attributes that a method reads, itself or through other methods of its class."""
-    attrs: set[str] = set()
-    pending, seen = [method], {method.name}
+def _run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
+    """A method, and those that it calls on its `self`, by name."""
+    found = {method.name: method}
+    pending = [method]
     while pending:
-        current = pending.pop()
-        attrs |= current.self_reads
-        for name in current.self_calls - seen:
-            seen.add(name)
-            found = cls.method(name)
-            if found is not None:
-                pending.append(found[1])
-    return attrs - {a for a in attrs if cls.method(a) is not None}
+        for name in pending.pop().self_calls - found.keys():
+            called = cls.method(name)
+            if called is not None:
+                found[name] = called[1]
+                pending.append(called[1])
+    return found
 
 
-def _writer(attr: str, method: Function, cls: PytreeClass) -> Function | None:
-    """A method that assigns the attribute after construction."""
-    constructing = _called_in_construction(cls)
+def _reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
+    """The attributes that some methods read, other methods left out."""
+    attrs = {attr for function in inside for attr in function.self_reads}
+    return {attr for attr in attrs if cls.method(attr) is None}
+
+
+def _writer(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
+    """A method that assigns the attribute after construction, and not while the compiled one is traced."""
+    passing = {*inside, *_called_in_construction(cls)}
     for ancestor in cls.mro:
         for function in _own_methods(ancestor):
             name = function.name
-            if name == method.name or name in constructing or name.strip("_").startswith(_PREPARING):
-                continue
-            if any(a.attr == attr for a in function.self_assignments):
-                return function
+            if name not in passing and not name.strip("_").startswith(_PREPARING):
+                if any(a.attr == attr for a in function.self_assignments):
+                    return function
     return None
 
 

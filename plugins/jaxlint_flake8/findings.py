@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from jaxlint.cache import Cache, default_folder
 from jaxlint.config import Configuration
-from jaxlint.engine import Result, check_content, check_paths
+from jaxlint.engine import Result, check_content, check_paths, has_no_framework
 from jaxlint.finding import Finding
 from jaxlint.rules import all_rules
 from jaxlint.rules.unreadable_file import UnreadableFile
@@ -34,7 +34,7 @@ class Findings:
         self._configuration = Configuration(config, options=selected)
         folder = options.jaxlint_cache_dir
         if folder is None:
-            folder = default_folder(os.getcwd())
+            folder = "" if os.environ.get("JAXLINT_NO_CACHE") else default_folder(os.getcwd())
         self._cache = Cache(folder) if folder else None
         self._found: dict[str, list[Finding]] | None = None
         jobs = getattr(options.jobs, "n_cpus", 1)
@@ -58,6 +58,8 @@ class Findings:
         files = self._files()
         self._found = {path: [] for path in files}
         if not files:
+            return
+        if all(has_no_framework(paths, settings) for settings, paths in self._configuration.groups(files)):
             return
         forked = multiprocessing.parent_process() is None
         result = check_paths(files, self._configuration, jobs=self._jobs if forked else 1, cache=self._cache)
