@@ -19,7 +19,10 @@ from jaxlint.transforms import Applied, rebuilt_parameters
 
 @dataclass(frozen=True)
 class Crossing:
-    """A function that takes instances of a class, and the transformation that takes these apart."""
+    """A function that takes instances of a class, and the transformation that takes these apart.
+
+    The name of the function is empty where the transformation runs it itself.
+    """
 
     function: str
     transform: str
@@ -105,7 +108,7 @@ def crossing_of(event: Cross) -> Crossing | None:
     refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
     if event.static is not False or not refusing:
         return None
-    return Crossing(event.function.name if event.function is not None else "the function", refusing[0].transform.name)
+    return Crossing(event.function.name if event.function is not None else "", refusing[0].transform.name)
 
 
 def _takes_apart(applied: Applied, event: Cross) -> bool:

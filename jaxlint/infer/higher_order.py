@@ -87,11 +87,12 @@ class HigherOrder:
 
     def apply(self, transform: Transform, call: Call, values: list[Value], env: Environment) -> Value:
         """`jax.jit(f)`: the function with what is now applied to it."""
-        if not values or not call.positional:
+        index = next((i for i, a in enumerate(call.args) if a.keyword is None and not a.star), None)
+        if index is None or any(a.star for a in call.args[:index]):
             return UNKNOWN
-        func = plain(values[0])
+        func = plain(values[index])
         target = self.target(func)
-        applied = self._applied(transform, call, call.args[1:], target, env)
+        applied = self._applied(transform, call, (*call.args[:index], *call.args[index + 1 :]), target, env)
         self._note(applied, call.at, target)
         return _with_applied(func, applied)
 

@@ -182,7 +182,8 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
 
 
 def _consequence(crossing: Crossing) -> str:
-    return f"`{crossing.transform}` refuses it when `{crossing.function}` is called (TypeError)"
+    when = f" when `{crossing.function}` is called" if crossing.function else ""
+    return f"`{crossing.transform}` refuses it{when} (TypeError)"
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str) -> Problem:
