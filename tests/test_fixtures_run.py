@@ -22,6 +22,8 @@ PARALLEL = 2
 
 #: How many programs there are at least; they only ever get more.
 LEAST_BAD = {
+    "unused-suppression": 3,
+    "unknown-suppression": 3,
     "static-array-field": 145,
     "static-counter": 156,
     "mutable-default": 165,
@@ -49,8 +51,8 @@ LEAST_BAD = {
     "rebound-self": 54,
     "non-array-data-field": 98,
     "mutated-static-value": 98,
-    "lost-mutation": 71,
-    "stateful-module": 9,
+    "lost-mutation": 72,
+    "stateful-module": 10,
     "static-self": 52,
     "unhashable-static-argument": 22,
     "jit-static-annotation": 5,
@@ -58,6 +60,8 @@ LEAST_BAD = {
 LEAST_GOOD = 467
 
 #: The frameworks that each rule holds for, as in the header of a fixture.
+#: Rules that look at comments, whatever the framework.
+ABOUT_COMMENTS = frozenset({"unused-suppression", "unknown-suppression"})
 HOLDS_FOR = {
     "static-array-field": "static",
     "static-counter": "static",
@@ -190,8 +194,9 @@ def test_enough_programs() -> None:
 def test_every_rule_on_every_framework(framework: str) -> None:
     """Each rule has a bad and a good program for each framework it holds for."""
     rules = {rule for rule, frameworks in HOLDS_FOR.items() if framework in select(frameworks)}
-    bad = {program.rule for program in PROGRAMS if program.is_bad and program.framework == framework}
-    good = {program.rule for program in PROGRAMS if not program.is_bad and program.framework == framework}
+    own = [p for p in PROGRAMS if p.framework == framework and p.rule not in ABOUT_COMMENTS]
+    bad = {program.rule for program in own if program.is_bad}
+    good = {program.rule for program in own if not program.is_bad}
     assert bad == rules
     assert good >= rules, f"no good program for {rules - good}"
 

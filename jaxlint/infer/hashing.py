@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.infer.values import NONE, Array, Container, Instance, Scalar, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 
@@ -78,5 +78,6 @@ def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     if field.owner.full_name == "flax.training.train_state.TrainState" and field.name == "params":
         return True  # a tree of arrays, which its annotation does not say
     if field.annotation is not None:
-        return isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+        has_none = field.default is not None and evaluator.static(field.default) == NONE
+        return not has_none and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
     return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)

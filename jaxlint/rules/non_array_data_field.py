@@ -77,8 +77,9 @@ class NonArrayDataField(ClassRule, EventRule):
 
     All but mjx, flax.nnx and treex, where such values are static by themselves. chex and NamedTuple have no static
     fields: keep the value elsewhere. In equinox a field for functions is usual: `eqx.filter_jit` and kin hold it
-    static, so that only classes are reported that go into a transformation of JAX itself. Where modules are functions
-    themselves (equinox, penzai), a `Callable` may be one: such a field is reported if a plain function is put into it.
+    static, so that only classes are reported that go into a transformation of JAX itself. What a field for functions
+    holds may be a pytree that can be called (a module, a `jax.tree_util.Partial`): such a field is reported if its
+    default is a plain function, or one is put into it.
 
     ## Fix safety
 
@@ -87,7 +88,7 @@ class NonArrayDataField(ClassRule, EventRule):
     ## When not to use it
 
     Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported.
-    A `jax.tree_util.Partial` is a pytree: files that make one are not reported for functions.
+    If all instances that go in hold something else in the field, silence it.
 
     ## References
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
-from jaxlint.infer.values import FieldRead, Scalar, Value, plain
+from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
@@ -126,7 +126,8 @@ class StaticCounter(ClassRule, EventRule):
                 continue
             if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
                 loops = loops and field.name in _COUNTER_NAMES
-            counts = _counts_up(value.value, field, cls) and _is_repeated(event, field)
+            counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
+            counts = counts and _is_repeated(event, field)
             if counts or (loops and _is_loop_index(value.value)):
                 yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
 
@@ -149,6 +150,12 @@ def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
         and value.field == field.name
         and (value.cls in cls.mro or cls in value.cls.mro)
     )
+
+
+def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the field may hold a number: a string or a tuple that grows is no counter."""
+    value = plain(evaluator.annotations.read(field.annotation, cls)) if field.annotation is not None else UNKNOWN
+    return not isinstance(value, Container) and not (isinstance(value, Scalar) and value.kind in ("str", "bytes"))
 
 
 def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
