@@ -39,6 +39,12 @@ _FRAMEWORK_PACKAGES = frozenset(
 ) - {"typing", "dataclasses", "collections"}
 
 
+def _framework_packages(settings: Settings) -> frozenset[str]:
+    """The packages of the built-in frameworks and of those that the settings name."""
+    extra = (*settings.extra_decorators, *settings.extra_bases, *settings.extra_fields)
+    return _FRAMEWORK_PACKAGES | {name.partition(".")[0] for name in extra}
+
+
 class Result(msgspec.Struct):
     """What a run found. `errors` are internal errors, one line each.
 
@@ -69,11 +75,7 @@ class Checker:
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
         self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
-        self.packages = _FRAMEWORK_PACKAGES | {
-            name.partition(".")[0]
-            for names in (settings.extra_decorators, settings.extra_bases, settings.extra_fields)
-            for name in names
-        }
+        self.packages = _framework_packages(settings)
         self.errors: list[str] = []
         self._relevant: set[str] = set()
 
@@ -338,8 +340,8 @@ def has_no_framework(files: Sequence[str], settings: Settings) -> bool:
     Where packages of an environment are seen, that is not known.
     """
     project = make_project(files, settings)
-    names = {name.partition(".")[0] for group in (settings.extra_decorators, settings.extra_bases) for name in group}
-    mention = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(n).encode() for n in sorted(_FRAMEWORK_PACKAGES | names)))
+    names = sorted(_framework_packages(settings))
+    mention = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(name).encode() for name in names))
     below = [_python_files_below(root) for root in project.roots]
     if project.site_packages or None in below:
         return False

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Argument, Attribute, Call, Display, Expr, Name
+from jaxlint.expr import Attribute, Call, Display, Expr, Name
 from jaxlint.names import ClassSymbol, FunctionSymbol
 from jaxlint.outline import Applying, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.transforms import TRANSFORMS, Applied, Transform
 
 if TYPE_CHECKING:
     from jaxlint.infer.transformed import TransformedFunctions
-
-_PARTIAL = "functools.partial"
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Applications:
         transform = TRANSFORMS.get(callee.name) if callee is not None else None
         if callee is None or transform is None:
             return
-        for given in _functions(transform, call.args):
+        for given in _functions(transform, call):
             target = self._target(given, applying, module)
             if target is not None:
                 function, bound, names = target
@@ -83,7 +82,7 @@ class Applications:
             positional = expr.positional
             if callee is None or not positional:
                 return None
-            if callee.name == _PARTIAL:
+            if callee.name == PARTIAL:
                 bound += len(positional) - 1
                 names |= {a.keyword for a in expr.args if a.keyword is not None}
             elif callee.name not in TRANSFORMS:
@@ -104,17 +103,11 @@ class Applications:
         return None
 
 
-def _functions(transform: Transform, args: tuple[Argument, ...]) -> Iterator[Expr]:
+def _functions(transform: Transform, call: Call) -> Iterator[Expr]:
     """The functions among the arguments of a call."""
-    positional: list[Expr] = []
-    for arg in args:
-        if arg.star == "*":
-            break
-        if not arg.star and arg.keyword is None:
-            positional.append(arg.value)
-    keywords = {arg.keyword: arg.value for arg in args if arg.keyword is not None}
+    positional = call.positional
     for index, keyword in transform.functions:
-        given = positional[index] if index < len(positional) else keywords.get(keyword)
+        given = positional[index] if index < len(positional) else call.keyword(keyword)
         if isinstance(given, Display):
             yield from given.items
         elif given is not None:

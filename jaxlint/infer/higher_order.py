@@ -226,7 +226,7 @@ class HigherOrder:
         for key, expr in arguments.items():
             if isinstance(key, int) and key >= first:
                 operands.append(((key, ""), self.evaluator.evaluate(expr, env)))
-            elif isinstance(key, str) and key not in {name for _, name in transform.functions}:
+            elif isinstance(key, str) and not self._is_function(transform, key):
                 self.evaluator.evaluate(expr, env)
         result = self._run_functions(transform, call, arguments, [plain(v) for _, v in operands], env)
         self._cross_operands(transform, call, arguments, operands)

@@ -25,6 +25,7 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.names import External
+from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
@@ -93,7 +94,7 @@ class KnownFunctions:
             return self._array(name, call, values)
         if name == SELECT and call.positional:
             return Selection(plain(values[0]), call.positional[0])
-        if name == "functools.partial" and values:
+        if name == PARTIAL and values:
             return self._partial(call, values)
         if name in WRAPPERS and values:
             return plain(values[0])

@@ -10,7 +10,8 @@ from jaxlint.outline import Assignment, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed
 
-_PARTIAL = "functools.partial"
+#: The qualified name of the function that gives arguments ahead of the call.
+PARTIAL = "functools.partial"
 #: A longer function does more than to pass its arguments on.
 _MAX_STATEMENTS = 8
 _MAX_DEPTH = 6
@@ -105,7 +106,7 @@ class CalleeFinder:
 
     def _is_partial(self, func: Expr, module: Module, scope: str) -> bool:
         symbol = self.resolver.resolve(func, module, scope)
-        return isinstance(symbol, External) and symbol.name == _PARTIAL
+        return isinstance(symbol, External) and symbol.name == PARTIAL
 
     def _through_lambda(
         self, symbol: ValueSymbol, function: Lambda, arguments: _Arguments, depth: int
