@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -17,12 +16,12 @@ from jaxlint.cache import Cache
 from jaxlint.config import Configuration, Settings, rule_enabled, unknown_target
 from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
-from jaxlint.expr import Span
+from jaxlint.expr import span_of
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.events import CodeRead, Event
-from jaxlint.infer.reader import ModuleReader, ParsedUnit
+from jaxlint.infer.reader import ModuleReader
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FRAMEWORKS
@@ -157,8 +156,7 @@ class Checker:
         found: dict[Finding, None] = {}
         failures = len(self.errors)
         for problem, rule in self._class_problems(module):
-            assert isinstance(problem.at, tuple)
-            found[self._finding(problem, rule, module, self._from_ast(module, Span(*problem.at)))] = None
+            found[self._finding(problem, rule, module, self._place(problem, module))] = None
         if (self.event_rules or self.body_rules) and module.outline.units:
             for finding in self._event_findings(module, self._guarded_events(module)):
                 found[finding] = None
@@ -220,26 +218,19 @@ class Checker:
                 for problem in problems:
                     yield problem, rule
 
-    def _guarded_events(self, module: Module) -> list[tuple[ParsedUnit, list[Event]]]:
+    def _guarded_events(self, module: Module) -> list[list[Event]]:
         try:
             return self.reader.events(module)
         except Exception as error:
             self._failed("the reader", module, error)
             return []
 
-    def _event_findings(self, module: Module, read: list[tuple[ParsedUnit, list[Event]]]) -> Iterator[Finding]:
+    def _event_findings(self, module: Module, read: list[list[Event]]) -> Iterator[Finding]:
         """What the rules find in what happens in the units of a module."""
-        for parsed, events in read:
-            problems = [pair for event in events for pair in self._problems_of(event, module)]
-            nodes = [p.at for p, _ in problems if not isinstance(p.at, tuple)]
-            places = _placed(nodes, [parsed, *(p for p, _ in read if p is not parsed)])
-            for problem, rule in problems:
-                if isinstance(problem.at, tuple):
-                    place = self._from_ast(module, Span(*problem.at))
-                else:
-                    row, column, end_row, end_column = places[id(problem.at)]
-                    place = (row, column + 1, end_row, end_column + 1)
-                yield self._finding(problem, rule, module, place)
+        for events in read:
+            for event in events:
+                for problem, rule in self._problems_of(event, module):
+                    yield self._finding(problem, rule, module, self._place(problem, module))
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
         """What the event rules and body rules say of an event."""
@@ -260,12 +251,17 @@ class Checker:
             for problem in problems:
                 yield problem, rule
 
-    def _from_ast(self, module: Module, span: Span) -> tuple[int, int, int, int]:
-        """A range of the outline with columns from 1 in code points."""
+    def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
+        """The range of a problem with columns from 1 in code points."""
+        span = problem.at if isinstance(problem.at, tuple) else span_of(problem.at)
+        row, column, end_row, end_column = span
         source = module.source
-        start = source.codepoint_column(span.row, span.column)
-        end = source.codepoint_column(span.end_row, span.end_column)
-        return (span.row, start + 1, span.end_row, end + 1)
+        return (
+            row,
+            source.codepoint_column(row, column) + 1,
+            end_row,
+            source.codepoint_column(end_row, end_column) + 1,
+        )
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         return Finding(
@@ -290,21 +286,6 @@ class Checker:
         self.errors.append(
             f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
         )
-
-
-def _placed(nodes: list[Any], units: list[ParsedUnit]) -> dict[int, tuple[int, int, int, int]]:
-    """Where nodes stand in the file, by `id(node)`; nearly all are in the first of the units."""
-    from jaxlint.cst import positions
-
-    places: dict[int, tuple[int, int, int, int]] = {}
-    for parsed in units:
-        missing = [node for node in nodes if id(node) not in places]
-        if not missing:
-            break
-        shift = parsed.unit.first - 1
-        for key, (row, column, end_row, end_column) in positions(parsed.tree, missing).items():
-            places[key] = (row + shift, column, end_row + shift, end_column)
-    return places
 
 
 def _check_extra_names(settings: Settings) -> None:

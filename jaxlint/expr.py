@@ -1,16 +1,16 @@
 """Expressions as jaxlint understands them, whichever parser read them.
 
-The outline reads annotations, defaults and decorators with `ast`; function bodies are read with
-libcst. Both are translated into the small, picklable language of this module, so that names,
-types and values are understood in one place only.
+Trees of `ast` and of mypy are translated into the small language of this module, so that names, types and values
+are understood in one place only.
 
-Each expression knows where it stands: `at` is a `Span` when it came from `ast`, and the libcst
-node itself when it came from libcst (its position is computed only if it is reported).
+Each expression knows where it stands: `at` is a `Span` in an outline, which is kept, and the node itself
+in code that is read and dropped (its range is computed only if it is reported).
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -218,7 +218,7 @@ Expr: TypeAlias = (
     | Other
 )
 
-_BINARY = {
+_BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -233,8 +233,8 @@ _BINARY = {
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
-_COMPARE = {
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
+_COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -248,88 +248,160 @@ _COMPARE = {
 }
 
 
-def span_of(node: ast.AST) -> Span:
+def operator(op: ast.operator) -> str:
+    """How a binary operator is written."""
+    return _BINARY[type(op)]
+
+
+def span_of(node: Any) -> Span:
     """The source range of an `ast` node that has one."""
-    return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+    return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
 
-def from_ast(node: ast.expr, depth: int = 0) -> Expr:
+#: Says where a node stands: its range, or the node itself.
+Locate: TypeAlias = Callable[[Any], Any]
+
+
+def from_ast(node: ast.expr, at: Locate = span_of, depth: int = 0) -> Expr:
     """Translate an `ast` expression; what is nested deeper than `MAX_DEPTH` becomes `Other`."""
-    at = span_of(node)
     if depth > MAX_DEPTH:
-        return Other(at, "deep", ())
-    d = depth + 1
-    match node:
-        case ast.Name(id=name):
-            return Name(at, name)
-        case ast.Attribute(value=value, attr=attr):
-            return Attribute(at, from_ast(value, d), attr)
-        case ast.Constant(value=value):
-            return constant(at, value)
-        case ast.Call(func=func, args=args, keywords=keywords):
-            arguments = [
-                Argument(span_of(a), from_ast(a.value, d), None, "*")
-                if isinstance(a, ast.Starred)
-                else Argument(span_of(a), from_ast(a, d))
-                for a in args
-            ]
-            arguments += [
-                Argument(span_of(k), from_ast(k.value, d), k.arg, "" if k.arg is not None else "**") for k in keywords
-            ]
-            return Call(at, from_ast(func, d), tuple(arguments))
-        case ast.Subscript(value=value, slice=index):
-            return Subscript(at, from_ast(value, d), from_ast(index, d))
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return Display(at, type(node).__name__.lower(), tuple(from_ast(e, d) for e in elts))
-        case ast.Dict(keys=keys, values=values):
-            return DictDisplay(
-                at,
-                tuple(None if k is None else from_ast(k, d) for k in keys),
-                tuple(from_ast(v, d) for v in values),
-            )
-        case ast.BinOp(left=left, op=op, right=right):
-            return Binary(at, _BINARY[type(op)], from_ast(left, d), from_ast(right, d))
-        case ast.UnaryOp(op=op, operand=operand):
-            return Unary(at, _UNARY[type(op)], from_ast(operand, d))
-        case ast.BoolOp(op=op, values=values):
-            word = "and" if isinstance(op, ast.And) else "or"
-            result = from_ast(values[0], d)
-            for value in values[1:]:
-                result = BoolOp(at, word, result, from_ast(value, d))
-            return result
-        case ast.Compare(left=left, ops=ops, comparators=comparators):
-            return Compare(
-                at,
-                from_ast(left, d),
-                tuple(_COMPARE[type(op)] for op in ops),
-                tuple(from_ast(c, d) for c in comparators),
-            )
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return Conditional(at, from_ast(test, d), from_ast(body, d), from_ast(orelse, d))
-        case ast.Lambda(args=args, body=body):
-            return Lambda(at, tuple(a.arg for a in [*args.posonlyargs, *args.args]), from_ast(body, d))
-        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            return _comprehension(node, at, d)
-        case ast.NamedExpr(target=target, value=value):
-            return NamedExpr(at, from_ast(target, d), from_ast(value, d))
-        case ast.Starred(value=value):
-            return Starred(at, from_ast(value, d))
-        case ast.Slice(lower=lower, upper=upper, step=step):
-            bounds = (Constant(at, None, "NoneType") if b is None else from_ast(b, d) for b in (lower, upper, step))
-            return Other(at, "Slice", tuple(bounds))
-    parts = tuple(from_ast(c, d) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
-    return Other(at, type(node).__name__, parts)
+        return Other(at(node), "deep", ())
+    return _TRANSLATIONS.get(type(node), _other)(node, at, depth + 1)
 
 
-def _comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, at: Span, d: int) -> Expr:
+def _other(node: Any, at: Locate, d: int) -> Expr:
+    parts = tuple(from_ast(c, at, d) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
+    return Other(at(node), type(node).__name__, parts)
+
+
+def _name(node: Any, at: Locate, d: int) -> Expr:
+    return Name(at(node), node.id)
+
+
+def _attribute(node: Any, at: Locate, d: int) -> Expr:
+    return Attribute(at(node), from_ast(node.value, at, d), node.attr)
+
+
+def _constant(node: Any, at: Locate, d: int) -> Expr:
+    return constant(at(node), node.value)
+
+
+def _call(node: Any, at: Locate, d: int) -> Expr:
+    arguments = [
+        Argument(at(a), from_ast(a.value, at, d), None, "*")
+        if type(a) is ast.Starred
+        else Argument(at(a), from_ast(a, at, d))
+        for a in node.args
+    ]
+    for keyword in node.keywords:
+        value = from_ast(keyword.value, at, d)
+        arguments.append(Argument(at(keyword), value, keyword.arg, "**" if keyword.arg is None else ""))
+    return Call(at(node), from_ast(node.func, at, d), tuple(arguments))
+
+
+def _subscript(node: Any, at: Locate, d: int) -> Expr:
+    return Subscript(at(node), from_ast(node.value, at, d), from_ast(node.slice, at, d))
+
+
+def _display(node: Any, at: Locate, d: int) -> Expr:
+    return Display(at(node), _DISPLAYS[type(node)], tuple([from_ast(e, at, d) for e in node.elts]))
+
+
+def _dict(node: Any, at: Locate, d: int) -> Expr:
+    keys = tuple([None if k is None else from_ast(k, at, d) for k in node.keys])
+    return DictDisplay(at(node), keys, tuple([from_ast(v, at, d) for v in node.values]))
+
+
+def _binary(node: Any, at: Locate, d: int) -> Expr:
+    return Binary(at(node), _BINARY[type(node.op)], from_ast(node.left, at, d), from_ast(node.right, at, d))
+
+
+def _unary(node: Any, at: Locate, d: int) -> Expr:
+    return Unary(at(node), _UNARY[type(node.op)], from_ast(node.operand, at, d))
+
+
+def _bool_op(node: Any, at: Locate, d: int) -> Expr:
+    place, word = at(node), "and" if type(node.op) is ast.And else "or"
+    result = from_ast(node.values[0], at, d)
+    for value in node.values[1:]:
+        result = BoolOp(place, word, result, from_ast(value, at, d))
+    return result
+
+
+def _compare(node: Any, at: Locate, d: int) -> Expr:
+    ops = tuple([_COMPARE[type(op)] for op in node.ops])
+    return Compare(at(node), from_ast(node.left, at, d), ops, tuple([from_ast(c, at, d) for c in node.comparators]))
+
+
+def _conditional(node: Any, at: Locate, d: int) -> Expr:
+    return Conditional(at(node), from_ast(node.test, at, d), from_ast(node.body, at, d), from_ast(node.orelse, at, d))
+
+
+def _lambda(node: Any, at: Locate, d: int) -> Expr:
+    args = node.args
+    return Lambda(at(node), tuple([a.arg for a in (*args.posonlyargs, *args.args)]), from_ast(node.body, at, d))
+
+
+def _comprehension(node: Any, at: Locate, d: int) -> Expr:
+    place = at(node)
     clauses = tuple(
-        Clause(at, from_ast(g.target, d), from_ast(g.iter, d), tuple(from_ast(i, d) for i in g.ifs))
-        for g in node.generators
+        [
+            Clause(
+                place,
+                from_ast(g.target, at, d),
+                from_ast(g.iter, at, d),
+                tuple([from_ast(i, at, d) for i in g.ifs]),
+            )
+            for g in node.generators
+        ]
     )
-    if isinstance(node, ast.DictComp):
-        return Comprehension(at, "dict", from_ast(node.key, d), from_ast(node.value, d), clauses)
-    kind = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "generator"}[type(node)]
-    return Comprehension(at, kind, None, from_ast(node.elt, d), clauses)
+    kind = _COMPREHENSIONS[type(node)]
+    if kind == "dict":
+        return Comprehension(place, kind, from_ast(node.key, at, d), from_ast(node.value, at, d), clauses)
+    return Comprehension(place, kind, None, from_ast(node.elt, at, d), clauses)
+
+
+def _named(node: Any, at: Locate, d: int) -> Expr:
+    return NamedExpr(at(node), from_ast(node.target, at, d), from_ast(node.value, at, d))
+
+
+def _starred(node: Any, at: Locate, d: int) -> Expr:
+    return Starred(at(node), from_ast(node.value, at, d))
+
+
+def _slice(node: Any, at: Locate, d: int) -> Expr:
+    place = at(node)
+    bounds = (node.lower, node.upper, node.step)
+    parts = [Constant(place, None, "NoneType") if b is None else from_ast(b, at, d) for b in bounds]
+    return Other(place, "Slice", tuple(parts))
+
+
+_DISPLAYS: dict[type[ast.expr], str] = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
+_COMPREHENSIONS: dict[type[ast.expr], str] = {
+    ast.ListComp: "list",
+    ast.SetComp: "set",
+    ast.GeneratorExp: "generator",
+    ast.DictComp: "dict",
+}
+_TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Locate, int], Expr]] = {
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Constant: _constant,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    **dict.fromkeys(_DISPLAYS, _display),
+    ast.Dict: _dict,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _bool_op,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Lambda: _lambda,
+    **dict.fromkeys(_COMPREHENSIONS, _comprehension),
+    ast.NamedExpr: _named,
+    ast.Starred: _starred,
+    ast.Slice: _slice,
+}
 
 
 def constant(at: Any, value: object) -> Constant:

@@ -1,26 +1,51 @@
 """Files whose grammar is newer than the running Python.
 
 libcst brings its own parser. What `ast` cannot read is rewritten into older grammar of the same
-meaning for the outline (type parameters dropped, `type X = …` an assignment, template strings and
+meaning (type parameters dropped, `type X = …` an assignment, template strings and
 nested f-strings plain strings), line by line in the same place.
 """
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
-from jaxlint.cst import nests_too_deep, parse_unit
+_BRACKETS = re.compile(r"[\[\](){}]")
+#: Python's own limit for nested brackets; libcst's parser has none and overflows the stack.
+_MAX_BRACKETS = 200
 
 
 def rewrite(text: str) -> str | None:
     """`text` in Python 3.10 grammar, with all statements on their lines, or None if libcst cannot read it either."""
-    module = None if nests_too_deep(text) else parse_unit(text)
+    module = None if _nests_too_deep(text) else _parse(text)
     if module is None:
         return None
     try:
         return module.visit(_Older()).code
     except (RecursionError, MemoryError, ValueError, TypeError):
         return None
+
+
+def _nests_too_deep(text: str) -> bool:
+    """Whether brackets nest deeper than Python allows (brackets inside strings are counted too)."""
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "([{" else -1
+        if depth > _MAX_BRACKETS:
+            return True
+    return False
+
+
+def _parse(text: str) -> cst.Module | None:
+    try:
+        return cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError, TypeError):
+        return None
+    except BaseException as error:  # the native parser reports its own failures as PanicException
+        if type(error).__name__ == "PanicException":
+            return None
+        raise
 
 
 class _Older(cst.CSTTransformer):

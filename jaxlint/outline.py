@@ -2,7 +2,7 @@
 
 An `Outline` is small and picklable and knows nothing of other files. It holds the scopes with
 their bindings, the class and function declarations, and the *units*: the top-level statements with
-their line range and their triggers. Only units whose triggers a rule asks for are parsed with libcst.
+their line range and their triggers. Only units whose triggers a rule asks for are read.
 """
 
 from __future__ import annotations

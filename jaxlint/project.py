@@ -6,6 +6,7 @@ what the package it lies in calls it. Nothing is ever imported or executed.
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -102,6 +103,22 @@ def _outline_of(text: str) -> Outline:
         return build_outline(parse_tree(text), text)
     except RecursionError:
         return with_deep_stack(lambda: build_outline(parse_tree(text), text))
+
+
+def read_statements(text: str, row: int) -> list[ast.stmt] | None:
+    """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
+    text = "\n" * (row - 1) + text
+    try:
+        return parse_tree(text).body
+    except SyntaxError:
+        from jaxlint.newer_grammar import rewrite
+
+        rewritten = rewrite(text)
+        return None if rewritten is None else parse_tree(rewritten).body
+    except RecursionError:
+        return with_deep_stack(lambda: parse_tree(text).body)
+    except (ValueError, MemoryError):
+        return None
 
 
 def _newer_grammar(text: str) -> Outline | None:

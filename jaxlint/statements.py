@@ -1,13 +1,13 @@
 """Statements as jaxlint understands them: the bodies of units, functions and classes, over `jaxlint.expr`.
 
 Readers of code (`infer/flow.py`, body rules) see this small language and no parser's nodes. As in
-`jaxlint.expr`, `at` is what stands in the source: a node of the parser, whose position is computed only if it
-is reported.
+`jaxlint.expr`, `at` is what stands in the source: a node of the parser, whose range is computed only if it is
+reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -156,13 +156,32 @@ class Match(_Base, frozen=True, gc=False, eq=False):
     cases: tuple[Case, ...]
 
 
-class FunctionDefinition(_Base, frozen=True, gc=False, eq=False):
-    """A `def` statement; parameters and annotations are in the outline."""
+class FunctionDefinition:
+    """A `def` statement; parameters and annotations are in the outline, the body is translated when it is read."""
 
-    name: str
-    decorators: tuple[Expr, ...]
-    defaults: tuple[Expr, ...]
-    body: Body
+    __slots__ = ("_body", "_translate", "at", "decorators", "defaults", "name")
+
+    def __init__(
+        self,
+        at: Any,
+        name: str,
+        decorators: tuple[Expr, ...],
+        defaults: tuple[Expr, ...],
+        translate: Callable[[], Body],
+    ) -> None:
+        self.at = at
+        self.name = name
+        self.decorators = decorators
+        self.defaults = defaults
+        self._translate = translate
+        self._body: Body | None = None
+
+    @property
+    def body(self) -> Body:
+        """The statements of the function."""
+        if self._body is None:
+            self._body = self._translate()
+        return self._body
 
 
 class ClassDefinition(_Base, frozen=True, gc=False, eq=False):

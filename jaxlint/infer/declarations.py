@@ -5,36 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jaxlint.outline import Class, Function
-from jaxlint.statements import Body, ClassDefinition, FunctionDefinition, walk
+from jaxlint.statements import Body, ClassDefinition, FunctionDefinition, Statement, blocks
 
 
 class Declarations:
-    """The outline's functions and classes (`found`, in source order) for the definitions in a body."""
+    """The outline's functions and classes (`found`) for the definitions in a body, by where they stand."""
 
     def __init__(self, found: Iterable[Function | Class], body: Body) -> None:
-        self._by_statement: dict[int, Function | Class] = {}
-        self._statements: dict[str, FunctionDefinition] = {}
-        pending = iter(found)
-        for statement in walk(body):
-            if not isinstance(statement, (FunctionDefinition, ClassDefinition)):
-                continue
-            declared = next(pending, None)
-            if declared is None or declared.name != statement.name:
-                break
-            self._by_statement[id(statement)] = declared
-            if isinstance(statement, FunctionDefinition):
-                self._statements[declared.qualname] = statement
+        self._body = body
+        self._functions: dict[tuple[int, int], Function] = {}
+        self._classes: dict[tuple[int, int], Class] = {}
+        for declared in found:
+            place = (declared.at.row, declared.at.column)
+            if isinstance(declared, Function):
+                self._functions[place] = declared
+            else:
+                self._classes[place] = declared
 
     def function(self, statement: FunctionDefinition) -> Function | None:
         """The outline's entry of a function."""
-        found = self._by_statement.get(id(statement))
-        return found if isinstance(found, Function) else None
-
-    def statement_of(self, function: Function) -> FunctionDefinition | None:
-        """The statement that defines a function of the outline."""
-        return self._statements.get(function.qualname)
+        return self._functions.get(_place(statement))
 
     def cls(self, statement: ClassDefinition) -> Class | None:
         """The outline's entry of a class."""
-        found = self._by_statement.get(id(statement))
-        return found if isinstance(found, Class) else None
+        return self._classes.get(_place(statement))
+
+    def statement_of(self, function: Function) -> FunctionDefinition | None:
+        """The statement that defines a function of the outline."""
+        wanted, body = (function.at.row, function.at.column), self._body
+        while body:
+            around = next((s for s in body if s.at.lineno <= wanted[0] <= s.at.end_lineno), None)
+            if isinstance(around, FunctionDefinition) and _place(around) == wanted:
+                return around
+            body = () if around is None else _block_at(around, wanted[0])
+        return None
+
+
+def _place(statement: FunctionDefinition | ClassDefinition) -> tuple[int, int]:
+    return statement.at.lineno, statement.at.col_offset
+
+
+def _block_at(statement: Statement, row: int) -> Body:
+    """The block of a statement that holds a row."""
+    return next((b for b in blocks(statement) if b and b[0].at.lineno <= row <= b[-1].at.end_lineno), ())

@@ -1,6 +1,6 @@
 """Events: the things that code does to instances of pytree classes, as rules see them.
 
-Front ends (libcst here, mypy's types in the mypy plugin) produce them; rules consume them and
+Front ends (the code itself here, mypy's types in the mypy plugin) produce them; rules consume them and
 need not know which front end it was.
 """
 
@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Event:
-    """Base of all events; `at` is the libcst node or the span that a finding should point at."""
+    """Base of all events; `at` is the node or the span that a finding should point at."""
 
     at: object
     place: Place

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
@@ -19,26 +18,15 @@ from jaxlint.infer.triggers import Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
-from jaxlint.project import Module
+from jaxlint.project import Module, read_statements
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition
 from jaxlint.transforms import Applied
-
-if TYPE_CHECKING:
-    import libcst as cst
+from jaxlint.translate import to_body
 
 _UNITS_KEPT = 24
 _MAX_RETURN_DEPTH = 5
-
-
-@dataclass(frozen=True)
-class ParsedUnit:
-    """A unit with its libcst tree (for positions) and its statements."""
-
-    unit: Unit
-    tree: cst.Module
-    body: Body
 
 
 class ModuleReader:
@@ -51,27 +39,24 @@ class ModuleReader:
         self.evaluator.crossings = Crossings(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
-        self._units: OrderedDict[tuple[str, int], ParsedUnit | None] = OrderedDict()
+        self._units: OrderedDict[tuple[str, int], Body | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
-        self._called: list[tuple[FunctionSymbol, ParsedUnit, list[Event]]] = []
+        self._called: list[tuple[FunctionSymbol, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self._return_depth = 0
-        #: How many units were parsed with libcst.
+        #: How many units were parsed.
         self.parsed = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
 
     # -- units ------------------------------------------------------------------------------
 
-    def parsed_unit(self, module: Module, unit: Unit) -> ParsedUnit | None:
-        """The statements of a unit, or None if libcst cannot read it."""
-        from jaxlint.cst import parse_unit
-        from jaxlint.translate import to_body
-
+    def statements(self, module: Module, unit: Unit) -> Body | None:
+        """The statements of a unit, or None if they cannot be read."""
         key = (module.path, unit.first)
         if key in self._units:
             self._units.move_to_end(key)
@@ -81,16 +66,16 @@ class ModuleReader:
         except Unreadable:
             return None
         text = source.text[source.offset(unit.first, 0) : source.offset(unit.last + 1, 0)]
-        tree = parse_unit(text)
+        statements = read_statements(text, unit.first)
         self.parsed += 1
-        self._units[key] = None if tree is None else ParsedUnit(unit, tree, to_body(tree.body))
+        self._units[key] = None if statements is None else to_body(statements)
         if len(self._units) > _UNITS_KEPT:
             self._units.popitem(last=False)
         return self._units[key]
 
-    def events(self, module: Module) -> list[tuple[ParsedUnit, list[Event]]]:
+    def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
-        found: list[tuple[ParsedUnit, list[Event]]] = []
+        found: list[list[Event]] = []
         env = Environment(module, "")
         self._reading = module
         self._called = []
@@ -98,24 +83,22 @@ class ModuleReader:
         self.calls.transformed.start()
         self.evaluator.crossings.start()
         for unit in self.triggers.worth_reading(module):
-            parsed = self.parsed_unit(module, unit)
-            if parsed is None:
+            body = self.statements(module, unit)
+            if body is None:
                 self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
-            declarations = Declarations(self.triggers.declared(module, unit), parsed.body)
+            declarations = Declarations(self.triggers.declared(module, unit), body)
             reader = UnitReader(self.evaluator, self.calls, module, declarations)
             place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
             try:
-                reader.read(parsed.body, env, events, place)
+                reader.read(body, env, events, place)
             except RecursionError:
                 self.unread.append((module.path, unit.first))
             if events:
-                found.append((parsed, events))
+                found.append(events)
         _join_statements(found)
-        return found + [
-            (parsed, events) for function, parsed, events in self._called if events and self.call_sites.agree(function)
-        ]
+        return found + [events for function, events in self._called if events and self.call_sites.agree(function)]
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -149,19 +132,19 @@ class ModuleReader:
     def body_of(self, symbol: FunctionSymbol) -> Body | None:
         """The statements of a function, or None if they cannot be read."""
         found = self._definition(symbol)
-        return None if found is None else found[2].body
+        return None if found is None else found[1].body
 
-    def _definition(self, symbol: FunctionSymbol) -> tuple[ParsedUnit, Declarations, FunctionDefinition] | None:
+    def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
-        parsed = self.parsed_unit(module, unit)
-        if parsed is None:
+        body = self.statements(module, unit)
+        if body is None:
             return None
-        declarations = Declarations(self.triggers.declared(module, unit), parsed.body)
+        declarations = Declarations(self.triggers.declared(module, unit), body)
         node = declarations.statement_of(declaration)
-        return None if node is None else (parsed, declarations, node)
+        return None if node is None else (declarations, node)
 
     def _read_return(
         self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool
@@ -169,7 +152,7 @@ class ModuleReader:
         found = self._definition(symbol)
         if found is None:
             return UNKNOWN
-        parsed, declarations, node = found
+        declarations, node = found
         module, declaration = symbol.module, symbol.declaration
         owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
         place = Place(module, (declaration,), owner, self.model.subclasses, self._applied)
@@ -179,15 +162,15 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            self._called.append((symbol, parsed, events))
+            self._called.append((symbol, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 
-def _join_statements(found: list[tuple[ParsedUnit, list[Event]]]) -> None:
+def _join_statements(found: list[list[Event]]) -> None:
     """Make one body of the top-level statements of all units."""
-    read = [e for _, events in found for e in events if isinstance(e, CodeRead) and e.function is None]
+    read = [e for events in found for e in events if isinstance(e, CodeRead) and e.function is None]
     if len(read) > 1:
-        for _, events in found:
+        for events in found:
             events[:] = [e for e in events if not any(e is one for one in read)]
         body = tuple(statement for one in read for statement in one.body)
-        found[-1][1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))
+        found[-1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))

@@ -33,7 +33,7 @@ DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
 
 @dataclass(frozen=True)
 class Problem:
-    """What a rule yields: a place (a span of the outline or a libcst node), a sentence, its reason, the way out.
+    """What a rule yields: a place (a span of the outline or a node), a sentence, its reason, the way out.
 
     `confidence` and `severity` default to those of the rule.
     """

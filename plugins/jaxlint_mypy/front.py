@@ -99,7 +99,7 @@ class FrontEnd:
 
     @property
     def reader(self) -> ModuleReader:
-        """What reads the bodies of functions, with libcst; few need it."""
+        """What reads the bodies of functions; few need it."""
         if self._reader is None:
             from jaxlint.infer.reader import ModuleReader
 
