@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -63,16 +64,9 @@ EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
 Binding = Import | Definition | Assignment
 
 
-class _Absent:
-    """Stands for a kind of node that the running Python does not know."""
-
-    name: ast.expr
-    value: ast.expr
-
-
 # of Python 3.11 and 3.12
-_TryStar: Any = getattr(ast, "TryStar", _Absent)
-_TypeAlias: Any = getattr(ast, "TypeAlias", _Absent)
+_TryStar: Any = getattr(ast, "TryStar", ast.Try)
+_TypeAlias: Any = getattr(ast, "TypeAlias", ast.Assign)
 
 
 class Scope(msgspec.Struct):
@@ -195,7 +189,11 @@ class Applying(msgspec.Struct, frozen=True):
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules."""
+    """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules.
+
+    A unit that holds several functions (a class with its methods) also tells of each of its `pieces`: the outermost
+    functions, and what is left of it.
+    """
 
     first: int
     last: int
@@ -203,7 +201,7 @@ class Unit(msgspec.Struct, frozen=True):
     stores: bool
     self_stores: frozenset[str]
     classes: frozenset[str]
-    #: "import", "definition" (def or class) or "code".
+    #: "import", "definition" (def or class), "code", or of a piece "function" or "rest".
     kind: str
     #: The functions of the module that are named in it.
     references: frozenset[str] = frozenset()
@@ -215,6 +213,7 @@ class Unit(msgspec.Struct, frozen=True):
     item_stores: bool = False
     #: Whether the same thing is updated twice, though the first of the updates was kept in a variable.
     repeats: bool = False
+    pieces: tuple[Unit, ...] = ()
 
 
 class Outline(msgspec.Struct):
@@ -273,6 +272,57 @@ class _Function:
         self.statements = 0
 
 
+class _Content:
+    """What a unit, or a piece of one, does."""
+
+    def __init__(self) -> None:
+        self.calls: set[str] = set()
+        self.stores = False
+        self.self_stores: set[str] = set()
+        self.classes: set[str] = set()
+        self.names: set[str] = set()
+        self.discards: set[str] = set()
+        self.mutations: set[str] = set()
+        self.item_stores = False
+        self.repeats = False
+        self.updated: set[tuple[str, str]] = set()
+
+    def unit(self, first: int, last: int, kind: str, pieces: tuple[Unit, ...] = ()) -> Unit:
+        return Unit(
+            first,
+            last,
+            frozenset(self.calls),
+            self.stores,
+            frozenset(self.self_stores),
+            frozenset(self.classes),
+            kind,
+            frozenset(self.names),
+            frozenset(self.discards),
+            frozenset(self.mutations),
+            self.item_stores,
+            self.repeats,
+            pieces,
+        )
+
+    def add(self, piece: Unit) -> None:
+        """Do what a piece does, too."""
+        self.calls |= piece.calls
+        self.stores = self.stores or piece.stores
+        self.self_stores |= piece.self_stores
+        self.classes |= piece.classes
+        self.names |= piece.references
+        self.discards |= piece.discards
+        self.mutations |= piece.mutations
+        self.item_stores = self.item_stores or piece.item_stores
+        self.repeats = self.repeats or piece.repeats
+
+
+def _referring(unit: Unit, functions: set[str]) -> Unit:
+    """The unit with those of the names in it that are functions of the module."""
+    pieces = tuple([_referring(piece, functions) for piece in unit.pieces])
+    return msgspec.structs.replace(unit, references=unit.references & functions, pieces=pieces)
+
+
 class _Builder:
     def __init__(self) -> None:
         self.scopes: dict[str, Scope] = {"": Scope("module", "", None, {}, set())}
@@ -297,23 +347,15 @@ class _Builder:
         self._start_unit()
 
     def _start_unit(self) -> None:
-        self.calls: set[str] = set()
-        self.stores = False
-        self.self_stores: set[str] = set()
-        self.unit_classes: set[str] = set()
-        self.names: set[str] = set()
-        self.discards: set[str] = set()
-        self.mutations: set[str] = set()
-        self.item_stores = False
-        self.repeats = False
-        self.updated: set[tuple[str, str]] = set()
+        self.content = self.rest = _Content()
+        self.pieces: list[Unit] = []
 
     def build(self, tree: ast.Module, text: str) -> Outline:
         module = self.scopes[""]
         units: list[Unit] = []
-        lines = re.split(r"\r\n?|\n", text) if "\r" in text else text.split("\n")
+        self.lines = re.split(r"\r\n?|\n", text) if "\r" in text else text.split("\n")
         for statement in tree.body:
-            first, last = _rows(statement, lines)
+            first, last = _rows(statement, self.lines)
             kind = _unit_kind(statement)
             if not (units and units[-1].last >= first):
                 self._start_unit()
@@ -321,24 +363,9 @@ class _Builder:
                 shared = units.pop()
                 first, kind = shared.first, kind if kind == shared.kind else "code"
             self._statement(statement, module)
-            units.append(
-                Unit(
-                    first,
-                    last,
-                    frozenset(self.calls),
-                    self.stores,
-                    frozenset(self.self_stores),
-                    frozenset(self.unit_classes),
-                    kind,
-                    frozenset(self.names),
-                    frozenset(self.discards),
-                    frozenset(self.mutations),
-                    self.item_stores,
-                    self.repeats,
-                )
-            )
+            units.append(self._unit(first, last, kind))
         functions = {q for q, f in self.functions.items() if f.scope == ""}
-        units = [msgspec.structs.replace(u, references=u.references & functions) for u in units]
+        units = [_referring(unit, functions) for unit in units]
         return Outline(
             scopes=self.scopes,
             classes=self.classes,
@@ -355,6 +382,16 @@ class _Builder:
             attributes_set=frozenset(self.attributes_set),
         )
 
+    def _unit(self, first: int, last: int, kind: str) -> Unit:
+        if len(self.pieces) < 2:
+            for piece in self.pieces:
+                self.rest.add(piece)
+            return self.rest.unit(first, last, kind)
+        pieces = (*self.pieces, self.rest.unit(first, last, "rest"))
+        for piece in self.pieces:
+            self.rest.add(piece)
+        return self.rest.unit(first, last, kind, pieces)
+
     # -- statements -------------------------------------------------------------------------
 
     def _body(self, body: list[ast.stmt], scope: Scope) -> None:
@@ -370,83 +407,95 @@ class _Builder:
         if self.function is not None:
             self.function.statements += 1
         self.scope = scope.qualname
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._function(node, scope)
-            case ast.ClassDef():
-                self._class(node, scope)
-            case ast.Import() | ast.ImportFrom():
-                self._import(node, scope)
-            case ast.Assign(targets=targets, value=value):
-                self._scan(value)
-                if len(targets) == 1:
-                    self._note_update(targets[0], value, scope)
-                for target in targets:
-                    self._target(target, value, None, scope)
-            case ast.AnnAssign(target=target, annotation=annotation, value=value):
-                self._scan(value)
-                self._note_update(target, value, scope)
-                self._target(target, value, annotation, scope)
-            case _TypeAlias(name=target, value=value):
-                self._target(target, value, None, scope)
-            case ast.AugAssign(target=target, value=value):
-                self._scan(value)
-                if isinstance(target, ast.Name) and target.id == "__all__":
-                    self._extend_all(value)
-                self._target(target, None, None, scope)
-            case ast.Expr(value=value):
-                if scope.kind == "module" and isinstance(value, ast.Call):
-                    self.module_calls.append(from_ast(value))  # type: ignore[arg-type]
-                    if self.guards or self.expecting_error:
-                        self.guarded_calls.add(span_of(value))
-                    self._extend_all_call(value)
-                self._scan(value)
-                self._note_discard(value)
-            case ast.Return(value=value):
-                self._scan(value)
-                self._note_update(None, value, scope)
-                if self.function is not None and value is not None:
-                    self.function.returns.append(value)
-            case ast.If():
-                self._if(node, scope)
-            case ast.Try() | _TryStar():
-                self._guarded("try", node.body, scope)
-                for handler in node.handlers:
-                    self._scan(handler.type)
-                    self._guarded("except", handler.body, scope)
-                self._guarded("try", node.orelse, scope)
-                self._guarded("try", node.finalbody, scope)
-            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                for item in items:
-                    self._scan(item.context_expr)
-                    if item.optional_vars is not None:
-                        self._target(item.optional_vars, None, None, scope)
-                outer, self.expecting_error = self.expecting_error, self.expecting_error or expects_error(items)
-                self._body(body, scope)
-                self.expecting_error = outer
-            case ast.For() | ast.AsyncFor():
-                self._scan(node.iter)
-                self._target(node.target, None, None, scope)
-                self._guarded("conditional", node.body, scope)
-                self._guarded("conditional", node.orelse, scope)
-            case ast.While(test=test, body=body, orelse=orelse):
-                self._scan(test)
-                self._guarded("conditional", body, scope)
-                self._guarded("conditional", orelse, scope)
-            case ast.Match(subject=subject, cases=cases):
-                self._scan(subject)
-                for case in cases:
-                    self._scan(case.guard)
-                    self._guarded("conditional", case.body, scope)
-            case ast.Delete(targets=targets):
-                for target in targets:
-                    self._target(target, None, None, scope)
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                scope.is_global.update(names)
-            case _:
-                for child in ast.iter_child_nodes(node):
-                    if isinstance(child, ast.expr):
-                        self._scan(child)
+        read = _READERS.get(type(node))
+        if read is not None:
+            read(self, node, scope)
+
+    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+        self._scan(node.value)
+        if len(node.targets) == 1:
+            self._note_update(node.targets[0], node.value, scope)
+        for target in node.targets:
+            self._target(target, node.value, None, scope)
+
+    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        self._scan(node.value)
+        self._note_update(node.target, node.value, scope)
+        self._target(node.target, node.value, node.annotation, scope)
+
+    def _type_alias(self, node: Any, scope: Scope) -> None:
+        self._target(node.name, node.value, None, scope)
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        self._scan(node.value)
+        if isinstance(node.target, ast.Name) and node.target.id == "__all__":
+            self._extend_all(node.value)
+        self._target(node.target, None, None, scope)
+
+    def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        value = node.value
+        if scope.kind == "module" and isinstance(value, ast.Call):
+            self.module_calls.append(from_ast(value))  # type: ignore[arg-type]
+            if self.guards or self.expecting_error:
+                self.guarded_calls.add(span_of(value))
+            self._extend_all_call(value)
+        self._scan(value)
+        self._note_discard(value)
+
+    def _return(self, node: ast.Return, scope: Scope) -> None:
+        self._scan(node.value)
+        self._note_update(None, node.value, scope)
+        if self.function is not None and node.value is not None:
+            self.function.returns.append(node.value)
+
+    def _try(self, node: ast.Try, scope: Scope) -> None:
+        self._guarded("try", node.body, scope)
+        for handler in node.handlers:
+            self._scan(handler.type)
+            self._guarded("except", handler.body, scope)
+        self._guarded("try", node.orelse, scope)
+        self._guarded("try", node.finalbody, scope)
+
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+        for item in node.items:
+            self._scan(item.context_expr)
+            if item.optional_vars is not None:
+                self._target(item.optional_vars, None, None, scope)
+        outer, self.expecting_error = self.expecting_error, self.expecting_error or expects_error(node.items)
+        self._body(node.body, scope)
+        self.expecting_error = outer
+
+    def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+        self._scan(node.iter)
+        self._target(node.target, None, None, scope)
+        self._guarded("conditional", node.body, scope)
+        self._guarded("conditional", node.orelse, scope)
+
+    def _while(self, node: ast.While, scope: Scope) -> None:
+        self._scan(node.test)
+        self._guarded("conditional", node.body, scope)
+        self._guarded("conditional", node.orelse, scope)
+
+    def _match(self, node: ast.Match, scope: Scope) -> None:
+        self._scan(node.subject)
+        for case in node.cases:
+            self._scan(case.guard)
+            self._guarded("conditional", case.body, scope)
+
+    def _delete(self, node: ast.Delete, scope: Scope) -> None:
+        for target in node.targets:
+            self._target(target, None, None, scope)
+
+    def _outer_names(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:
+        scope.is_global.update(node.names)
+
+    def _assert(self, node: ast.Assert, scope: Scope) -> None:
+        self._scan(node.test)
+        self._scan(node.msg)
+
+    def _raise(self, node: ast.Raise, scope: Scope) -> None:
+        self._scan(node.exc)
+        self._scan(node.cause)
 
     def _if(self, node: ast.If, scope: Scope) -> None:
         """An if statement; a chain of elif is walked without recursion."""
@@ -528,7 +577,7 @@ class _Builder:
             case ast.Starred(value=inner):
                 self._target(inner, None, None, scope)
             case ast.Subscript(value=inner, slice=index):
-                self.item_stores = True
+                self.content.item_stores = True
                 self._note_mutation(inner)
                 self._scan(inner)
                 self._scan(index)
@@ -550,12 +599,12 @@ class _Builder:
             and receiver.id == function.self_name
         )
         if not on_self:
-            self.stores = True
+            self.content.stores = True
             if function is None and isinstance(receiver, ast.Name):
                 self.attributes_set.add(f"{receiver.id}.{attr}")
             return
         assert function is not None and self.owner is not None
-        self.self_stores.add(self.owner)
+        self.content.self_stores.add(self.owner)
         function.assignments.append(
             SelfAssignment(
                 attr,
@@ -570,9 +619,9 @@ class _Builder:
         while isinstance(held, ast.Subscript):
             held = held.value
         if isinstance(held, ast.Name):
-            self.mutations.add(held.id)
+            self.content.mutations.add(held.id)
         elif isinstance(held, ast.Attribute):
-            self.mutations.add(held.attr)
+            self.content.mutations.add(held.attr)
             function, receiver = self.function, held.value
             if function is not None and isinstance(receiver, ast.Name) and receiver.id == function.self_name:
                 function.mutations.add(held.attr)
@@ -581,9 +630,9 @@ class _Builder:
         """Note the calls that stand alone."""
         match value:
             case ast.Call(func=ast.Attribute(attr=attr)):
-                self.discards.add("at[]" if _updated_array(value) is not None else attr)
+                self.content.discards.add("at[]" if _updated_array(value) is not None else attr)
             case ast.Call(func=ast.Name(id=name)):
-                self.discards.add(name)
+                self.content.discards.add(name)
             case ast.Await(value=inner) | ast.ListComp(elt=inner) | ast.SetComp(elt=inner):
                 self._note_discard(inner)
             case ast.IfExp(body=body, orelse=orelse):
@@ -600,56 +649,78 @@ class _Builder:
         base = _updated(value)
         if not isinstance(base, (ast.Name, ast.Attribute)) or not (target is None or isinstance(target, ast.Name)):
             return
-        key = (scope.qualname, ast.dump(base))
-        self.repeats = self.repeats or key in self.updated
+        key, content = (scope.qualname, ast.dump(base)), self.content
+        content.repeats = content.repeats or key in content.updated
         if target is not None and not (isinstance(base, ast.Name) and base.id == target.id):
-            self.updated.add(key)
+            content.updated.add(key)
 
-    def _scan(self, node: ast.AST | None) -> None:
-        """Note the calls, stores and walruses inside an expression."""
+    def _scan(self, node: Any) -> None:
+        """Note the calls and names inside an expression."""
         if node is None:
             return
-        stack: list[ast.AST] = [node]
+        add_name = self.content.names.add
+        function = self.function
+        self_name = None if function is None else function.self_name
+        stack: list[Any] = [node]
+        pop, push, extend = stack.pop, stack.append, stack.extend
         while stack:
-            current = stack.pop()
+            current = pop()
             kind = type(current)
-            if kind is ast.Call:
-                func = current.func  # type: ignore[attr-defined]
-                if type(func) is ast.Attribute:
-                    if func.attr != "replace" or current.keywords:  # type: ignore[attr-defined]
-                        self.calls.add(func.attr)  # str.replace has no keywords
-                    if func.attr in MUTATING:
-                        self._note_mutation(func.value)
-                    if func.attr in self.transforms:
-                        self._note_applying(current)  # type: ignore[arg-type]
-                    function = self.function
-                    if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
-                        function.calls.add(func.attr)
-                elif type(func) is ast.Name:
-                    self.calls.add(func.id)
-                    if func.id in self.transforms:
-                        self._note_applying(current)  # type: ignore[arg-type]
-                else:
-                    self.calls.add("")
-                    if type(func) is ast.Call and any(_last_name(a) in self.transforms for a in func.args[:1]):
-                        self._note_applying(current)  # type: ignore[arg-type]
+            if kind is ast.Name:
+                add_name(current.id)
             elif kind is ast.Attribute:
-                function = self.function
-                value = current.value  # type: ignore[attr-defined]
-                if function is not None and type(value) is ast.Name and value.id == function.self_name:
-                    function.reads.add(current.attr)  # type: ignore[attr-defined]
-            elif kind is ast.Yield or kind is ast.YieldFrom:
-                if self.function is not None:
-                    self.function.is_generator = True
-            elif kind is ast.Name:
-                self.names.add(current.id)  # type: ignore[attr-defined]
-                continue
+                value = current.value
+                if type(value) is ast.Name:
+                    add_name(value.id)
+                    if self_name is not None and value.id == self_name:
+                        assert function is not None
+                        function.reads.add(current.attr)
+                else:
+                    push(value)
+            elif kind is ast.Call:
+                self._note_call(current)
+                push(current.func)
+                extend(current.args)
+                for keyword in current.keywords:
+                    push(keyword.value)
             elif kind is ast.Constant:
-                continue
+                pass
+            elif kind is ast.BinOp:
+                push(current.left)
+                push(current.right)
+            elif kind is ast.Subscript:
+                push(current.value)
+                push(current.slice)
+            elif kind is ast.Tuple or kind is ast.List:
+                extend(current.elts)
             elif kind in _BINDING:
                 self._scan_binding(current)
-                continue
-            stack.extend(ast.iter_child_nodes(current))
+            else:
+                if (kind is ast.Yield or kind is ast.YieldFrom) and function is not None:
+                    function.is_generator = True
+                extend(ast.iter_child_nodes(current))
+
+    def _note_call(self, call: ast.Call) -> None:
+        func, calls = call.func, self.content.calls
+        if type(func) is ast.Attribute:
+            attr = func.attr
+            if attr != "replace" or call.keywords:
+                calls.add(attr)  # str.replace has no keywords
+            if attr in MUTATING:
+                self._note_mutation(func.value)
+            if attr in self.transforms:
+                self._note_applying(call)
+            function = self.function
+            if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
+                function.calls.add(attr)
+        elif type(func) is ast.Name:
+            calls.add(func.id)
+            if func.id in self.transforms:
+                self._note_applying(call)
+        else:
+            calls.add("")
+            if type(func) is ast.Call and any(_last_name(a) in self.transforms for a in func.args[:1]):
+                self._note_applying(call)
 
     def _scan_binding(self, node: ast.AST) -> None:
         """Scan a lambda or a comprehension, whose variables are its own."""
@@ -694,6 +765,9 @@ class _Builder:
     # -- functions and classes --------------------------------------------------------------
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        is_piece = self.content is self.rest
+        if is_piece:
+            self.content = _Content()
         qualname = self._qualname(scope, node.name)
         self._bind(scope, node.name, Definition("function", qualname, self._guard))
         for decorator in node.decorator_list:
@@ -751,11 +825,14 @@ class _Builder:
             only_returns=_only_returns(node.body),
             effects=tuple(_effects(node.body)) if first in CLASS_PARAMETERS else (),
         )
+        if is_piece:
+            self.pieces.append(self.content.unit(*_rows(node, self.lines), "function"))
+            self.content = self.rest
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
         qualname = self._qualname(scope, node.name)
         self._bind(scope, node.name, Definition("class", qualname, self._guard))
-        self.unit_classes.add(qualname)
+        self.content.classes.add(qualname)
         expects_error = self.expecting_error
         for decorator in node.decorator_list:
             self._scan(decorator)
@@ -801,6 +878,35 @@ class _Builder:
             count += 1
             taken = f"{qualname}#{count}"
         return taken
+
+
+_READERS: dict[type[ast.stmt], Callable[[_Builder, Any, Scope], None]] = {
+    _TryStar: _Builder._try,
+    _TypeAlias: _Builder._type_alias,
+    ast.FunctionDef: _Builder._function,
+    ast.AsyncFunctionDef: _Builder._function,
+    ast.ClassDef: _Builder._class,
+    ast.Import: _Builder._import,
+    ast.ImportFrom: _Builder._import,
+    ast.Assign: _Builder._assign,
+    ast.AnnAssign: _Builder._annotated,
+    ast.AugAssign: _Builder._augmented,
+    ast.Expr: _Builder._expression,
+    ast.Return: _Builder._return,
+    ast.If: _Builder._if,
+    ast.Try: _Builder._try,
+    ast.With: _Builder._with,
+    ast.AsyncWith: _Builder._with,
+    ast.For: _Builder._for,
+    ast.AsyncFor: _Builder._for,
+    ast.While: _Builder._while,
+    ast.Match: _Builder._match,
+    ast.Delete: _Builder._delete,
+    ast.Global: _Builder._outer_names,
+    ast.Nonlocal: _Builder._outer_names,
+    ast.Assert: _Builder._assert,
+    ast.Raise: _Builder._raise,
+}
 
 
 def _body_rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:

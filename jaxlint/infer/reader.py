@@ -82,14 +82,14 @@ class ModuleReader:
         self.call_sites.start()
         self.calls.transformed.start()
         self.evaluator.crossings.start()
-        for unit in self.triggers.worth_reading(module):
+        for unit, rows in self.triggers.worth_reading(module):
             body = self.statements(module, unit)
             if body is None:
                 self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
             declarations = Declarations(self.triggers.declared(module, unit), body)
-            reader = UnitReader(self.evaluator, self.calls, module, declarations)
+            reader = UnitReader(self.evaluator, self.calls, module, declarations, rows.hold)
             place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
             try:
                 reader.read(body, env, events, place)

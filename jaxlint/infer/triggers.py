@@ -1,8 +1,9 @@
-"""Which units of a module are worth parsing: those that hold what some rule looks for."""
+"""Which units of a module, and which functions in them, are worth reading: those that hold what some rule looks for."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.non_arrays import non_array
@@ -35,13 +36,28 @@ _DISCARDED = frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUN
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
 #: Frameworks whose rules look at every transformed function.
-_FUNCTION_FRAMEWORKS = frozenset({"jax_dataclasses", "treex", "flax"})
+_FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
 
+#: The first and the last row of a piece, and whether it is the rest of its unit.
+_Place: TypeAlias = tuple[int, int, bool]
+
+
+class Rows:
+    """The rows of the functions of a unit that are worth reading."""
+
+    def __init__(self, places: list[_Place]) -> None:
+        self._ranges = [(first, last) for first, last, is_rest in places if not is_rest]
+
+    def hold(self, function: Function) -> bool:
+        """Whether a function is among them."""
+        return any(first <= function.at.row <= last for first, last in self._ranges)
+
+
 class Triggers:
-    """Chooses the units of a module that are parsed."""
+    """Chooses the units of a module that are read, and their functions."""
 
     def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
         self.model = model
@@ -51,16 +67,17 @@ class Triggers:
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
-    def worth_reading(self, module: Module) -> list[Unit]:
-        """The units of a module that are worth parsing, in source order."""
+    def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
+        """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
         units = module.outline.units
-        wanted = [u for u in units if u.kind != "import" and self._triggers(u, module)]
-        wanted = self._with_callers(self._with_transformed(wanted, module), module)
-        if any(u.kind == "code" for u in wanted):
-            # a script: what a statement does depends on the statements before it
-            chosen = {id(u) for u in wanted}
-            wanted = [u for u in units if u.kind == "code" or id(u) in chosen]
-        return wanted
+        pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+        wanted = {_place(piece) for piece in pieces if self._triggers(piece, module)}
+        wanted |= self._transformed(pieces, module)
+        wanted |= self._callers([piece for piece in pieces if _place(piece) in wanted], pieces, module)
+        chosen = [(unit, [_place(p) for p in unit.pieces or (unit,) if _place(p) in wanted]) for unit in units]
+        # a script: what a statement does depends on the statements before it
+        is_script = any(places and unit.kind == "code" for unit, places in chosen)
+        return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
 
     def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
         """The functions and classes that a unit declares, in source order."""
@@ -74,59 +91,52 @@ class Triggers:
             self._order = (module.path, rows, ordered)
         return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
 
-    def _with_transformed(self, wanted: list[Unit], module: Module) -> list[Unit]:
-        """The units, with those that declare functions which are transformed, and those that transform them."""
+    def _functions(self, module: Module, piece: Unit) -> list[Function]:
+        """The functions of a piece; its rest has none."""
+        declared = self.declared(module, piece) if piece.kind != "rest" else ()
+        return [d for d in declared if isinstance(d, Function)]
+
+    def _transformed(self, pieces: list[Unit], module: Module) -> set[_Place]:
+        """The pieces that declare functions which are transformed, and those that transform them."""
         every = self._reaches_function_framework(module)
-        applying = self._applying_units(module)
-        chosen = {u.first for u in wanted}
-        for unit in module.outline.units:
-            if not every and not self._changes(unit):
+        applying = _applying(pieces, module)
+        found: set[_Place] = set()
+        for piece in pieces:
+            if not every and not self._changes(piece):
                 continue
-            functions = [d for d in self.declared(module, unit) if isinstance(d, Function)]
+            functions = self._functions(module, piece)
             users = {
-                user.first
+                _place(user)
                 for user, methods in applying
                 if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
             }
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
-                chosen |= {unit.first, *users}
-        return [u for u in module.outline.units if u.first in chosen]
+                found |= {_place(piece), *users}
+        return found
 
-    def _applying_units(self, module: Module) -> list[tuple[Unit, frozenset[str]]]:
-        """The units with calls that may apply transformations, and the names of the methods that they are given."""
-        units = module.outline.units
-        methods: dict[int, set[str]] = {}
-        for applying in module.outline.applying:
-            index = bisect_right(units, applying.call.at.row, key=lambda u: u.first) - 1
-            given = (a.value for a in applying.call.args)
-            methods.setdefault(index, set()).update(a.attr for a in given if isinstance(a, Attribute))
-        return [(units[index], frozenset(names)) for index, names in sorted(methods.items())]
-
-    def _with_callers(self, wanted: list[Unit], module: Module) -> list[Unit]:
-        """The units, with those that tell what their functions are given and what is applied to them."""
+    def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[_Place]:
+        """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""
         naming: dict[str, list[Unit]] = {}
         calling: dict[str, list[Unit]] = {}
-        for unit in module.outline.units:
-            for name in unit.references:
-                naming.setdefault(name, []).append(unit)
-            for name in unit.calls:
-                calling.setdefault(name, []).append(unit)
-        chosen = {u.first for u in wanted}
+        for piece in pieces:
+            for name in piece.references:
+                naming.setdefault(name, []).append(piece)
+            for name in piece.calls:
+                calling.setdefault(name, []).append(piece)
+        chosen = {_place(piece) for piece in wanted}
         pending = list(wanted)
         while pending:
-            for declared in self.declared(module, pending.pop()):
-                if not isinstance(declared, Function):
-                    continue
+            for declared in self._functions(module, pending.pop()):
                 users = naming.get(declared.qualname, []) if not declared.scope else []
                 if _lacks_annotations(declared):
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
-                pending += [u for u in callers if u.first not in chosen]
-                chosen |= {u.first for u in callers}
-        return [u for u in module.outline.units if u.first in chosen]
+                pending += [u for u in callers if _place(u) not in chosen]
+                chosen |= {_place(u) for u in callers}
+        return chosen
 
-    # -- what a unit holds --------------------------------------------------------------------
+    # -- what a unit or a piece of one holds ----------------------------------------------------
 
     def _triggers(self, unit: Unit, module: Module) -> bool:
         return (
@@ -148,31 +158,33 @@ class Triggers:
             cls = self._class(qualname, module)
             if cls.is_pytree and (cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key):
                 return True
-        constructs = bool(unit.calls & _SELF_CONSTRUCTION)
-        for qualname in unit.classes:
-            cls = self._class(qualname, module)
-            if constructs and cls.tells_when_constructed:
+        functions = self._functions(module, unit)
+        if unit.calls & _SELF_CONSTRUCTION:
+            owners = {f.owner for f in functions if f.owner is not None}
+            if any(self._class(qualname, module).tells_when_constructed for qualname in owners | unit.classes):
                 return True
-            if not _CONSTRUCTION.isdisjoint(cls.symbol.declaration.methods):
+        for function in functions:
+            if function.owner is not None and function.name in _CONSTRUCTION:
+                cls = self._class(function.owner, module)
                 family = (cls, *self.model.subclasses(cls))
                 if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
                     return True
                 if cls.is_pytree and _binds_field(cls):
                     return True
-        return any(_rebinds_self(d, module) for d in self.declared(module, unit) if isinstance(d, Function))
+        return any(_rebinds_self(function, module) for function in functions)
 
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
         changes = self._changes(unit) or self._reaches_function_framework(module)
-        if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(unit, module)):
+        functions = self._functions(module, unit)
+        if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(functions, module)):
             return True
         if any(unit.first <= a.call.at.row <= unit.last and _names_static(a.call) for a in module.outline.applying):
             return True
-        for declared in self.declared(module, unit):
-            if isinstance(declared, Function):
-                applied = self.transformed.decorating(declared, module)
-                if applied and (changes or _holds_static(applied)):
-                    return True
+        for function in functions:
+            applied = self.transformed.decorating(function, module)
+            if applied and (changes or _holds_static(applied)):
+                return True
         return False
 
     def _changes(self, unit: Unit) -> bool:
@@ -190,10 +202,10 @@ class Triggers:
             )
         return self._refused[key]
 
-    def _is_given_non_arrays(self, unit: Unit, module: Module) -> bool:
+    def _is_given_non_arrays(self, functions: list[Function], module: Module) -> bool:
         """Whether a function is given instances, by its annotations, with a leaf that JAX refuses."""
-        for declared in self.declared(module, unit):
-            for parameter in declared.parameters if isinstance(declared, Function) else ():
+        for declared in functions:
+            for parameter in declared.parameters:
                 if isinstance(parameter.annotation, (Name, Attribute)):
                     symbol = self.model.resolver.resolve(parameter.annotation, module, declared.scope)
                     cls = self.model.class_of_symbol(symbol)
@@ -211,7 +223,7 @@ class Triggers:
             ]
             near = [module, *(m for m in imported if m is not None)]
             self._reaching[module.path] = any(
-                name.partition(".")[0] in _FUNCTION_FRAMEWORKS for m in near for _, name in m.outline.imported_modules
+                name.startswith(_FUNCTION_FRAMEWORKS) for m in near for _, name in m.outline.imported_modules
             )
         return self._reaching[module.path]
 
@@ -246,6 +258,21 @@ class Triggers:
             transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
             return any(map(_names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
         return False
+
+
+def _place(piece: Unit) -> _Place:
+    return piece.first, piece.last, piece.kind == "rest"
+
+
+def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[str]]]:
+    """The pieces with calls that may apply transformations, and the names of the methods that they are given."""
+    found: list[tuple[Unit, frozenset[str]]] = []
+    for piece in pieces:
+        calls = [a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last]
+        if calls and piece.calls & LAST_NAMES:
+            given = (argument.value for call in calls for argument in call.args)
+            found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
+    return found
 
 
 def _names_static(call: Call) -> bool:

@@ -25,11 +25,10 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
+from jaxlint.names import FunctionSymbol
 from jaxlint.outline import EXPECTED_FAILURE, Function
-from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.statements import Body, FunctionDefinition, walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.report import report
@@ -275,19 +274,10 @@ class EventFeeder:
         """The event, and the body that it stands in for the rules that read bodies."""
         place = event.place
         function = place.function
-        body = self._body(place.module, function) if function is not None else None
+        body = self.front.reader.body_of(FunctionSymbol(place.module, function)) if function is not None else None
         if body is None or not isinstance(event, MutateField):
             return [event]
         return [event, CodeRead(function, place, body, function, {}, (event,))]
-
-    def _body(self, module: Module, function: Function) -> Body | None:
-        """The statements of a function as jaxlint reads them."""
-        unit = next((u for u in module.outline.units if u.first <= function.at.row <= u.last), None)
-        parsed = self.front.reader.parsed_unit(module, unit) if unit is not None else None
-        if parsed is None:
-            return None
-        named = [s for s in walk(parsed.body) if isinstance(s, FunctionDefinition) and s.name == function.name]
-        return named[0].body if len(named) == 1 else None
 
 
 def _is_to_fail(function: Function) -> bool:
