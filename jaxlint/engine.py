@@ -6,7 +6,7 @@ import gc
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,7 @@ from jaxlint.expr import span_of
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader
 from jaxlint.project import Module, Project
@@ -59,6 +60,9 @@ class Result(msgspec.Struct):
     checked: dict[str, frozenset[str]] = {}
 
 
+_Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
+
+
 class Checker:
     """Checks the modules of one project with the rules that the settings enable."""
 
@@ -76,6 +80,7 @@ class Checker:
         self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
         self.packages = _framework_packages(settings)
         self.errors: list[str] = []
+        self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
         self._relevant: set[str] = set()
 
     # -- the whole project ------------------------------------------------------------------
@@ -234,22 +239,26 @@ class Checker:
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
         """What the event rules and body rules say of an event."""
-        evaluator = self.reader.evaluator
-        checks: list[tuple[Rule, Callable[[], Iterator[Problem]]]] = [
-            (rule, partial(rule.check_event, event, evaluator))
-            for rule in self.event_rules
-            if isinstance(event, rule.events)
-        ]
-        if isinstance(event, CodeRead):
-            checks += [(rule, partial(rule.check_body, event, evaluator)) for rule in self.body_rules]
-        for rule, check in checks:
+        kind, evaluator = type(event), self.reader.evaluator
+        if kind not in self._checks:
+            self._checks[kind] = self._checks_of(kind)
+        for rule, check in self._checks[kind]:
             try:
-                problems = list(check())
+                problems = list(check(event, evaluator))
             except Exception as error:
                 self._failed(rule.code, module, error)
                 continue
             for problem in problems:
                 yield problem, rule
+
+    def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
+        """The rules that look at events of a kind, and their methods for it."""
+        checks: list[tuple[Rule, _Check]] = [
+            (rule, rule.check_event) for rule in self.event_rules if issubclass(kind, rule.events)
+        ]
+        if issubclass(kind, CodeRead):
+            checks += [(rule, rule.check_body) for rule in self.body_rules]
+        return checks
 
     def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
         """The range of a problem with columns from 1 in code points."""

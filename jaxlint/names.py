@@ -121,6 +121,8 @@ class Resolver:
         self.known = known
         self.aliases = aliases
         self._module_names: dict[tuple[str, str], Symbol | None] = {}
+        #: The canonical spelling of the names that were asked for.
+        self._spellings: dict[str, str] = {}
 
     # -- public -----------------------------------------------------------------------------
 
@@ -297,6 +299,12 @@ class Resolver:
         return External(self._canonical(name))
 
     def _canonical(self, name: str) -> str:
+        known = self._spellings.get(name)
+        if known is None:
+            known = self._spellings[name] = self._canonical_spelling(name)
+        return known
+
+    def _canonical_spelling(self, name: str) -> str:
         for prefix, replacement in _CANONICAL_PREFIXES:
             if name.startswith(prefix):
                 name = replacement + name[len(prefix) :]

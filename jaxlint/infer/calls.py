@@ -112,8 +112,8 @@ class CallEvaluator:
                 result = self.higher_order.run(transform, call, env)
                 if result is not None:
                     return result
-        name = (dotted(call.func) or "").rpartition(".")[2]
-        if name in EXPECTS_ERROR:
+        name = call.func.attr if isinstance(call.func, Attribute) else getattr(call.func, "id", "")
+        if name in EXPECTS_ERROR and dotted(call.func) is not None:
             return self._expecting_error(call, env)
         outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
         values = [self.evaluator.evaluate(a.value, env) for a in call.args]
@@ -127,7 +127,7 @@ class CallEvaluator:
 
     def _callee(self, func: Expr, env: Environment) -> tuple[Value, Value]:
         """What is called, and the receiver if it is a method."""
-        if isinstance(func, Attribute) and dotted(func) not in env.values:
+        if isinstance(func, Attribute) and not (env.has_paths and dotted(func) in env.values):
             receiver = self.evaluator.evaluate(func.value, env)
             return plain(self.evaluator.attribute_of(receiver, func.attr)), receiver
         return plain(self.evaluator.evaluate(func, env)), UNKNOWN
@@ -183,7 +183,7 @@ class CallEvaluator:
             if isinstance(arg.value, Name) and not arg.star and known_entries(env.values.get(arg.value.id, UNKNOWN)):
                 if dotted(call.func) not in ("dict", "len", "print", "sorted", "list"):
                     env.values[arg.value.id] = Container("dict")
-        if not any("." in key for key in env.values):
+        if not env.has_paths:
             return
         for expr in (call.func, *(a.value for a in call.args)):
             path = dotted(expr)

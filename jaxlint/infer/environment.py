@@ -21,6 +21,8 @@ class Environment:
         self.locals = locals_
         self.outer = outer
         self.values: dict[str, Value] = {}
+        #: Whether there may be dotted paths among the values.
+        self.has_paths = False
         #: Code after `return`, `raise`, `break` or `continue` is not reached.
         self.dead = False
         #: Names that are bound to the `as` target of `copy_and_mutate`, or that a context manager may make mutable.
@@ -30,6 +32,7 @@ class Environment:
         """An independent copy, for a branch."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
         other.values = dict(self.values)
+        other.has_paths = self.has_paths
         other.dead = self.dead
         other.mutable_copies = self.mutable_copies
         return other
@@ -37,6 +40,7 @@ class Environment:
     def become(self, other: Environment) -> None:
         """Take over the state of another environment of the same function."""
         self.values = other.values
+        self.has_paths = other.has_paths
         self.dead = other.dead
         self.mutable_copies = other.mutable_copies
 
@@ -54,11 +58,15 @@ class Environment:
     def bind(self, name: str, value: Value) -> None:
         """Assign a variable (or a dotted path); what was known of its attributes is forgotten."""
         self.forget(name)
-        self.mutable_copies -= {name}
+        if self.mutable_copies:
+            self.mutable_copies -= {name}
+        self.has_paths = self.has_paths or "." in name
         self.values[name] = value
 
     def forget(self, root: str) -> None:
         """Drop what is known of the attributes of `root`."""
+        if not self.has_paths:
+            return
         prefix = root + "."
         for key in [k for k in self.values if k.startswith(prefix)]:
             del self.values[key]
@@ -71,6 +79,7 @@ def merge(branches: list[Environment]) -> Environment:
         return branches[0].copy()
     result = alive[0].copy()
     for other in alive[1:]:
+        result.has_paths = result.has_paths or other.has_paths
         for name in set(result.values) | set(other.values):
             mine, theirs = result.values.get(name), other.values.get(name)
             if mine is None or theirs is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxlint.expr import (
     Attribute,
@@ -20,6 +20,7 @@ from jaxlint.expr import (
     Lambda,
     Name,
     NamedExpr,
+    Other,
     Starred,
     Subscript,
     Unary,
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
+#: Comparisons that are no array, whatever is compared.
+_TESTS = frozenset({"is", "is not", "in", "not in"})
 #: How functions are called that tell one class from another.
 _GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
 
@@ -83,6 +86,10 @@ class Evaluator:
         self.crossings: Crossings
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         self._variables: dict[tuple[str, str], Value] = {}
+        #: What names stand for that are no variables, by module and scope.
+        self._names: dict[tuple[str, str, str], Value] = {}
+        #: The attributes of things outside of the project.
+        self._externals: dict[tuple[str, str], Value] = {}
         self._static_depth = 0
 
     # -- outside of functions ---------------------------------------------------------------
@@ -146,73 +153,83 @@ class Evaluator:
 
     def evaluate(self, expr: Expr, env: Environment) -> Value:
         """What is known of the value of `expr`; the events in it are noted."""
-        match expr:
-            case Name(id=name):
-                return self._name(name, env)
-            case Constant(kind=kind):
-                return Scalar(kind)
-            case Attribute():
-                return self._attribute(expr, env)
-            case Call():
-                return self.calls.call(expr, env)
-            case Subscript():
-                return self._subscript(expr, env)
-            case Display(kind=kind, items=items):
-                if any(isinstance(i, Starred) for i in items):
-                    for item in items:
-                        self.evaluate(item.value if isinstance(item, Starred) else item, env)
-                    return Container(kind)
-                return Container(kind, tuple(self.evaluate(i, env) for i in items))
-            case DictDisplay(keys=keys, values=values):
-                return self._dict(keys, values, env)
-            case Binary():
-                return self._binary(expr, env)
-            case Unary(op=op, operand=operand):
-                value = plain(self.evaluate(operand, env))
-                return Scalar("bool") if op == "not" else value if isinstance(value, (Array, Scalar)) else UNKNOWN
-            case BoolOp(op=op, left=left, right=right):
-                first = self.evaluate(left, env)
-                branch = env.copy()
-                self.narrow(left, branch, op == "and")
-                second = self.evaluate(right, branch)
-                return join(without_none(first) if op == "or" else first, second)
-            case Compare(left=left, comparators=comparators):
-                operands = [plain(self.evaluate(e, env)) for e in (left, *comparators)]
-                arrays = [o for o in operands if isinstance(o, Array)]
-                if set(expr.ops) & {"is", "is not", "in", "not in"}:
-                    return Scalar("bool")
-                if arrays:
-                    return Array(arrays[0].library, True if all(_is_single(o) for o in operands) else None)
-                return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
-            case Conditional(test=test, body=body, orelse=orelse):
-                self.evaluate(test, env)
-                yes, no = env.copy(), env.copy()
-                self.narrow(test, yes, True)
-                self.narrow(test, no, False)
-                return join(self.evaluate(body, yes), self.evaluate(orelse, no))
-            case Lambda():
-                return self.calls.lambda_value(expr, env)
-            case Comprehension():
-                return self._comprehension(expr, env)
-            case NamedExpr(target=target, value=value):
-                result = self.evaluate(value, env)
-                if isinstance(target, Name):
-                    env.bind(target.id, result)
-                return result
-        parts = [self.evaluate(part, env) for part in children(expr)]
-        if getattr(expr, "kind", "") == "Await" and parts:
+        return _READERS[type(expr)](self, expr, env)
+
+    def _call(self, expr: Call, env: Environment) -> Value:
+        return self.calls.call(expr, env)
+
+    def _constant(self, expr: Constant, env: Environment) -> Value:
+        return Scalar(expr.kind)
+
+    def _display(self, expr: Display, env: Environment) -> Value:
+        if any(isinstance(i, Starred) for i in expr.items):
+            for item in expr.items:
+                self.evaluate(item.value if isinstance(item, Starred) else item, env)
+            return Container(expr.kind)
+        return Container(expr.kind, tuple([self.evaluate(i, env) for i in expr.items]))
+
+    def _unary(self, expr: Unary, env: Environment) -> Value:
+        value = plain(self.evaluate(expr.operand, env))
+        return Scalar("bool") if expr.op == "not" else value if isinstance(value, (Array, Scalar)) else UNKNOWN
+
+    def _bool_op(self, expr: BoolOp, env: Environment) -> Value:
+        first = self.evaluate(expr.left, env)
+        branch = env.copy()
+        self.narrow(expr.left, branch, expr.op == "and")
+        second = self.evaluate(expr.right, branch)
+        return join(without_none(first) if expr.op == "or" else first, second)
+
+    def _compare(self, expr: Compare, env: Environment) -> Value:
+        operands = [plain(self.evaluate(e, env)) for e in (expr.left, *expr.comparators)]
+        if not _TESTS.isdisjoint(expr.ops):
+            return Scalar("bool")
+        arrays = [o for o in operands if isinstance(o, Array)]
+        if arrays:
+            return Array(arrays[0].library, True if all(_is_single(o) for o in operands) else None)
+        return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
+
+    def _conditional(self, expr: Conditional, env: Environment) -> Value:
+        self.evaluate(expr.test, env)
+        yes, no = env.copy(), env.copy()
+        self.narrow(expr.test, yes, True)
+        self.narrow(expr.test, no, False)
+        return join(self.evaluate(expr.body, yes), self.evaluate(expr.orelse, no))
+
+    def _lambda(self, expr: Lambda, env: Environment) -> Value:
+        return self.calls.lambda_value(expr, env)
+
+    def _named(self, expr: NamedExpr, env: Environment) -> Value:
+        result = self.evaluate(expr.value, env)
+        if isinstance(expr.target, Name):
+            env.bind(expr.target.id, result)
+        return result
+
+    def _starred(self, expr: Starred, env: Environment) -> Value:
+        self.evaluate(expr.value, env)
+        return UNKNOWN
+
+    def _other(self, expr: Other, env: Environment) -> Value:
+        parts = [self.evaluate(part, env) for part in expr.parts]
+        if expr.kind == "Await" and parts:
             awaited = plain(parts[0])
             return element_of(awaited) if isinstance(awaited, Container) and awaited.kind == "awaitable" else UNKNOWN
-        return Scalar("str") if getattr(expr, "kind", "") in ("JoinedStr", "FormattedString") else UNKNOWN
+        return Scalar("str") if expr.kind == "JoinedStr" else UNKNOWN
 
-    def _name(self, name: str, env: Environment) -> Value:
-        value = env.lookup(name)
+    def _name(self, expr: Name, env: Environment) -> Value:
+        value = env.lookup(expr.id)
         if value is not None:
             return value
-        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
+        key = (env.module.path, env.scope, expr.id)
+        known = self._names.get(key)
+        if known is not None:
+            return known
+        resolver = self.model.resolver
+        symbol = resolver.follow(resolver.resolve_name(expr.id, env.module, env.scope))
         result = self.of_symbol(symbol)
         if isinstance(result, UnknownValue):
-            return self._enclosing_parameter(name, env)
+            return self._enclosing_parameter(expr.id, env)
+        if not isinstance(symbol, ValueSymbol):  # the value of a variable may be known later only
+            self._names[key] = result
         return result
 
     def _enclosing_parameter(self, name: str, env: Environment) -> Value:
@@ -249,7 +266,7 @@ class Evaluator:
         return Instance(owner)
 
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
-        path = dotted(expr)
+        path = dotted(expr) if env.has_paths else None
         if path is not None and path in env.values:
             return env.values[path]
         return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
@@ -268,7 +285,7 @@ class Evaluator:
                 member = self.model.resolver.member(cls.symbol, attr)
                 return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
             case Symbolic(symbol=symbol):
-                return self.of_symbol(self.model.resolver.follow(self.model.resolver.member(symbol, attr)))
+                return self._member(symbol, attr)
             case Array(library=library, single=single):
                 if attr == "at":
                     return Indexed(receiver)
@@ -288,6 +305,17 @@ class Evaluator:
                     result = join(result, value)
                 return result
         return UNKNOWN
+
+    def _member(self, symbol: Symbol, attr: str) -> Value:
+        """The attribute of a module, or of something outside of the project."""
+        resolver = self.model.resolver
+        if not isinstance(symbol, External):
+            return self.of_symbol(resolver.follow(resolver.member(symbol, attr)))
+        key = (symbol.name, attr)
+        known = self._externals.get(key)
+        if known is None:
+            known = self._externals[key] = self.of_symbol(resolver.member(symbol, attr))
+        return known
 
     def _instance_attribute(self, receiver: Instance, cls: PytreeClass, attr: str) -> Value:
         if attr == "__class__":
@@ -392,10 +420,10 @@ class Evaluator:
                 return value  # Generic[int]
         return UNKNOWN
 
-    def _dict(self, keys: tuple[Expr | None, ...], values: tuple[Expr, ...], env: Environment) -> Value:
+    def _dict(self, expr: DictDisplay, env: Environment) -> Value:
         known: dict[str, Value] | None = {}
         evaluated: list[Value] = []
-        for key, value in zip(keys, values, strict=True):
+        for key, value in zip(expr.keys, expr.values, strict=True):
             if key is not None:
                 self.evaluate(key, env)
             result = self.evaluate(value, env)
@@ -411,7 +439,7 @@ class Evaluator:
                 known = None
         if known is not None:
             return dict_of(known)
-        return Container("dict", None, joined(evaluated) if None not in keys else UNKNOWN)
+        return Container("dict", None, joined(evaluated) if None not in expr.keys else UNKNOWN)
 
     def _binary(self, expr: Binary, env: Environment) -> Value:
         left, right = self.evaluate(expr.left, env), self.evaluate(expr.right, env)
@@ -585,3 +613,24 @@ def _mentions(expr: Expr, attr: str) -> bool:
             return True
         stack.extend(children(current))
     return False
+
+
+_READERS: dict[type[Any], Callable[[Evaluator, Any, Environment], Value]] = {
+    Name: Evaluator._name,
+    Constant: Evaluator._constant,
+    Attribute: Evaluator._attribute,
+    Call: Evaluator._call,
+    Subscript: Evaluator._subscript,
+    Display: Evaluator._display,
+    DictDisplay: Evaluator._dict,
+    Binary: Evaluator._binary,
+    Unary: Evaluator._unary,
+    BoolOp: Evaluator._bool_op,
+    Compare: Evaluator._compare,
+    Conditional: Evaluator._conditional,
+    Lambda: Evaluator._lambda,
+    Comprehension: Evaluator._comprehension,
+    NamedExpr: Evaluator._named,
+    Starred: Evaluator._starred,
+    Other: Evaluator._other,
+}

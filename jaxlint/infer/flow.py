@@ -7,7 +7,7 @@ silently, so that what they rebind is known at their start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jaxlint.expr import (
@@ -84,21 +84,12 @@ _MAX_LOOPS_READ_TWICE = 3
 class UnitReader:
     """Reads the statements of one unit with one `Evaluator`."""
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        calls: CallEvaluator,
-        module: Module,
-        declarations: Declarations,
-        is_wanted: Callable[[Function], bool] = lambda function: True,
-    ) -> None:
-        """Of the outermost functions of the unit, only those that are wanted are read."""
+    def __init__(self, evaluator: Evaluator, calls: CallEvaluator, module: Module, declarations: Declarations) -> None:
         self.evaluator = evaluator
         self.calls = calls
         self.notes = calls.notes
         self.module = module
         self.declarations = declarations
-        self.is_wanted = is_wanted
         self.deferred: list[LocalFunction] = []
         self.returned: list[Value] = []
         self.silent_loops = 0
@@ -210,8 +201,7 @@ class UnitReader:
             env.bind(node.name, LocalFunctionValue(function))
         heads = [dotted(d.func if isinstance(d, Call) else d) or "" for d in declaration.decorators]
         expected_failure = EXPECTED_FAILURE & {head.rpartition(".")[2] for head in heads}
-        is_wanted = bool(self.notes.place.functions) or self.is_wanted(declaration)
-        if self.notes.events is not None and not expected_failure and is_wanted:
+        if self.notes.events is not None and not expected_failure:
             self.deferred.append(function)
 
     def _read_deferred(self) -> None:

@@ -14,7 +14,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
-from jaxlint.infer.triggers import Triggers
+from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
@@ -39,7 +39,7 @@ class ModuleReader:
         self.evaluator.crossings = Crossings(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
-        self._units: OrderedDict[tuple[str, int], Body | None] = OrderedDict()
+        self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
@@ -55,9 +55,9 @@ class ModuleReader:
 
     # -- units ------------------------------------------------------------------------------
 
-    def statements(self, module: Module, unit: Unit) -> Body | None:
-        """The statements of a unit, or None if they cannot be read."""
-        key = (module.path, unit.first)
+    def statements(self, module: Module, unit: Unit, rows: Rows | None = None) -> Body | None:
+        """The statements of a unit, without the functions that the rows do not hold; None if they cannot be read."""
+        key = (module.path, unit.first, None if rows is None else rows.places)
         if key in self._units:
             self._units.move_to_end(key)
             return self._units[key]
@@ -65,8 +65,13 @@ class ModuleReader:
             source = module.source
         except Unreadable:
             return None
-        text = source.text[source.offset(unit.first, 0) : source.offset(unit.last + 1, 0)]
-        statements = read_statements(text, unit.first)
+        lines = source.lines[unit.first - 1 : unit.last]
+        for piece in unit.pieces:
+            if piece.kind == "function" and rows is not None and not rows.hold(piece.first):
+                start = piece.first - unit.first
+                margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+                lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
+        statements = read_statements("\n".join(lines) + "\n", unit.first)
         self.parsed += 1
         self._units[key] = None if statements is None else to_body(statements)
         if len(self._units) > _UNITS_KEPT:
@@ -83,13 +88,13 @@ class ModuleReader:
         self.calls.transformed.start()
         self.evaluator.crossings.start()
         for unit, rows in self.triggers.worth_reading(module):
-            body = self.statements(module, unit)
+            body = self.statements(module, unit, rows)
             if body is None:
                 self.unread.append((module.path, unit.first))
                 continue
             events: list[Event] = []
             declarations = Declarations(self.triggers.declared(module, unit), body)
-            reader = UnitReader(self.evaluator, self.calls, module, declarations, rows.hold)
+            reader = UnitReader(self.evaluator, self.calls, module, declarations)
             place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
             try:
                 reader.read(body, env, events, place)

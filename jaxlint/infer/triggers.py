@@ -9,7 +9,7 @@ from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Definition, Function, Import, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
@@ -49,11 +49,11 @@ class Rows:
     """The rows of the functions of a unit that are worth reading."""
 
     def __init__(self, places: list[_Place]) -> None:
-        self._ranges = [(first, last) for first, last, is_rest in places if not is_rest]
+        self.places = frozenset(first for first, last, is_rest in places if not is_rest)
 
-    def hold(self, function: Function) -> bool:
-        """Whether a function is among them."""
-        return any(first <= function.at.row <= last for first, last in self._ranges)
+    def hold(self, row: int) -> bool:
+        """Whether the function that begins in a row is among them."""
+        return row in self.places
 
 
 class Triggers:
@@ -64,6 +64,8 @@ class Triggers:
         self.transformed = transformed
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
+        #: Whether calls of a name are of interest, in the module that was asked for last.
+        self._interesting: tuple[str, dict[str, bool]] = ("", {})
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
@@ -233,16 +235,25 @@ class Triggers:
     def _renamed_updates(self, module: Module) -> frozenset[str]:
         """The other names of update functions in a module (`from dataclasses import replace as r`)."""
         if self._renamed[0] != module.path:
-            names = frozenset(
+            names = (
                 name
                 for scope in module.outline.scopes.values()
                 for name, bindings in scope.bindings.items()
-                if any(_is_update(b) for b in bindings)
+                for binding in bindings
+                if type(binding) is not Definition and _is_update(binding)
             )
-            self._renamed = (module.path, names)
+            self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
 
     def _calls_of_interest(self, name: str, module: Module) -> bool:
+        if self._interesting[0] != module.path:
+            self._interesting = (module.path, {})
+        known = self._interesting[1]
+        if name not in known:
+            known[name] = self._is_of_interest(name, module)
+        return known[name]
+
+    def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
             return name in self.model.telling_class_names or name in self.transformed.names_with_static_arguments
@@ -318,4 +329,6 @@ def _is_update(binding: Binding) -> bool:
     if isinstance(binding, Import):
         return binding.name in _UPDATES
     value = binding.value if isinstance(binding, Assignment) else None
-    return value is not None and (dotted(value) or "").rpartition(".")[2] in _UPDATES
+    if isinstance(value, Attribute):
+        return value.attr in _UPDATES and dotted(value) is not None
+    return isinstance(value, Name) and value.id in _UPDATES

@@ -107,10 +107,10 @@ class LostMutation(BodyRule):
         function = code.function
         if function is None or function.is_generator or function.is_async:
             return
-        if evaluator.calls.transformed.is_wrapped(function, code.place.module):
-            return
         applied = [a for a in code.applied if a.transform.rebuilds]
         if not applied or any(a.transform.propagates for a in code.applied):
+            return
+        if evaluator.calls.transformed.is_wrapped(function, code.place.module):
             return
         rebuilt = rebuilt_parameters(function, applied)
         parameters = frozenset(p.name for p in function.parameters)

@@ -112,9 +112,10 @@ class StatefulModule(BodyRule):
         function, module = code.function, code.place.module
         if function is None or any(a.transform.propagates for a in code.applied):
             return
-        if evaluator.calls.transformed.is_wrapped(function, module):
+        rebuilt = rebuilt_parameters(function, code.applied)
+        if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
-        rebuilt = rebuilt_parameters(function, code.applied) - assigned_names(code.body)
+        rebuilt -= assigned_names(code.body)
         own = Code.of(function, code.body, module, {})
         state = ModuleState(evaluator)
         importers = evaluator.model.project.importers.get(module.path, [])

@@ -114,7 +114,7 @@ class TrainState(EventRule, BodyRule):
         if code.function is None:
             return  # what a script binds is read anywhere
         receivers = {id(event.at): event.receiver for event in code.events if isinstance(event, CallMethod)}
-        for name, call in _statistics(code.body):
+        for name, call in _statistics(code.body) if receivers else ():
             state = receivers.get(id(call.at))
             kept = _kept(state.cls, call) if isinstance(state, Instance) else None
             if state is not None and kept is not None and _is_unused(name, code.body):
