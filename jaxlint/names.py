@@ -121,6 +121,10 @@ class Resolver:
         self.known = known
         self.aliases = aliases
         self._module_names: dict[tuple[str, str], Symbol | None] = {}
+        #: What names mean, by module and scope.
+        self._looked_up: dict[tuple[str, str, str], Symbol] = {}
+        #: How many module names are being looked up; what is found meanwhile may be cut off by a cycle.
+        self._depth = 0
         #: The canonical spelling of the names that were asked for.
         self._spellings: dict[str, str] = {}
 
@@ -173,6 +177,15 @@ class Resolver:
         return UNKNOWN
 
     def _lookup(self, name: str, module: Module, start: str) -> Symbol:
+        key = (module.path, start, name)
+        known = self._looked_up.get(key)
+        if known is None:
+            known = self._look_outwards(name, module, start)
+            if not self._depth:
+                self._looked_up[key] = known
+        return known
+
+    def _look_outwards(self, name: str, module: Module, start: str) -> Symbol:
         scopes = module.outline.scopes
         scope = scopes.get(start)
         first = True
@@ -192,17 +205,23 @@ class Resolver:
         if key in self._module_names:
             return self._module_names[key]
         self._module_names[key] = UNKNOWN  # stops import cycles
-        scope = module.outline.module_scope
-        found: Symbol | None = None
-        if name in scope.bindings:
-            found = self._choose(scope.bindings[name], name, module, scope)
-        else:
-            for star in reversed(module.outline.star_imports):
-                found = self._starred(star, name, module)
-                if found is not None:
-                    break
+        self._depth += 1
+        try:
+            found = self._own_name(module, name)
+        finally:
+            self._depth -= 1
         self._module_names[key] = found
         return found
+
+    def _own_name(self, module: Module, name: str) -> Symbol | None:
+        scope = module.outline.module_scope
+        if name in scope.bindings:
+            return self._choose(scope.bindings[name], name, module, scope)
+        for star in reversed(module.outline.star_imports):
+            found = self._starred(star, name, module)
+            if found is not None:
+                return found
+        return None
 
     def _module_member(self, module: Module, name: str) -> Symbol | None:
         full = self._canonical(f"{module.name}.{name}")

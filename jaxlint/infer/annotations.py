@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Attribute, Binary, Call, Constant, Display, Expr, Name, Subscript, parse_annotation
+from jaxlint.expr import Attribute, Binary, Call, Constant, Display, Expr, Name, Span, Subscript, parse_annotation
 from jaxlint.infer.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
 from jaxlint.infer.values import (
     NONE,
@@ -59,10 +59,18 @@ class AnnotationReader:
 
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
+        #: What the annotations of declarations promise, by where they stand.
+        self._known: dict[tuple[str, str, Span, tuple[str, str] | None], Value] = {}
 
     def read(self, placed: Placed, self_class: PytreeClass | None = None) -> Value:
         """The value that the annotation promises; `self_class` is what `Self` stands for."""
-        return self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+        at = placed.expr.at
+        if not isinstance(at, Span) or self.model.is_building:
+            return self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+        key = (placed.module.path, placed.scope, at, None if self_class is None else self_class.symbol.key)
+        if key not in self._known:
+            self._known[key] = self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+        return self._known[key]
 
     def _read(self, expr: Expr, module: Module, scope: str, owner: PytreeClass | None, depth: int) -> Value:
         if depth > _MAX_DEPTH:

@@ -184,6 +184,11 @@ class PytreeModel:
         self._classes[symbol.key] = built
         return built
 
+    @property
+    def is_building(self) -> bool:
+        """Whether some class is being built, so that classes in a cycle with it are not known yet."""
+        return bool(self._building)
+
     def registrations(self, symbol: ClassSymbol) -> list[tuple[Callee, Call, bool]]:
         """The registering calls that a module makes for one of its classes after declaring it.
 

@@ -155,6 +155,8 @@ def _unexpected(body: Body) -> Iterator[Statement]:
 
 
 def _is_copy(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    if isinstance(call.func, Attribute) and call.func.attr != "copy_and_mutate":
+        return False
     scope = "" if code.function is None else f"{code.function.qualname}.<locals>"
     symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
     return isinstance(symbol, External) and symbol.name == _COPY_AND_MUTATE and bool(call.positional)

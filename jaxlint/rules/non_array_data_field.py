@@ -103,13 +103,13 @@ class NonArrayDataField(ClassRule, EventRule):
     confidence = Confidence.MEDIUM
     events = (Cross, Construct)
 
+    def __init__(self) -> None:
+        self._refused: dict[tuple[str, str], list[tuple[Field, str]]] = {}
+
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
-        for field in cls.fields:
-            what = _refused(field, cls, evaluator) if field.owner == cls.symbol else None
-            if what is None:
-                continue
-            crossing = evaluator.crossings.of(cls)
+        for field, what in self._refused_fields(cls, evaluator):
+            crossing = evaluator.crossings.of(cls) if field.owner == cls.symbol else None
             if crossing is not None:
                 yield _problem(field.at, cls, field, what, _consequence(crossing))
 
@@ -123,11 +123,18 @@ class NonArrayDataField(ClassRule, EventRule):
         if crossing is None:
             return
         for cls in instances_in(event.value):
-            for field in cls.fields:
-                what = _refused(field, cls, evaluator)
-                place = _place_of(field, event, evaluator) if what is not None else None
-                if what is not None and place is not None:
+            for field, what in self._refused_fields(cls, evaluator):
+                place = _place_of(field, event, evaluator)
+                if place is not None:
                     yield _problem(place, cls, field, what, _consequence(crossing))
+
+    def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
+        """The leaves of a class that certainly hold what JAX refuses, with what that is."""
+        key = cls.symbol.key
+        if key not in self._refused:
+            found = [(field, _refused(field, cls, evaluator)) for field in cls.fields]
+            self._refused[key] = [(field, what) for field, what in found if what is not None]
+        return self._refused[key]
 
 
 def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None:
