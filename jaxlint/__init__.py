@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 
 if TYPE_CHECKING:
     from jaxlint.engine import Result, check_paths, check_source
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the public names on first use: `jaxlint --version` needs none of them."""
     if name in ("Result", "check_paths", "check_source"):
         from jaxlint import engine

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from jaxlint.cli import main
+from jaxlint.entry import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

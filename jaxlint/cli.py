@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
 
+#: What a check has built, until the process ends.
+_kept: list[object] = []
+
 _PROGRESS_AFTER_SECONDS = 1.0
 
 
@@ -136,6 +139,7 @@ def check(
                 progress=progress,
                 cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
                 force_exclude=force_exclude,
+                kept=_kept,
             )
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)

@@ -394,9 +394,11 @@ def check_paths(
     progress: Callable[[int, int], None] | None = None,
     cache: Cache | None = None,
     force_exclude: bool = False,
+    kept: list[object] | None = None,
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
 
+    What the run has built is put into `kept`: who is about to end need not wait until all of it is freed.
     With `force_exclude`, files that are named are left out as well if the settings exclude them.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
@@ -422,6 +424,8 @@ def check_paths(
             neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
             neighbours += [checker.project.add_file(path) for path in sorted(others)]
             neighbours = list({module.path: module for module in neighbours}.values())
+            if kept is not None:
+                kept.append(checker)
             found = _check_modules(checker, own, neighbours, jobs, advance, cache)
             _add(result, found, checker, own)
     finally:

@@ -78,7 +78,7 @@ def test_metadata(wheel: Path, names: list[str]) -> None:
     plain = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     needed = sorted(line.partition(">")[0].strip() for line in plain)
     assert needed == ["click", "libcst", "msgspec", "pathspec", "rich", "tomli"]
-    assert "jaxlint = jaxlint.cli:main" in texts["entry_points.txt"].splitlines()
+    assert "jaxlint = jaxlint.entry:run" in texts["entry_points.txt"].splitlines()
 
 
 def test_runs_without_jax(installed: Path) -> None:
