@@ -22,6 +22,8 @@ from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.keeping import Keeping
+from jaxlint.parallel import Workers
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FRAMEWORKS
@@ -385,10 +387,12 @@ def check_paths(
     progress: Callable[[int, int], None] | None = None,
     cache: Cache | None = None,
     force_exclude: bool = False,
+    facts: Sequence[str] = (),
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
 
-    With `force_exclude`, files that are named are left out as well if the settings exclude them.
+    With `force_exclude`, files that are named are left out as well if the settings exclude them. `facts` names files
+    that `jaxlint facts` has written: what they hold of a file need not be found out again.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
     is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
@@ -406,15 +410,17 @@ def check_paths(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for group, own in groups:
-            others = set(files).difference(own) if len(groups) > 1 else ()
-            checker = Checker(make_project(own, group), group)
-            checker.project.cache = cache
-            neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
-            neighbours += [checker.project.add_file(path) for path in sorted(others)]
-            neighbours = list({module.path: module for module in neighbours}.values())
-            found = _check_modules(checker, own, neighbours, jobs, advance, cache)
-            _add(result, found, checker, own)
+        with Keeping(cache, facts, jobs) as keeping:
+            for group, own in groups:
+                others = set(files).difference(own) if len(groups) > 1 else ()
+                checker = Checker(make_project(own, group), group)
+                checker.project.store = keeping.store
+                neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
+                neighbours += [checker.project.add_file(path) for path in sorted(others)]
+                neighbours = list({module.path: module for module in neighbours}.values())
+                modules = [checker.project.add_file(path) for path in own]
+                found = _check_modules(checker, modules, neighbours, keeping, advance)
+                _add(result, found, checker, own)
     finally:
         if collecting:
             gc.enable()
@@ -426,29 +432,31 @@ def check_paths(
 
 def _check_modules(
     checker: Checker,
-    files: Sequence[str],
+    modules: Sequence[Module],
     neighbours: Sequence[Module],
-    jobs: int,
+    keeping: Keeping,
     advance: Callable[[], None],
-    cache: Cache | None,
 ) -> list[Finding]:
-    """The findings of the modules in `files`, those that comments hide among them."""
-    modules = [checker.project.add_file(path) for path in files]
+    """The findings of the modules, those that comments hide among them."""
+    with Workers(checker, modules, neighbours, keeping) as workers:
 
-    def check(missing: Sequence[Module]) -> list[Finding]:
-        checker.learn(modules, advance, neighbours)
-        if jobs > 1 and len(missing) > 1:
-            from jaxlint.parallel import check_in_processes
+        def check(missing: Sequence[Module]) -> list[Finding]:
+            if workers.pay(missing):
+                workers.learn([*modules, *neighbours])
+                return workers.check(missing, advance)
+            checker.learn(modules, advance, neighbours)
+            findings: list[Finding] = []
+            for module in missing:
+                findings += checker.check(module)
+                advance()
+            return findings
 
-            return check_in_processes(checker, missing, jobs, advance)
-        findings: list[Finding] = []
-        for module in missing:
-            findings += checker.check(module)
-            advance()
-        return findings
-
-    run = Run(cache, checker.project, checker.settings, modules, neighbours) if cache is not None else None
-    return findings_of(run, modules, check, lambda: bool(checker.errors))
+        cache = keeping.cache
+        if cache is None:
+            return check(modules)
+        run = Run(cache, checker.project, checker.settings, modules, neighbours, workers.learn)
+        keeping.needed |= run.contents()
+        return findings_of(run, modules, check, lambda: bool(checker.errors))
 
 
 def _add(
