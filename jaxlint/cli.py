@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from jaxlint import __version__
+from jaxlint.commands.clean import cache_dir, clean
 from jaxlint.commands.config import config
 from jaxlint.commands.input import check_stdin, show_files, stdin_name
 from jaxlint.commands.options import configured
@@ -61,6 +62,7 @@ def cli() -> None:
     """Find the bugs that JAX pytree dataclasses hide."""
 
 
+cli.add_command(clean)
 cli.add_command(config)
 
 
@@ -72,7 +74,7 @@ cli.add_command(config)
 @click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
 @click.option("--no-cache", is_flag=True, envvar="JAXLINT_NO_CACHE", help="Neither read nor write the cache.")
-@click.option("--cache-dir", metavar="DIR", help="Where the cache is kept.  [default: .jaxlint_cache in the project]")
+@cache_dir
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
 @click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
