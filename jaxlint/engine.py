@@ -31,6 +31,7 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.runs import Run, findings_of
+from jaxlint.shards import Shard
 from jaxlint.source import Source, Unreadable
 from jaxlint.suppress import Comments
 
@@ -388,11 +389,13 @@ def check_paths(
     cache: Cache | None = None,
     force_exclude: bool = False,
     facts: Sequence[str] = (),
+    shard: Shard | None = None,
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
 
     With `force_exclude`, files that are named are left out as well if the settings exclude them. `facts` names files
-    that `jaxlint facts` has written: what they hold of a file need not be found out again.
+    that `jaxlint facts` has written: what they hold of a file need not be found out again. With a `shard`, only its
+    files are checked; the findings of all shards are those of one run.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
     is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
@@ -406,7 +409,7 @@ def check_paths(
         files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
         groups = [(fixed, files)]
     advance = _Progress(len(files), progress)
-    result = Result([], len(files), [])
+    result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -419,8 +422,9 @@ def check_paths(
                 neighbours += [checker.project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
                 modules = [checker.project.add_file(path) for path in own]
-                found = _check_modules(checker, modules, neighbours, keeping, advance)
-                _add(result, found, checker, own)
+                mine = [m for m in modules if shard is None or shard.holds(m.path)]
+                found = _check_modules(checker, mine, modules, neighbours, keeping, advance)
+                _add(result, found, checker, [module.path for module in mine])
     finally:
         if collecting:
             gc.enable()
@@ -432,12 +436,13 @@ def check_paths(
 
 def _check_modules(
     checker: Checker,
+    mine: Sequence[Module],
     modules: Sequence[Module],
     neighbours: Sequence[Module],
     keeping: Keeping,
     advance: Callable[[], None],
 ) -> list[Finding]:
-    """The findings of the modules, those that comments hide among them."""
+    """The findings of the modules that are `mine`, among `modules`; those that comments hide among them."""
     with Workers(checker, modules, neighbours, keeping) as workers:
 
         def check(missing: Sequence[Module]) -> list[Finding]:
@@ -451,12 +456,18 @@ def _check_modules(
                 advance()
             return findings
 
-        cache = keeping.cache
-        if cache is None:
-            return check(modules)
-        run = Run(cache, checker.project, checker.settings, modules, neighbours, workers.learn)
-        keeping.needed |= run.contents()
-        return findings_of(run, modules, check, lambda: bool(checker.errors))
+        find = check
+        if keeping.cache is not None:
+            run = Run(keeping.cache, checker.project, checker.settings, modules, neighbours, workers.learn)
+            keeping.needed |= run.contents()
+            find = partial(findings_of, run, check=check, failed=lambda: bool(checker.errors))
+        found = find(mine)
+        if len(mine) < len(modules) and any(f.confidence is Confidence.LOW for f in found):
+            # what is a guess here may be known for certain from the files of other shards
+            here = {module.path for module in mine}
+            elsewhere = find([m for m in modules if m.path not in here])
+            found = [f for f in ordered([*found, *elsewhere]) if f.path in here]
+        return found
 
 
 def _add(

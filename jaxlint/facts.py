@@ -43,16 +43,30 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
 
 _FACTS = msgspec.msgpack.Decoder(Facts)
 _OUTLINES = msgspec.msgpack.Decoder(Outline)
-# the same bytes whatever the hash seed: build systems compare them
-_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER = msgspec.msgpack.Encoder()
+# the same bytes whatever the hash seed
+_REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
 
 
 class FactsStore:
-    """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps."""
+    """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
-    def __init__(self, packs: Iterable[Pack] = (), writer: PackWriter | None = None) -> None:
+    `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
+    whether the same facts are to be the same bytes, for build systems that compare them.
+    """
+
+    def __init__(
+        self,
+        packs: Iterable[Pack] = (),
+        writer: PackWriter | None = None,
+        *,
+        has_interfaces: bool = True,
+        reproducible: bool = False,
+    ) -> None:
         self._packs = list(packs)
+        self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
+        self.has_interfaces = has_interfaces
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
@@ -71,7 +85,7 @@ class FactsStore:
             return
         told = None if problem is None else (problem.message, problem.row, problem.column)
         try:
-            record = _ENCODER.encode(Facts(interface, told, msgspec.Raw(_ENCODER.encode(outline))))
+            record = self._encode(Facts(interface, told, msgspec.Raw(self._encode(outline))))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
             return
         self.writer.add(content, record)

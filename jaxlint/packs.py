@@ -100,28 +100,39 @@ class Pack:
 class PackWriter:
     """Writes a pack that appears in `path` when it is closed.
 
-    A disk that is full, or a folder that cannot be written, ends it: `closed` is then false, and nothing is left.
+    A disk that is full, or a folder that cannot be written, ends it: `closed` is then false, `failure` says why, and
+    nothing is left.
     """
 
     def __init__(self, path: str, writer: str) -> None:
         self.path = path
         self.closed = False
+        self.failure = ""
         self._head = _head(writer)
         self._index: _Index = {}
         self._offset = 0
         self._stack = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
-        self._failed = False
+
+    def open(self) -> None:
+        """Begin the pack, which a first record does as well: then it appears even if there is none."""
+        if self._file is not None or self.failure:
+            return
+        try:
+            self._file = self._stack.enter_context(replacing(self.path))
+            self._file.write(self._head)
+            self._offset = len(self._head)
+        except (OSError, ValueError) as error:
+            self._abandon(error)
 
     def add(self, key: bytes, record: bytes) -> None:
         """Add a record; nothing if the pack cannot be written."""
-        if self._failed or key in self._index:
+        if key in self._index:
+            return
+        self.open()
+        if self._file is None:
             return
         try:
-            if self._file is None:
-                self._file = self._stack.enter_context(replacing(self.path))
-                self._file.write(self._head)
-                self._offset = len(self._head)
             self._file.write(record)
         except (OSError, ValueError) as error:
             self._abandon(error)
@@ -161,7 +172,7 @@ class PackWriter:
 
     def _abandon(self, error: BaseException) -> None:
         """Remove what was written."""
-        self._failed = True
+        self.failure = getattr(error, "strerror", None) or str(error) or type(error).__name__
         self._file = None
         with contextlib.suppress(type(error)):
             self._stack.__exit__(type(error), error, error.__traceback__)

@@ -48,6 +48,7 @@ class _Plan(NamedTuple):
     neighbours: tuple[str, ...]
     known: tuple[Place, ...]
     place: Place | None
+    has_interfaces: bool
 
 
 def start_method() -> str:
@@ -141,6 +142,7 @@ class Workers:
                 tuple(m.path for m in self._neighbours),
                 tuple(self._keeping.known),
                 self._keeping.new_place(),
+                self._keeping.cache is not None,
             )
             ours, theirs = context.Pipe()
             connections = [connection for _, connection in self._processes]
@@ -305,7 +307,7 @@ class _Server:
         self._plan = plan
         project = Project(plan.roots, plan.site_packages)
         writer = None if plan.place is None else PackWriter(*plan.place)
-        self._store = project.store = FactsStore(open_packs(plan.known), writer)
+        self._store = project.store = FactsStore(open_packs(plan.known), writer, has_interfaces=plan.has_interfaces)
         self._checker = Checker(project, plan.settings)
         self._has_learnt = False
 
@@ -315,7 +317,7 @@ class _Server:
         for path in paths:
             module = self._checker.project.add_file(path)
             try:
-                _ = module.interface
+                _ = module.interface if self._store.has_interfaces else module.outline
             except Unreadable as problem:
                 module.problem = problem
             module.forget_source()

@@ -45,7 +45,7 @@ class Module:
         #: The digest of the content, once it was read.
         self.content: bytes | None = None
         #: Where facts of modules are found and kept.
-        self._store: FactsStore | None = None
+        self.store: FactsStore | None = None
         #: The digest of what other modules see of it, if it is known already.
         self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
@@ -107,12 +107,12 @@ class Module:
 
     def _facts(self) -> Facts | None:
         """The facts of the file as it is, if the store has them. Raises `Unreadable`."""
-        if self._store is None:
+        if self.store is None:
             return None
         if self.content is None:
             _ = self.source
         assert self.content is not None
-        return self._store.get(self.content)
+        return self.store.get(self.content)
 
     def _known_outline(self) -> Outline | None:
         """The outline, if the store has it. Raises `Unreadable`."""
@@ -130,10 +130,11 @@ class Module:
         """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
         source = self.source
         outline, self.problem = _parse(source)
-        if self._store is not None:
-            self.known_interface = interface_digest(outline, source.text)
+        if self.store is not None:
             assert self.content is not None
-            self._store.add(self.content, self.known_interface, self.problem, outline)
+            if self.store.has_interfaces:
+                self.known_interface = interface_digest(outline, source.text)
+            self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
 
@@ -247,7 +248,7 @@ class Project:
             root, parts = self._package_of(path)
             is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
             module = Module(path, ".".join(parts), is_package, self._own_roots(root))
-            module._store = self.store
+            module.store = self.store
             self._modules[path] = module
         return module
 

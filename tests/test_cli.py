@@ -279,6 +279,7 @@ def test_version_and_help(run: Run) -> None:
         "check",
         "clean",
         "config",
+        "facts",
         "rule",
         "tree",
     ]
