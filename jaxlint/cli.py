@@ -160,6 +160,8 @@ def check(
                 facts=facts,
                 shard=shard,
             )
+    if shard is not None and not result.files:
+        reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to be told of
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:

@@ -117,8 +117,7 @@ class Workers:
         places: list[Place | None] = self._ask_all("packs", repeat(None))
         written = [place for place in places if place is not None]
         files = {m.path: _told(m) for m in (*self._modules, *self._neighbours)}
-        # one's own pack last: those outlines are in memory
-        self._ask_all("known", ((sorted(written, key=place.__eq__), files) for place in places))
+        self._ask_all("known", repeat((written, files)))
 
     def _ask_all(self, command: str, arguments: Iterable[Any]) -> list[Any]:
         """What all processes reply."""

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import jaxlint.engine
 from jaxlint.cache import Cache
@@ -17,7 +15,7 @@ from jaxlint.finding import Finding
 from jaxlint.interface import interface_digest
 from jaxlint.outline import build_outline, parse_tree
 from jaxlint.project import Module
-from tests.small_project import BOTH, MADE, STATE, STEP, USED, found, write_project
+from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
 
 @pytest.fixture
@@ -169,44 +167,6 @@ def test_at_the_same_time(project: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert len(outputs) == 1
     ((stdout, stderr),) = outputs
     assert stdout.count("JAX40") == 2 and not stderr.startswith("jaxlint: ")
-
-
-BODIES = ["return state", "return state.replace(x=1)", "return state.replace(q=1)", "state.x = 1\n    return state"]
-CLASSES = ["x: jax.Array", "q: jax.Array", "x: jax.Array\n    q: int = 0", "x: jax.Array = 1"]
-MAKERS = ["return State(x=1)", "return 3", "made = State(x=1)\n    return made"]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["state", "step", "made"]), st.integers(0, 3), st.sampled_from(["", "# note\n", "\n"])
-        ),
-        min_size=1,
-        max_size=5,
-    )
-)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_edits_give_what_a_fresh_run_gives(
-    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, int, str]]
-) -> None:
-    root = tmp_path_factory.mktemp("edited")
-    project, cache = root / "project", root / "cache"
-    project.mkdir()
-    texts = {"state": STATE, "step": STEP.format(field="x"), "made": MADE, "used": USED}
-    for name, text in texts.items():
-        (project / f"{name}.py").write_text(text)
-    found(project, cache)
-    for name, choice, note in edits:
-        if name == "state":
-            texts[name] = note + STATE.replace("x: jax.Array", CLASSES[choice])
-        elif name == "step":
-            texts[name] = note + STEP.format(field="x").replace(
-                "state = state.replace(x=1)\n    return state", BODIES[choice]
-            )
-        else:
-            texts[name] = note + MADE.replace("return State(x=1)", MAKERS[choice % 3])
-        (project / f"{name}.py").write_text(texts[name])
-        assert found(project, cache) == found(project, None)
 
 
 @pytest.mark.parametrize(
