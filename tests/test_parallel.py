@@ -129,8 +129,9 @@ def test_errors_of_rules_arrive(project: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 INTERRUPTED = """
-import os, signal, sys, threading
+import os, signal, sys
 from jaxlint import parallel, cli
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have turned off
 parallel.PAYS_FROM = {"fork": 0, "spawn": 0}
 receive = parallel._receive
 def interrupt(connection):
