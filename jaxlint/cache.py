@@ -1,30 +1,40 @@
-"""What is kept on disk between runs: outlines by content, and what the last run found.
+"""What is kept on disk between runs: the facts of files by content, and what the last runs found.
 
-The cache is a folder of small files, written to a temporary name and renamed, each with a checksum. A file that is
-missing, torn, of another version or no cache file at all counts as absent; a folder that cannot be written
-to is left alone. Nothing in it is executed: a cache that somebody else has written can at most be wrong, and its
-checksums, which are no secret, keep accidents out, not attackers.
+The cache is a folder of packs (`jaxlint.packs`) and of small files, written to a temporary name and renamed, each with
+checksums. A file that is missing, torn, of another version or no cache file at all counts as absent; a folder that
+cannot be written to is left alone. Nothing in it is executed: a cache that somebody else has written can at
+most be wrong, and its checksums, which are no secret, keep accidents out, not attackers.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
-import tempfile
+import time
+import uuid
+from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
-from hashlib import blake2b
 
 import msgspec
 
 from jaxlint import __version__
-from jaxlint.files import project_root
+from jaxlint.errors import UserError
+from jaxlint.files import project_root, shown_path
 from jaxlint.finding import Finding
-from jaxlint.outline import Outline
+from jaxlint.packs import NoPack, Pack, PackWriter, digest
+from jaxlint.writing import TEMPORARY_PREFIX, write_atomically
 
-_DIGEST = 16
+_CHECKSUM = 16
 _FOLDER = ".jaxlint_cache"
+_PACK = ".pack"
+_TAG_FILE = "CACHEDIR.TAG"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
+#: How much is kept: the caches of other versions, runs, packs of facts, and bytes of facts that the run does not need.
+_VERSIONS, _RUNS, _PACKS, _UNUSED_BYTES = 4, 64, 12, 64_000_000
+#: A temporary file of this age, in seconds, was left by a process that was killed.
+_ABANDONED = 3600
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -45,6 +55,8 @@ class RunRecord(msgspec.Struct, array_like=True):
     files: dict[str, FileRecord]
     #: Modules outside of the project that were read, with time and size.
     others: dict[str, tuple[int, int]]
+    #: The folders in which modules were looked for, with the digest of what could be one.
+    folders: dict[str, bytes]
     findings: dict[str, tuple[bytes, list[Finding]]]
 
 
@@ -52,30 +64,37 @@ class Cache:
     """The cache in the folder `folder`."""
 
     def __init__(self, folder: str) -> None:
-        version = "".join(map(str, sys.version_info[:2]))
-        self.folder = os.path.join(folder, f"{__version__}-{version}-{_code_digest()}")
+        python = "".join(map(str, sys.version_info[:2]))
+        self.version = f"{__version__}-{python}-{_code_digest()}"
+        self.folder = os.path.join(folder, self.version)
         self._root = folder
-        self._outlines = msgspec.msgpack.Decoder(Outline)
         self._runs = msgspec.msgpack.Decoder(RunRecord)
         self._encoder = msgspec.msgpack.Encoder()
+        self._has_grown = False
 
-    # -- outlines ---------------------------------------------------------------------------
+    # -- facts ------------------------------------------------------------------------------
 
-    def outline(self, content: bytes) -> Outline | None:
-        """The outline of a file with this digest, if it is kept."""
-        payload = self._read(self._outline_name(content))
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-            return None if payload is None else self._outlines.decode(payload)
-        return None
+    def packs(self) -> list[Pack]:
+        """The packs of facts that are there, newest first."""
+        found = []
+        for path in _newest_first(self._facts_folder):
+            with contextlib.suppress(NoPack):
+                found.append(Pack(path, self.version))
+        return found
 
-    def keep_outline(self, content: bytes, outline: Outline) -> None:
-        """Keep an outline."""
-        with contextlib.suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-            self._write(self._outline_name(content), self._encoder.encode(outline))
+    def new_pack(self) -> str | None:
+        """Where a new pack is to be written; None if the folder cannot be written to."""
+        try:
+            if not self._writable:
+                return None
+            os.makedirs(self._facts_folder, exist_ok=True)
+        except OSError:
+            return None
+        return os.path.join(self._facts_folder, f"{uuid.uuid4().hex}{_PACK}")
 
-    def _outline_name(self, content: bytes) -> str:
-        name = content.hex()
-        return os.path.join("outlines", name[:2], name[2:])
+    @property
+    def _facts_folder(self) -> str:
+        return os.path.join(self.folder, "facts")
 
     # -- runs -------------------------------------------------------------------------------
 
@@ -99,42 +118,143 @@ class Cache:
                 data = file.read()
         except (OSError, ValueError, MemoryError):
             return None
-        payload = data[_DIGEST:]
-        return payload if digest(payload) == data[:_DIGEST] else None
+        payload = data[_CHECKSUM:]
+        return payload if digest(payload) == data[:_CHECKSUM] else None
 
     def _write(self, name: str, payload: bytes) -> None:
         path = os.path.join(self.folder, name)
-        if not self._writable:
-            return
-        temporary = ""
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
-            with os.fdopen(handle, "wb") as file:
-                file.write(digest(payload) + payload)
-            os.replace(temporary, path)
-        except (OSError, ValueError):
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        with contextlib.suppress(OSError, ValueError):
+            if self._writable:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                write_atomically(path, digest(payload) + payload)
+                self._has_grown = True
 
     @cached_property
     def _writable(self) -> bool:
         """Whether the folder is there or can be made; backup programs and git are told to leave it alone."""
         try:
             os.makedirs(self._root, exist_ok=True)
-            for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", b"*\n")):
-                path = os.path.join(self._root, name)
-                if not os.path.exists(path):
-                    with open(path, "wb") as file:
-                        file.write(text)
-        except OSError:
+            names = os.listdir(self._root)
+            is_new = all(name == ".gitignore" or name.startswith(TEMPORARY_PREFIX) for name in names)
+            if is_new or _is_cache(self._root):
+                for name, content in ((_TAG_FILE, _TAG), (".gitignore", b"*\n")):
+                    if not os.path.exists(os.path.join(self._root, name)):
+                        write_atomically(os.path.join(self._root, name), content)
+        except (OSError, ValueError):
             return False
         return True
 
+    # -- what is dropped --------------------------------------------------------------------
 
-def digest(data: bytes) -> bytes:
-    """A digest of 16 bytes."""
-    return blake2b(data, digest_size=_DIGEST).digest()
+    def trim(self, needed: Collection[bytes]) -> None:
+        """Drop what is old if this run has added to the cache, so that it does not grow without bound.
+
+        `needed` are the digests of the files of this run.
+        """
+        if not self._has_grown:
+            return
+        with contextlib.suppress(OSError):
+            os.utime(self.folder)
+        for path in _newest_first(self._root)[_VERSIONS:]:
+            if os.path.isdir(path):
+                shutil.rmtree(path, ignore_errors=True)
+        for path in _newest_first(os.path.join(self.folder, "runs"))[_RUNS:]:
+            _remove(path)
+        for folder in (self._root, self._facts_folder, os.path.join(self.folder, "runs")):
+            _remove_abandoned(folder)
+        self._trim_packs(needed)
+
+    def _trim_packs(self, needed: Collection[bytes]) -> None:
+        """Merge packs where there are many, and leave out what is not needed where that is much."""
+        packs = self.packs()
+        readable = {pack.path for pack in packs}
+        for path in _newest_first(self._facts_folder):
+            if path not in readable:
+                _remove(path)
+        total = sum(pack.size for pack in packs)
+        wanted = {key: pack.length(key) for pack in reversed(packs) for key in pack if key in needed}
+        drops = total > max(_UNUSED_BYTES, 3 * sum(wanted.values()))
+        merged = packs if drops else [pack for pack in packs if pack.size <= total // 4]
+        if drops or len(packs) > _PACKS:
+            target = self.new_pack()
+            if target is not None:
+                _merge(merged, PackWriter(target, self.version), needed if drops else None)
+        for pack in packs:
+            pack.close()
+
+
+def _merge(packs: Sequence[Pack], writer: PackWriter, needed: Collection[bytes] | None) -> None:
+    """Put the records of packs into one, those that are needed or all, and remove the packs."""
+    with writer:
+        for pack in packs:
+            for key in pack:
+                record = pack.get(key) if needed is None or key in needed else None
+                if record is not None:
+                    writer.add(key, record)
+    if writer.closed:
+        for pack in packs:
+            _remove(pack.path)
+
+
+def remove(folder: str) -> tuple[int, int] | None:
+    """Remove the cache in `folder`; returns how many files and bytes that were, None if there is none.
+
+    Raises `UserError` if that is no cache of jaxlint, or if it cannot be removed.
+    """
+    if not os.path.lexists(folder):
+        return None
+    if not _is_cache(folder):
+        raise UserError(f"{shown_path(folder)}: is no cache of jaxlint (it has no {_TAG_FILE} of jaxlint); not removed")
+    files = size = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(directory, name)).st_size
+                files += 1
+    try:
+        # the tag last: what an interrupted removal leaves is still known for a cache
+        for name in sorted(os.listdir(folder), key=lambda name: name == _TAG_FILE):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+        os.rmdir(folder)
+    except OSError as error:
+        raise UserError(f"{shown_path(folder)}: cannot be removed: {error.strerror or error}") from error
+    return files, size
+
+
+def _is_cache(folder: str) -> bool:
+    """Whether jaxlint made this folder."""
+    try:
+        with open(os.path.join(folder, _TAG_FILE), "rb") as file:
+            return not os.path.islink(folder) and file.read(len(_TAG) + 1) == _TAG
+    except (OSError, ValueError):
+        return False
+
+
+def _newest_first(folder: str) -> list[str]:
+    """What is in a folder, without what is being written and what is hidden."""
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        for entry in os.scandir(folder):
+            if not entry.name.startswith(".") and entry.name != _TAG_FILE:
+                found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove temporary files of processes that were killed."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.name.startswith(TEMPORARY_PREFIX) and entry.stat().st_mtime < time.time() - _ABANDONED:
+                _remove(entry.path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 @lru_cache(maxsize=1)

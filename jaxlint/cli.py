@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from jaxlint import __version__
+from jaxlint.commands.clean import cache_dir, clean
 from jaxlint.commands.config import config
+from jaxlint.commands.facts import facts
 from jaxlint.commands.input import check_stdin, show_files, stdin_name
 from jaxlint.commands.options import configured
 from jaxlint.commands.output import standard_output
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from jaxlint.config import Configuration
     from jaxlint.rules.base import Rule
+    from jaxlint.shards import Shard
 
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
 
@@ -64,7 +67,19 @@ def cli() -> None:
     """Find the bugs that JAX pytree dataclasses hide."""
 
 
+cli.add_command(clean)
 cli.add_command(config)
+cli.add_command(facts)
+
+
+def _shard(context: click.Context, option: click.Parameter, text: str | None) -> Shard | None:
+    """The value of `--shard`."""
+    from jaxlint.shards import Shard
+
+    try:
+        return None if text is None else Shard.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} {error}.", context, option) from error
 
 
 @cli.command()
@@ -75,9 +90,11 @@ cli.add_command(config)
 @click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
 @click.option("--no-cache", is_flag=True, envvar="JAXLINT_NO_CACHE", help="Neither read nor write the cache.")
-@click.option("--cache-dir", metavar="DIR", help="Where the cache is kept.  [default: .jaxlint_cache in the project]")
+@cache_dir
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
+@click.option("--facts", metavar="FILE", multiple=True, help="Use what `jaxlint facts` wrote to this file.")
+@click.option("--shard", metavar="K/N", callback=_shard, help="Check the K-th of N parts of the files.")
 @click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
 @click.option("--reason", metavar="TEXT", help="What such a comment gives as its reason.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, to be left out from now on.")
@@ -94,6 +111,8 @@ def check(
     cache_dir: str | None,
     exit_zero: bool,
     jobs: int | None,
+    facts: tuple[str, ...],
+    shard: Shard | None,
     add_noqa: bool,
     reason: str | None,
     write_baseline: str | None,
@@ -118,6 +137,8 @@ def check(
     stdin = stdin_name(paths, stdin_filename)
     if only_files and stdin is not None:
         raise click.UsageError("--show-files lists files; the standard input is none.")
+    if (only_files or stdin is not None) and (facts or shard):
+        raise click.UsageError("--facts and --shard need files that are checked.")
     if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
         raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
     paths = paths if stdin is None else (stdin,)
@@ -140,7 +161,11 @@ def check(
                 cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
                 force_exclude=force_exclude,
                 kept=_kept,
+                facts=facts,
+                shard=shard,
             )
+    if shard is not None and not result.files:
+        reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to be told of
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:

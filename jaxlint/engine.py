@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -23,6 +24,8 @@ from jaxlint.fingerprint import file_lines
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.keeping import Keeping
+from jaxlint.parallel import Workers
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FRAMEWORKS
@@ -30,6 +33,7 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.runs import Run, findings_of
+from jaxlint.shards import Shard
 from jaxlint.source import Source, Unreadable
 from jaxlint.suppress import Comments
 
@@ -394,12 +398,16 @@ def check_paths(
     progress: Callable[[int, int], None] | None = None,
     cache: Cache | None = None,
     force_exclude: bool = False,
+    facts: Sequence[str] = (),
+    shard: Shard | None = None,
     kept: list[object] | None = None,
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
 
-    What the run has built is put into `kept`: who is about to end need not wait until all of it is freed.
-    With `force_exclude`, files that are named are left out as well if the settings exclude them.
+    With `force_exclude`, files that are named are left out as well if the settings exclude them. `facts` names files
+    that `jaxlint facts` has written: what they hold of a file need not be found out again. With a `shard`, only its
+    files are checked; the findings of all shards are those of one run. What the run has built is put into `kept`: who
+    is about to end need not wait until all of it is freed.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
     is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
@@ -413,21 +421,24 @@ def check_paths(
         files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
         groups = [(fixed, files)]
     advance = _Progress(len(files), progress)
-    result = Result([], len(files), [])
+    result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for group, own in groups:
-            others = set(files).difference(own) if len(groups) > 1 else ()
-            checker = Checker(make_project(own, group), group)
-            checker.project.cache = cache
-            neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
-            neighbours += [checker.project.add_file(path) for path in sorted(others)]
-            neighbours = list({module.path: module for module in neighbours}.values())
-            if kept is not None:
-                kept.append(checker)
-            found = _check_modules(checker, own, neighbours, jobs, advance, cache)
-            _add(result, found, checker, own)
+        with Keeping(cache, facts, jobs) as keeping:
+            for group, own in groups:
+                others = set(files).difference(own) if len(groups) > 1 else ()
+                checker = Checker(make_project(own, group), group)
+                checker.project.store = keeping.store
+                if kept is not None:
+                    kept.append(checker)
+                neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
+                neighbours += [checker.project.add_file(path) for path in sorted(others)]
+                neighbours = list({module.path: module for module in neighbours}.values())
+                modules = [checker.project.add_file(path) for path in own]
+                mine = [m for m in modules if shard is None or shard.holds(m.path)]
+                found = _check_modules(checker, mine, modules, neighbours, keeping, advance)
+                _add(result, found, checker, [module.path for module in mine])
     finally:
         if collecting:
             gc.enable()
@@ -439,29 +450,38 @@ def check_paths(
 
 def _check_modules(
     checker: Checker,
-    files: Sequence[str],
+    mine: Sequence[Module],
+    modules: Sequence[Module],
     neighbours: Sequence[Module],
-    jobs: int,
+    keeping: Keeping,
     advance: Callable[[], None],
-    cache: Cache | None,
 ) -> list[Finding]:
-    """The findings of the modules in `files`, those that comments hide among them."""
-    modules = [checker.project.add_file(path) for path in files]
+    """The findings of the modules that are `mine`, among `modules`; those that comments hide among them."""
+    with Workers(checker, modules, neighbours, keeping) as workers:
 
-    def check(missing: Sequence[Module]) -> list[Finding]:
-        checker.learn(modules, advance, neighbours)
-        if jobs > 1 and len(missing) > 1:
-            from jaxlint.parallel import check_in_processes
+        def check(missing: Sequence[Module]) -> list[Finding]:
+            if workers.pay(missing):
+                workers.learn([*modules, *neighbours])
+                return workers.check(missing, advance)
+            checker.learn(modules, advance, neighbours)
+            findings: list[Finding] = []
+            for module in missing:
+                findings += checker.check(module)
+                advance()
+            return findings
 
-            return check_in_processes(checker, missing, jobs, advance)
-        findings: list[Finding] = []
-        for module in missing:
-            findings += checker.check(module)
-            advance()
-        return findings
-
-    run = Run(cache, checker.project, checker.settings, modules, neighbours) if cache is not None else None
-    return findings_of(run, modules, check, lambda: bool(checker.errors))
+        find = check
+        if keeping.cache is not None:
+            run = Run(keeping.cache, checker.project, checker.settings, modules, neighbours, workers.learn)
+            keeping.needed |= run.contents()
+            find = partial(findings_of, run, check=check, failed=lambda: bool(checker.errors))
+        found = find(mine)
+        if len(mine) < len(modules) and any(f.confidence is Confidence.LOW for f in found):
+            # what is a guess here may be known for certain from the files of other shards
+            here = {module.path for module in mine}
+            elsewhere = find([m for m in modules if m.path not in here])
+            found = [f for f in ordered([*found, *elsewhere]) if f.path in here]
+        return found
 
 
 def _add(

@@ -1,45 +1,362 @@
-"""Checking modules in several processes, after the outlines are known to all of them."""
+"""Checking modules in several processes: each makes outlines of some files, and then checks them, knowing all.
+
+The outlines go from one process to the others in packs (`jaxlint.packs`): in the cache, or in a folder of the run. What
+cannot be written is made again by the process that needs it.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import repeat
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.project import Module
+from jaxlint.source import Unreadable
 
 if TYPE_CHECKING:
+    from jaxlint.config import Settings
     from jaxlint.engine import Checker
+    from jaxlint.keeping import Keeping, Place
 
-_state: tuple[Checker, Sequence[Module]] | None = None
+#: From how many bytes of source on a second process pays, by how processes are started (measured: docs/performance.md).
+PAYS_FROM = {"fork": 400_000, "spawn": 4_000_000}
+#: In how many parts the work of a process is handed out: the more, the evener is it spread.
+_PARTS = 8
+
+#: What is known of a file: the digests of its content and of its interface, and what is wrong with it.
+_Known = tuple[bytes | None, bytes | None, tuple[str, int | None, int | None] | None]
 
 
-def check_in_processes(
-    checker: Checker, modules: Sequence[Module], jobs: int, advance: Callable[[], None]
-) -> list[Finding]:
-    """The findings of all modules, in their order; worker processes inherit what the checker has learnt.
+class _Plan(NamedTuple):
+    """What a process has to know to do as the one that started it."""
 
-    Where processes cannot be forked the modules are checked in this one.
-    """
-    global _state
-    if "fork" not in multiprocessing.get_all_start_methods():
-        return [finding for module in modules for finding in checker.check(module)]
-    _state = (checker, modules)
-    findings: list[Finding] = []
-    try:
-        with multiprocessing.get_context("fork").Pool(min(jobs, len(modules))) as pool:
-            for found, errors in pool.imap(_check_one, range(len(modules)), chunksize=8):
-                findings += found
-                checker.errors += errors
+    settings: Settings
+    roots: tuple[str, ...]
+    site_packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    neighbours: tuple[str, ...]
+    known: tuple[Place, ...]
+    place: Place | None
+    has_interfaces: bool
+
+
+def start_method() -> str:
+    """How processes are started: forked where that is safe, because it is faster."""
+    is_safe = sys.platform != "darwin" and threading.active_count() == 1
+    return "fork" if is_safe and "fork" in multiprocessing.get_all_start_methods() else "spawn"
+
+
+class Workers:
+    """The processes of a run; they are started when they are needed."""
+
+    def __init__(
+        self, checker: Checker, modules: Sequence[Module], neighbours: Sequence[Module], keeping: Keeping
+    ) -> None:
+        self._checker = checker
+        self._modules = modules
+        self._neighbours = neighbours
+        self._keeping = keeping
+        self._method = start_method()
+        self._processes: list[tuple[Any, Connection]] = []
+        self._owners: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
+
+    def pay(self, modules: Sequence[Module]) -> bool:
+        """Whether several processes are faster at reading or checking these modules."""
+        if self._keeping.jobs < 2 or len(modules) < 2 or multiprocessing.current_process().daemon:
+            return False
+        bound = PAYS_FROM[self._method]
+        total = 0
+        for module in modules:
+            total += self._size(module)
+            if total >= bound:
+                return True
+        return False
+
+    # -- the two steps ----------------------------------------------------------------------
+
+    def learn(self, modules: Sequence[Module], advance: Callable[[], None] = lambda: None) -> None:
+        """Find out the facts of the modules in all processes, if that pays."""
+        modules = [m for m in modules if m.content is None and m.problem is None]
+        if not self.pay(modules):
+            return
+        for part, reply in self._spread("learn", modules):
+            known: list[_Known] = reply
+            for module, (content, interface, problem) in zip(part, known, strict=True):
+                module.know(content, interface, None if problem is None else Unreadable(*problem))
                 advance()
+
+    def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> list[Finding]:
+        """The findings of the modules, in no certain order; all modules of the run must have been learnt."""
+        self._share()
+        findings: list[Finding] = []
+        for part, (found, errors) in self._spread("check", modules):
+            findings += found
+            self._checker.errors += errors
+            for _ in part:
+                advance()
+        for paths, folders in self._ask_all("read", repeat(None)):
+            self._checker.project.read_elsewhere |= paths
+            self._checker.project.searched_elsewhere |= folders
+        return findings
+
+    def _share(self) -> None:
+        """Tell all processes what each has found out."""
+        self._start()
+        places: list[Place | None] = self._ask_all("packs", repeat(None))
+        written = [place for place in places if place is not None]
+        files = {m.path: _told(m) for m in (*self._modules, *self._neighbours)}
+        self._ask_all("known", repeat((written, files)))
+
+    def _ask_all(self, command: str, arguments: Iterable[Any]) -> list[Any]:
+        """What all processes reply."""
+        for (_, connection), argument in zip(self._processes, arguments):  # noqa: B905 - of some there is no end
+            _send(connection, (command, argument))
+        return [_receive(connection) for _, connection in self._processes]
+
+    # -- processes --------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._processes:
+            return
+        context: Any = multiprocessing.get_context(self._method)
+        project = self._checker.project
+        for _ in range(self._keeping.jobs):
+            plan = _Plan(
+                self._checker.settings,
+                project.roots,
+                project.site_packages,
+                tuple(m.path for m in self._modules),
+                tuple(m.path for m in self._neighbours),
+                tuple(self._keeping.known),
+                self._keeping.new_place(),
+                self._keeping.cache is not None,
+            )
+            ours, theirs = context.Pipe()
+            connections = [connection for _, connection in self._processes]
+            arguments = (theirs, plan, [*connections, ours] if self._method == "fork" else [])
+            process = context.Process(target=_serve, args=arguments, daemon=True)
+            try:
+                with _without_interrupts():
+                    process.start()
+            except OSError as error:
+                raise UserError(f"cannot start a process: {error.strerror or error}; try `--jobs 1`") from error
+            theirs.close()
+            self._processes.append((process, ours))
+
+    def _spread(self, command: str, modules: Sequence[Module]) -> Iterator[tuple[list[Module], Any]]:
+        """Have all processes do a part of the work at a time, and give what each replies."""
+        self._start()
+        queues = self._queues(modules)
+        waiting: dict[Connection, tuple[int, list[Module]]] = {}
+
+        def hand_out(number: int) -> None:
+            longest = max(queues, key=len)
+            if not longest:
+                return
+            part = queues[number].popleft() if queues[number] else longest.pop()
+            connection = self._processes[number][1]
+            _send(connection, (command, [m.path for m in part]))
+            waiting[connection] = number, part
+            for module in part:
+                self._owners.setdefault(module.path, number)
+
+        for number in range(len(self._processes)):
+            hand_out(number)
+        while waiting:
+            for ready in wait(list(waiting)):
+                assert isinstance(ready, Connection)
+                number, part = waiting.pop(ready)
+                reply = _receive(ready)
+                hand_out(number)
+                yield part, reply
+
+    def _queues(self, modules: Sequence[Module]) -> list[deque[list[Module]]]:
+        """The parts for each process: what it has read already, else neighbouring files of the same total size."""
+        count = len(self._processes)
+        total = sum(self._size(m) for m in modules) or 1
+        queues: list[deque[list[Module]]] = [deque() for _ in range(count)]
+        part_size = total / (count * _PARTS)
+        filled = [part_size] * count
+        done = 0
+        for module in modules:
+            number = self._owners.get(module.path, min(int(done * count / total), count - 1))
+            if filled[number] >= part_size:
+                queues[number].append([])
+                filled[number] = 0
+            queues[number][-1].append(module)
+            filled[number] += self._size(module)
+            done += self._size(module)
+        return queues
+
+    def _size(self, module: Module) -> int:
+        size = self._sizes.get(module.path)
+        if size is None:
+            try:
+                size = os.stat(module.path).st_size
+            except (OSError, ValueError):
+                size = 0
+            self._sizes[module.path] = size
+        return size
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for process, connection in self._processes:
+            connection.close()  # which ends the process when it next waits for work
+            if error is not None:
+                process.terminate()
+        for process, _ in self._processes:
+            process.join()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C from what is started, which this process ends; this process gets it a little later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
     finally:
-        _state = None
-    return findings
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _check_one(index: int) -> tuple[list[Finding], list[str]]:
-    assert _state is not None
-    checker, modules = _state
-    checker.errors = []
-    return checker.check(modules[index]), checker.errors
+def _told(module: Module) -> _Known:
+    """What is known of a module, as it is sent."""
+    problem = module.problem
+    told = None if problem is None else (problem.message, problem.row, problem.column)
+    return module.content, module.known_interface, told
+
+
+def _send(connection: Connection, message: tuple[str, Any]) -> None:
+    try:
+        connection.send(message)
+    except OSError as error:
+        raise _ended() from error
+
+
+def _receive(connection: Connection) -> Any:
+    try:
+        is_fine, reply = connection.recv()
+    except (EOFError, OSError) as error:
+        raise _ended() from error
+    if not is_fine:
+        raise RuntimeError(reply)
+    return reply
+
+
+def _ended() -> UserError:
+    return UserError("one of the processes was ended from outside, perhaps for want of memory; try `--jobs 1`")
+
+
+# -- in the other processes ---------------------------------------------------------------------
+
+
+def _serve(connection: Connection, plan: _Plan, inherited: Sequence[Connection]) -> None:
+    """Answer until the other side is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in inherited:
+        other.close()
+    server = _Server(plan)
+    while True:
+        try:
+            command, argument = connection.recv()
+        except (EOFError, OSError):
+            server.close()
+            return
+        try:
+            reply = True, getattr(server, command)(argument)
+        except Exception as error:
+            reply = False, f"{type(error).__name__}: {error}"
+        try:
+            connection.send(reply)
+        except OSError:
+            return
+
+
+class _Server:
+    """What a process can be told to do."""
+
+    def __init__(self, plan: _Plan) -> None:
+        import gc
+
+        from jaxlint.engine import Checker
+        from jaxlint.facts import FactsStore
+        from jaxlint.keeping import open_packs
+        from jaxlint.packs import PackWriter
+        from jaxlint.project import Project
+
+        gc.disable()
+        self._plan = plan
+        project = Project(plan.roots, plan.site_packages)
+        writer = None if plan.place is None else PackWriter(*plan.place)
+        self._store = project.store = FactsStore(open_packs(plan.known), writer, has_interfaces=plan.has_interfaces)
+        self._checker = Checker(project, plan.settings)
+        self._has_learnt = False
+
+    def learn(self, paths: list[str]) -> list[_Known]:
+        """The facts of these files; outlines stay in this process and go into its pack."""
+        known = []
+        for path in paths:
+            module = self._checker.project.add_file(path)
+            try:
+                _ = module.interface if self._store.has_interfaces else module.outline
+            except Unreadable as problem:
+                module.problem = problem
+            module.forget_source()
+            known.append(_told(module))
+        return known
+
+    def packs(self, _: None) -> Place | None:
+        """Finish the pack, and say where it is."""
+        writer = self._store.writer
+        self._store.writer = None
+        return self._plan.place if writer is not None and writer.close() else None
+
+    def known(self, argument: tuple[list[Place], dict[str, _Known]]) -> None:
+        """Take what all processes have found out."""
+        from jaxlint.keeping import open_packs
+
+        places, files = argument
+        self._store.add_packs(open_packs(places))
+        for path, (content, interface, problem) in files.items():
+            module = self._checker.project.add_file(path)
+            if module.content is None and module.problem is None:
+                module.know(content, interface, None if problem is None else Unreadable(*problem))
+
+    def check(self, paths: list[str]) -> tuple[list[Finding], list[str]]:
+        """The findings of these files, and what failed."""
+        project = self._checker.project
+        if not self._has_learnt:
+            modules = [project.add_file(path) for path in self._plan.modules]
+            self._checker.learn(modules, neighbours=[project.add_file(path) for path in self._plan.neighbours])
+            self._has_learnt = True
+        self._checker.errors = []
+        findings = [finding for path in paths for finding in self._checker.check(project.add_file(path))]
+        return findings, self._checker.errors
+
+    def read(self, _: None) -> tuple[set[str], set[str]]:
+        """The modules that were read, and the folders that were looked into."""
+        project = self._checker.project
+        return project.paths_read(), set(project.folders_searched())
+
+    def close(self) -> None:
+        """Leave nothing behind that is not finished."""
+        if self._store.writer is not None:
+            self._store.writer.discard()

@@ -11,13 +11,20 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from jaxlint.cache import Cache, digest
+import msgspec
+
 from jaxlint.deep_stack import with_deep_stack
+from jaxlint.facts import Facts, FactsStore
+from jaxlint.interface import interface_digest
 from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
+
+#: What marks the folder of a project.
+_ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 
 _EMPTY = build_outline(parse_tree(""), "")
 
@@ -35,8 +42,12 @@ class Module:
         self._source: Source | None = None
         self._is_given = False
         self._outline: Outline | None = None
-        self._fingerprint: int | None = None
-        self._cache: Cache | None = None
+        #: The digest of the content, once it was read.
+        self.content: bytes | None = None
+        #: Where facts of modules are found and kept.
+        self.store: FactsStore | None = None
+        #: The digest of what other modules see of it, if it is known already.
+        self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
 
     def __repr__(self) -> str:
@@ -47,10 +58,10 @@ class Module:
         """The decoded file. Raises `Unreadable` if it cannot be read or decoded, or is another one than before."""
         if self._source is None:
             source = Source.read(self.path)
-            fingerprint = hash(source.raw)
-            if self._fingerprint not in (None, fingerprint):
+            content = digest(source.raw)
+            if self.content not in (None, content):
                 raise Unreadable("changed while it was being checked; check it again")
-            self._source, self._fingerprint = source, fingerprint
+            self._source, self.content = source, content
         return self._source
 
     def forget_source(self) -> None:
@@ -66,35 +77,77 @@ class Module:
         return self._outline
 
     def _read_outline(self) -> Outline:
-        if self.is_namespace:
+        if self.is_namespace or self.problem is not None:
             return _EMPTY
         try:
-            source = self.source
+            outline = self._known_outline()
+            return outline if outline is not None else self._parsed()
         except Unreadable as problem:
             self.problem = problem
             return _EMPTY
-        if self._cache is None:
-            return self._parsed(source)
-        content = digest(source.raw)
-        outline = self._cache.outline(content)
-        if outline is None:
-            outline = self._parsed(source)
-            if self.problem is None:
-                self._cache.keep_outline(content, outline)
+
+    @property
+    def interface(self) -> bytes:
+        """The digest of what other modules see of it. Raises `Unreadable` if the file cannot be read or decoded."""
+        if self.known_interface is None:
+            if self.content is None and self.problem is not None:
+                raise self.problem
+            facts = self._facts()
+            if facts is not None:
+                self.known_interface = facts.interface
+            elif self._outline is None:
+                self._outline = self._parsed()
+        if self.known_interface is None:
+            self.known_interface = interface_digest(self.outline, self.source.text)
+        return self.known_interface
+
+    def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
+        """Take from another process what is known of the file, so that it need not be read."""
+        self.content, self.known_interface, self.problem = content, interface, problem
+
+    def _facts(self) -> Facts | None:
+        """The facts of the file as it is, if the store has them. Raises `Unreadable`."""
+        if self.store is None:
+            return None
+        if self.content is None:
+            _ = self.source
+        assert self.content is not None
+        return self.store.get(self.content)
+
+    def _known_outline(self) -> Outline | None:
+        """The outline, if the store has it. Raises `Unreadable`."""
+        facts = self._facts()
+        if facts is None:
+            return None
+        try:
+            outline = facts.outline()
+        except (msgspec.MsgspecError, RecursionError):
+            return None
+        self.problem, self.known_interface = facts.unreadable, facts.interface
         return outline
 
-    def _parsed(self, source: Source) -> Outline:
-        text = source.text
-        try:
-            return _outline_of(text)
-        except SyntaxError as error:
-            outline = _newer_grammar(text)
-            if outline is None:
-                self.problem = _syntax_problem(error, source)
-            return outline or _EMPTY
-        except (ValueError, RecursionError, MemoryError) as error:
-            self.problem = _syntax_problem(error, source)
-            return _EMPTY
+    def _parsed(self) -> Outline:
+        """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        source = self.source
+        outline, self.problem = _parse(source)
+        if self.store is not None:
+            assert self.content is not None
+            if self.store.has_interfaces:
+                self.known_interface = interface_digest(outline, source.text)
+            self.store.add(self.content, self.known_interface or b"", self.problem, outline)
+        return outline
+
+
+def _parse(source: Source) -> tuple[Outline, Unreadable | None]:
+    """The outline of a text, or an empty one and why there is none."""
+    text = source.text
+    try:
+        return _outline_of(text), None
+    except SyntaxError as error:
+        outline = _newer_grammar(text)
+        return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))
+    except (ValueError, RecursionError, MemoryError) as error:
+        return _EMPTY, _syntax_problem(error, source)
 
 
 def _outline_of(text: str) -> Outline:
@@ -147,6 +200,23 @@ def _syntax_problem(error: Exception, source: Source) -> Unreadable:
     return Unreadable(f"cannot be parsed: {error}", None, None)
 
 
+def listing_digest(folder: str) -> bytes:
+    """The digest of what in a folder could be a module, a package, or mark a project."""
+    return _names_digest(_names_in(folder))
+
+
+def _names_in(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _names_digest(names: frozenset[str]) -> bytes:
+    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
+    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
+
+
 class Project:
     """All modules that can be seen from the checked files.
 
@@ -160,8 +230,12 @@ class Project:
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
-        #: Where the outlines of the modules are kept, if they are.
-        self.cache: Cache | None = None
+        #: Where the facts of the modules are kept, if they are.
+        self.store: FactsStore | None = None
+        #: The paths of modules that other processes have read.
+        self.read_elsewhere: set[str] = set()
+        #: The folders in which other processes have looked for modules.
+        self.searched_elsewhere: set[str] = set()
         #: The modules that import a module, by its path; filled by whoever walks the import graph.
         self.importers: dict[str, list[Module]] = {}
 
@@ -174,13 +248,19 @@ class Project:
             root, parts = self._package_of(path)
             is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
             module = Module(path, ".".join(parts), is_package, self._own_roots(root))
-            module._cache = self.cache
+            module.store = self.store
             self._modules[path] = module
         return module
 
-    def modules_read(self) -> list[Module]:
-        """The modules whose outlines were asked for."""
-        return [m for m in self._modules.values() if m._outline is not None and not m.is_namespace]
+    def paths_read(self) -> set[str]:
+        """The paths of the modules whose outlines were asked for, here or in other processes."""
+        read = {m.path for m in self._modules.values() if m._outline is not None and not m.is_namespace}
+        return read | self.read_elsewhere
+
+    def folders_searched(self) -> dict[str, bytes]:
+        """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
+        here = {folder: _names_digest(names) for folder, names in self._listings.items()}
+        return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
 
     def add_source(self, source: Source) -> Module:
         """The module of a text that need not be on disk."""
@@ -209,7 +289,7 @@ class Project:
         roots = [root]
         folder = root
         for _ in range(8):
-            if self._listing(folder) & {"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"}:
+            if self._listing(folder) & _ROOT_MARKERS:
                 roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
@@ -222,11 +302,7 @@ class Project:
     def _listing(self, folder: str) -> frozenset[str]:
         names = self._listings.get(folder)
         if names is None:
-            try:
-                names = frozenset(os.listdir(folder))
-            except OSError:
-                names = frozenset()
-            self._listings[folder] = names
+            names = self._listings[folder] = _names_in(folder)
         return names
 
     # -- imports ----------------------------------------------------------------------------

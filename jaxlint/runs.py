@@ -10,11 +10,11 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from jaxlint.cache import Cache, FileRecord, RunRecord, digest
+from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
 from jaxlint.finding import Finding
-from jaxlint.interface import interface_digest
-from jaxlint.project import Module, Project
+from jaxlint.packs import digest
+from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
 
 #: A file that was changed so shortly before the record was written may have been changed again in the same tick.
@@ -22,7 +22,10 @@ _TICK = 2_000_000_000
 
 
 class Run:
-    """A run over `modules`, which it checks, and `neighbours`, which they can see."""
+    """A run over `modules`, which it checks, and `neighbours`, which they can see.
+
+    `learn` is called with the modules that have to be read, before they are.
+    """
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class Run:
         settings: Settings,
         modules: Sequence[Module],
         neighbours: Sequence[Module],
+        learn: Callable[[Sequence[Module]], None] = lambda modules: None,
     ) -> None:
         self._cache = cache
         self._project = project
@@ -40,7 +44,9 @@ class Run:
         self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
-        self._files = {m.path: self._record(m) for m in self._seen}
+        unchanged = {m.path: self._unchanged(m) for m in self._seen}
+        learn([m for m in self._seen if unchanged[m.path] is None])
+        self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
         self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
 
     def known(self) -> dict[str, list[Finding]]:
@@ -49,6 +55,8 @@ class Run:
         if previous is None or previous.state != self._state:
             return {}
         if any(_stamp(path) != stamp for path, stamp in previous.others.items()):
+            return {}
+        if any(listing_digest(path) != known for path, known in previous.folders.items()):
             return {}
         found: dict[str, list[Finding]] = {}
         for module in self._modules:
@@ -64,31 +72,34 @@ class Run:
             return
         still = previous is not None and previous.state == self._state and bool(known)
         others = dict(previous.others) if still and previous is not None else {}
-        others |= {m.path: _stamp(m.path) for m in self._project.modules_read() if m.path not in self._files}
+        others |= {path: _stamp(path) for path in self._project.paths_read() if path not in self._files}
+        folders = dict(previous.folders) if still and previous is not None else {}
+        folders |= self._project.folders_searched()
         findings = dict(previous.findings) if still and previous is not None else {}
         findings |= {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        self._cache.keep_run(self._key, RunRecord(self._started, self._state, self._files, others, findings))
+        self._cache.keep_run(self._key, RunRecord(self._started, self._state, self._files, others, folders, findings))
+
+    def contents(self) -> set[bytes]:
+        """The digests of the files."""
+        return {record.content for record in self._files.values()}
+
+    def _unchanged(self, module: Module) -> FileRecord | None:
+        """The file as it was, if its time and size say that it still is."""
+        before = self._previous.files.get(module.path) if self._previous is not None else None
+        if before is None or self._previous is None or before.mtime >= self._previous.written - _TICK:
+            return None
+        return before if (before.mtime, before.size) == _stamp(module.path) else None
 
     def _record(self, module: Module) -> FileRecord:
-        """The file as it is now; it is read only if it may have changed."""
-        path = module.path
-        before = self._previous.files.get(path) if self._previous is not None else None
-        mtime, size = _stamp(path)
-        if before is not None and (before.mtime, before.size) == (mtime, size):
-            assert self._previous is not None
-            if mtime < self._previous.written - _TICK:
-                return before
+        """The file as it is now."""
+        mtime, size = _stamp(module.path)
         try:
-            source = module.source
+            interface = module.interface
         except Unreadable as problem:
             return FileRecord(mtime, size, digest(repr((problem.message, problem.row)).encode()), b"")
-        content = digest(source.raw)
-        if before is not None and before.content == content:
-            interface = before.interface
-        else:
-            interface = interface_digest(module.outline, source.text)
+        assert module.content is not None
         module.forget_source()
-        return FileRecord(mtime, size, content, interface)
+        return FileRecord(mtime, size, module.content, interface)
 
 
 def _stamp(path: str) -> tuple[int, int]:

@@ -6,6 +6,11 @@ import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+#: How the names of files begin that are still being written; one that is old was left by a process that was killed.
+TEMPORARY_PREFIX = ".jaxlint-"
 
 
 def write_atomically(path: str, content: bytes) -> None:
@@ -14,17 +19,24 @@ def write_atomically(path: str, content: bytes) -> None:
     What is no regular file, like a pipe or `/dev/stderr`, is written to directly. Raises OSError, and then
     nothing has changed.
     """
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file that becomes `path` when all is written to it, like `write_atomically`."""
     target = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as device:
-            device.write(content)
+            yield device
         return
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".jaxlint-")
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=TEMPORARY_PREFIX)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
         if os.path.exists(target):
             shutil.copymode(target, temporary)
         else:

@@ -4,12 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import jaxlint.engine
 from jaxlint.cache import Cache
@@ -18,38 +15,12 @@ from jaxlint.finding import Finding
 from jaxlint.interface import interface_digest
 from jaxlint.outline import build_outline, parse_tree
 from jaxlint.project import Module
-
-STATE = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: jax.Array\n"
-STEP = """\
-from state import State
-
-
-def step(state: State) -> State:
-    state = state.replace({field}=1)
-    return state
-"""
-MADE = "from state import State\n\n\ndef make():\n    return State(x=1)\n"
-USED = "from made import make\n\nmade = make()\nmade.x = 2\n"
+from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "state.py").write_text(STATE)
-    (folder / "step.py").write_text(STEP.format(field="y"))
-    (folder / "made.py").write_text(MADE)
-    (folder / "used.py").write_text(USED)
-    old = time.time() - 60
-    for path in folder.iterdir():
-        os.utime(path, (old, old))
-    return folder
-
-
-def found(project: Path, cache: Path | None) -> list[tuple[str, int, str]]:
-    result = check_paths([str(project)], cache=Cache(str(cache)) if cache is not None else None)
-    assert not result.errors
-    return [(Path(f.path).name, f.row, f.code) for f in result.findings]
+    return write_project(tmp_path / "project")
 
 
 class Counting:
@@ -70,7 +41,6 @@ class Counting:
         return taken
 
 
-BOTH = [("step.py", 5, "JAX402"), ("used.py", 4, "JAX401")]
 ALL = ["made.py", "state.py", "step.py", "used.py"]
 
 
@@ -124,7 +94,7 @@ def test_damage(project: Path, tmp_path: Path, damage: str) -> None:
     cache = tmp_path / "cache"
     assert found(project, cache) == BOTH
     files = sorted(p for p in cache.rglob("*") if p.is_file() and p.name not in ("CACHEDIR.TAG", ".gitignore"))
-    assert len(files) == 5
+    assert [p.parent.name for p in files] == ["facts", "runs"]
     contents = [p.read_bytes() for p in files]
     for path, content in zip(files, contents, strict=True):
         match damage:
@@ -135,7 +105,7 @@ def test_damage(project: Path, tmp_path: Path, damage: str) -> None:
             case "torn":
                 path.write_bytes(content[: len(content) // 2])
             case "swapped":
-                path.write_bytes(contents[0] if path.parent.parent.name == "runs" else contents[-1])
+                path.write_bytes(contents[-1] if path == files[0] else contents[0])
     assert found(project, cache) == BOTH
     assert found(project, cache) == BOTH
 
@@ -197,44 +167,6 @@ def test_at_the_same_time(project: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert len(outputs) == 1
     ((stdout, stderr),) = outputs
     assert stdout.count("JAX40") == 2 and not stderr.startswith("jaxlint: ")
-
-
-BODIES = ["return state", "return state.replace(x=1)", "return state.replace(q=1)", "state.x = 1\n    return state"]
-CLASSES = ["x: jax.Array", "q: jax.Array", "x: jax.Array\n    q: int = 0", "x: jax.Array = 1"]
-MAKERS = ["return State(x=1)", "return 3", "made = State(x=1)\n    return made"]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["state", "step", "made"]), st.integers(0, 3), st.sampled_from(["", "# note\n", "\n"])
-        ),
-        min_size=1,
-        max_size=5,
-    )
-)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_edits_give_what_a_fresh_run_gives(
-    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, int, str]]
-) -> None:
-    root = tmp_path_factory.mktemp("edited")
-    project, cache = root / "project", root / "cache"
-    project.mkdir()
-    texts = {"state": STATE, "step": STEP.format(field="x"), "made": MADE, "used": USED}
-    for name, text in texts.items():
-        (project / f"{name}.py").write_text(text)
-    found(project, cache)
-    for name, choice, note in edits:
-        if name == "state":
-            texts[name] = note + STATE.replace("x: jax.Array", CLASSES[choice])
-        elif name == "step":
-            texts[name] = note + STEP.format(field="x").replace(
-                "state = state.replace(x=1)\n    return state", BODIES[choice]
-            )
-        else:
-            texts[name] = note + MADE.replace("return State(x=1)", MAKERS[choice % 3])
-        (project / f"{name}.py").write_text(texts[name])
-        assert found(project, cache) == found(project, None)
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,9 @@ def test_version_and_help(run: Run) -> None:
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == [
         "check",
+        "clean",
         "config",
+        "facts",
         "rule",
         "tree",
     ]

@@ -18,6 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = 36
 CORE = ["JAX201", "JAX202", "JAX301", "JAX401", "JAX402"]
 
+#: The command, with several processes however little there is to do.
+ALWAYS_PARALLEL = """
+import sys
+from jaxlint import cli, parallel
+parallel.PAYS_FROM = dict.fromkeys(parallel.PAYS_FROM, 0)
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
 #: One module of the generated project: it declares a state, inherits one, and uses those of its neighbours.
 MODULE = """
 from __future__ import annotations
@@ -82,7 +90,7 @@ def output(project: Path, format_: str, seed: int, jobs: int, backwards: bool) -
     """What the command writes to stdout about all files of the project, each given by its name."""
     paths = sorted(str(path.relative_to(project)) for path in project.rglob("*.py"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "jaxlint", "check", "--isolated", "--select", "ALL", f"-j{jobs}"]
+    command = [sys.executable, "-c", ALWAYS_PARALLEL, "check", "--isolated", "--select", "ALL", f"-j{jobs}"]
     command += ["--output-format", format_, *(reversed(paths) if backwards else paths)]
     done = subprocess.run(command, capture_output=True, cwd=project, env=environment, timeout=300)
     assert (done.returncode, done.stderr) == (1, b"")

@@ -1,0 +1,1 @@
+"""What jaxlint costs, measured: `python -m benchmarks`."""

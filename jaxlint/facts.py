@@ -1,0 +1,121 @@
+"""The facts of a file: what a run has to know of it, a pure function of its content.
+
+They are kept under the digest of the content, so that facts from wherever (the cache, another process, another
+machine) are those of the file that is there, or of no file of the project.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+import msgspec
+
+from jaxlint import __version__
+from jaxlint.errors import UserError
+from jaxlint.files import shown_path
+from jaxlint.outline import Outline
+from jaxlint.packs import NoPack, Pack, PackWriter
+from jaxlint.source import Unreadable
+
+
+class Facts(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a file; `problem` (message, row, column) says why it cannot be parsed."""
+
+    #: The digest of what other modules see of it (`jaxlint.interface`).
+    interface: bytes
+    problem: tuple[str, int | None, int | None] | None
+    #: An encoded `Outline`.
+    raw: msgspec.Raw
+
+    @property
+    def unreadable(self) -> Unreadable | None:
+        """The problem as it is raised, if there is one."""
+        return None if self.problem is None else Unreadable(*self.problem)
+
+    def outline(self) -> Outline:
+        """The outline. Raises a `msgspec.MsgspecError` or RecursionError if the facts are damaged."""
+        return _OUTLINES.decode(self.raw)
+
+
+_FACTS = msgspec.msgpack.Decoder(Facts)
+_OUTLINES = msgspec.msgpack.Decoder(Outline)
+_ENCODER = msgspec.msgpack.Encoder()
+# the same bytes whatever the hash seed
+_REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
+
+
+class FactsStore:
+    """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
+
+    `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
+    whether the same facts are to be the same bytes, for build systems that compare them.
+    """
+
+    def __init__(
+        self,
+        packs: Iterable[Pack] = (),
+        writer: PackWriter | None = None,
+        *,
+        has_interfaces: bool = True,
+        reproducible: bool = False,
+    ) -> None:
+        self._packs = list(packs)
+        self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
+        self.writer = writer
+        self.has_interfaces = has_interfaces
+
+    def get(self, content: bytes) -> Facts | None:
+        """The facts of a file with this digest, if they are known."""
+        for pack in self._packs:
+            record = pack.get(content)
+            if record is not None:
+                try:
+                    return _FACTS.decode(record)
+                except (msgspec.MsgspecError, RecursionError):
+                    continue
+        return None
+
+    def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> None:
+        """Keep the facts of a file, if that is possible."""
+        if self.writer is None:
+            return
+        told = None if problem is None else (problem.message, problem.row, problem.column)
+        try:
+            record = self._encode(Facts(interface, told, msgspec.Raw(self._encode(outline))))
+        except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
+            return
+        self.writer.add(content, record)
+
+    def add_packs(self, packs: Iterable[Pack]) -> None:
+        """Look into these packs too."""
+        self._packs += packs
+
+
+@lru_cache(maxsize=1)
+def facts_writer() -> str:
+    """What facts for other machines depend on: the version and the code of jaxlint, and the grammar of Python."""
+    found = blake2b(digest_size=8)
+    folder = os.path.dirname(os.path.abspath(__file__))
+    for directory, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith((".py", ".pyi")):
+                with open(os.path.join(directory, name), "rb") as file:
+                    found.update(name.encode() + b"\0" + file.read())
+    return f"{__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{found.hexdigest()}"
+
+
+def open_facts(paths: Sequence[str]) -> list[Pack]:
+    """The packs in these files. Raises `UserError` if one of them holds no facts of this jaxlint."""
+    packs = []
+    for path in paths:
+        try:
+            packs.append(Pack(path, facts_writer()))
+        except NoPack as problem:
+            message = f"--facts: {shown_path(path)}: {problem}; make it with `jaxlint facts`"
+            raise UserError(message) from problem
+    return packs
