@@ -209,8 +209,8 @@ class Unit(msgspec.Struct, frozen=True):
     discards: frozenset[str] = frozenset()
     #: The attributes and variables that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
     mutations: frozenset[str] = frozenset()
-    #: Whether items are stored (`x[k] = v`).
-    item_stores: bool = False
+    #: The methods that are called on what may come from elsewhere; "[]" where items of that are stored (`x[k] = v`).
+    methods: frozenset[str] = frozenset()
     #: Whether the same thing is updated twice, though the first of the updates was kept in a variable.
     repeats: bool = False
     pieces: tuple[Unit, ...] = ()
@@ -270,6 +270,20 @@ class _Function:
         self.reads: set[str] = set()
         self.mutations: set[str] = set()
         self.statements = 0
+        #: The variables that have only been given new containers so far, and those that were given something else.
+        self.fresh: set[str] = set()
+        self.given: set[str] = set()
+
+    def assign(self, name: str, value: ast.expr | None) -> None:
+        """Note what a variable is given."""
+        is_fresh = type(value) in _NEW_CONTAINERS
+        if type(value) is ast.Call and type(value.func) is ast.Name:
+            is_fresh = value.func.id in _CONTAINER_TYPES
+        if is_fresh and name not in self.given and name not in self.scope.bindings:
+            self.fresh.add(name)
+        elif not is_fresh:
+            self.fresh.discard(name)
+            self.given.add(name)
 
 
 class _Content:
@@ -283,7 +297,7 @@ class _Content:
         self.names: set[str] = set()
         self.discards: set[str] = set()
         self.mutations: set[str] = set()
-        self.item_stores = False
+        self.methods: set[str] = set()
         self.repeats = False
         self.updated: set[tuple[str, str]] = set()
 
@@ -299,7 +313,7 @@ class _Content:
             frozenset(self.names),
             frozenset(self.discards),
             frozenset(self.mutations),
-            self.item_stores,
+            frozenset(self.methods),
             self.repeats,
             pieces,
         )
@@ -313,7 +327,7 @@ class _Content:
         self.names |= piece.references
         self.discards |= piece.discards
         self.mutations |= piece.mutations
-        self.item_stores = self.item_stores or piece.item_stores
+        self.methods |= piece.methods
         self.repeats = self.repeats or piece.repeats
 
 
@@ -552,6 +566,8 @@ class _Builder:
                 if name == "__all__" and scope.kind == "module" and value is not None:
                     self.all_names = []
                     self._extend_all(value)
+                if self.function is not None:
+                    self.function.assign(name, value)
                 keep = scope.keeps_values
                 self._bind(
                     scope,
@@ -577,8 +593,9 @@ class _Builder:
             case ast.Starred(value=inner):
                 self._target(inner, None, None, scope)
             case ast.Subscript(value=inner, slice=index):
-                self.content.item_stores = True
                 self._note_mutation(inner)
+                if not self._is_own(inner):
+                    self.content.methods.add("[]")
                 self._scan(inner)
                 self._scan(index)
 
@@ -625,6 +642,17 @@ class _Builder:
             function, receiver = self.function, held.value
             if function is not None and isinstance(receiver, ast.Name) and receiver.id == function.self_name:
                 function.mutations.add(held.attr)
+
+    def _is_own(self, receiver: ast.expr) -> bool:
+        """Whether what is changed is a container that the function has made, or no object but a module."""
+        while isinstance(receiver, (ast.Attribute, ast.Subscript)):
+            receiver = receiver.value
+        if not isinstance(receiver, ast.Name):
+            return False
+        if self.function is not None and receiver.id in self.function.fresh:
+            return True
+        bindings = self.scopes[""].bindings.get(receiver.id, ())
+        return any(isinstance(b, Import) and (b.name is None or b.module in _LIBRARIES) for b in bindings)
 
     def _note_discard(self, value: ast.expr) -> None:
         """Note the calls that stand alone."""
@@ -708,6 +736,8 @@ class _Builder:
                 calls.add(attr)  # str.replace has no keywords
             if attr in MUTATING:
                 self._note_mutation(func.value)
+            if _updated_array(call) is None and not self._is_own(func.value):
+                self.content.methods.add(attr)
             if attr in self.transforms:
                 self._note_applying(call)
             function = self.function
@@ -921,6 +951,10 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+_NEW_CONTAINERS = frozenset({ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp})
+_CONTAINER_TYPES = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
+#: What is imported from these is a module, a function or a class.
+_LIBRARIES = frozenset({"jax", "numpy"})
 #: Expressions that have variables of their own.
 _BINDING = frozenset({ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp})
 

@@ -33,6 +33,8 @@ _UPDATES = frozenset(
 )
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
+#: Methods that change their receivers, and the storing of items.
+_CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
 #: Frameworks whose rules look at every transformed function.
@@ -191,8 +193,8 @@ class Triggers:
 
     def _changes(self, unit: Unit) -> bool:
         """Whether something other than a local variable may be changed in it."""
-        stores = unit.stores or unit.item_stores or bool(unit.self_stores)
-        return stores or not unit.calls.isdisjoint(MUTATING | self.model.changing_method_names)
+        stores = unit.stores or bool(unit.self_stores)
+        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
