@@ -1,0 +1,44 @@
+/** The settings of the extension, and what the server is told of them. */
+
+export interface Settings {
+  enable: boolean;
+  path: string[];
+  interpreter: string;
+  importStrategy: "fromEnvironment" | "useBundled";
+  args: string[];
+  inlayHints: boolean;
+}
+
+/** Reads one setting of the section `jaxlint`; VS Code fills in the defaults of package.json. */
+export type Read = (key: keyof Settings) => unknown;
+
+/** What `${workspaceFolder}`, `~` and `${env:NAME}` stand for. */
+export interface Variables {
+  workspaceFolder: string;
+  home: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** The settings that only a new server process takes up. */
+export const NEEDS_RESTART: readonly (keyof Settings)[] = ["enable", "path", "interpreter", "importStrategy", "args"];
+
+export function expand(value: string, variables: Variables): string {
+  return value
+    .replace(/^~(?=$|[\\/])/, () => variables.home)
+    .replaceAll("${workspaceFolder}", () => variables.workspaceFolder)
+    .replace(/\$\{env:([^}]+)\}/g, (_, name: string) => variables.env[name] ?? "");
+}
+
+/** The settings, checked: settings.json may hold anything. */
+export function readSettings(read: Read, variables: Variables): Settings {
+  const text = (value: unknown): string => (typeof value === "string" ? expand(value.trim(), variables) : "");
+  const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(text).filter((t) => t !== "") : []);
+  return {
+    enable: read("enable") !== false,
+    path: texts(read("path")),
+    interpreter: text(read("interpreter")),
+    importStrategy: read("importStrategy") === "useBundled" ? "useBundled" : "fromEnvironment",
+    args: texts(read("args")),
+    inlayHints: read("inlayHints") !== false,
+  };
+}
