@@ -32,7 +32,7 @@ def main() -> None:
             target = Path(folder) / version
             chosen = ("--target", str(target), "--python-version", version, "--only-binary", ":all:")
             pip("install", "--no-compile", *chosen, f"{wheel}[lsp]")
-            shutil.copytree(target, LIBS, ignore=shutil.ignore_patterns("bin"), dirs_exist_ok=True)
+            shutil.copytree(target, LIBS, ignore=shutil.ignore_patterns("bin", "tests"), dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
