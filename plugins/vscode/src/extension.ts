@@ -44,6 +44,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (NEEDS_RESTART.some((key) => event.affectsConfiguration(`jaxlint.${key}`))) {
         restart();
+      } else if (event.affectsConfiguration("jaxlint")) {
+        void running.configure();
       }
     }),
   );

@@ -30,7 +30,7 @@ export type Run = (
 ) => Promise<{ output: string } | { failure: string }>;
 
 /** Imports what the server imports: an interpreter may have a jaxlint without the extra `lsp`, or a bundle of another version. */
-const PROBE = "import sys, jaxlint, jaxlint_lsp.server; print(jaxlint.__version__, sys.prefix, sep='\\n')";
+const PROBE = "import sys, jaxlint, jaxlint_lsp; print(jaxlint.__version__, sys.prefix, sep='\\n')";
 
 /** What the server writes to its log is UTF-8, whatever the locale. */
 const ENVIRONMENT = { PYTHONUTF8: "1" };

@@ -5,7 +5,12 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, State as ClientState } from "vscode-languageclient/node";
+import {
+  DidChangeConfigurationNotification,
+  LanguageClient,
+  RevealOutputChannelOn,
+  State as ClientState,
+} from "vscode-languageclient/node";
 import { findCandidates } from "./interpreters";
 import { findLaunch, type Launch } from "./launch";
 import { run } from "./run";
@@ -73,7 +78,16 @@ export class Server {
     }
     const { document, selection } = editor;
     const asked = [client.code2ProtocolConverter.asUri(document.uri), selection.active.line];
-    await vscode.commands.executeCommand(TREE_COMMAND, ...asked);
+    const drawing: unknown = await vscode.commands.executeCommand(TREE_COMMAND, ...asked);
+    if (drawing === null) {
+      void vscode.window.showInformationMessage("There is no pytree class in this file.");
+    }
+  }
+
+  /** Tells the server those settings that it reads itself. */
+  async configure(): Promise<void> {
+    const told = { settings: { jaxlint: settings().server } };
+    await this.#client?.sendNotification(DidChangeConfigurationNotification.type, told);
   }
 
   #next(step: () => Promise<void>): Promise<void> {
@@ -136,7 +150,7 @@ export class Server {
       documentSelector: SELECTOR,
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: { inlayHints: now.inlayHints },
+      initializationOptions: now.server,
       middleware: {
         executeCommand: async (command, args, next) => {
           const result: unknown = await next(command, args);

@@ -6,11 +6,22 @@ export interface Settings {
   interpreter: string;
   importStrategy: "fromEnvironment" | "useBundled";
   args: string[];
-  inlayHints: boolean;
+  server: ServerOptions;
 }
 
+/** What the server itself reads. */
+export interface ServerOptions {
+  inlayHints: boolean;
+  codeLens: boolean;
+  workspaceDiagnostics: boolean;
+  configuration: string | null;
+  settings: object;
+}
+
+export type Key = Exclude<keyof Settings, "server"> | keyof ServerOptions;
+
 /** Reads one setting of the section `jaxlint`; VS Code fills in the defaults of package.json. */
-export type Read = (key: keyof Settings) => unknown;
+export type Read = (key: Key) => unknown;
 
 /** What `${workspaceFolder}`, `~` and `${env:NAME}` stand for. */
 export interface Variables {
@@ -20,7 +31,7 @@ export interface Variables {
 }
 
 /** The settings that only a new server process takes up. */
-export const NEEDS_RESTART: readonly (keyof Settings)[] = ["enable", "path", "interpreter", "importStrategy", "args"];
+export const NEEDS_RESTART: readonly Key[] = ["enable", "path", "interpreter", "importStrategy", "args"];
 
 export function expand(value: string, variables: Variables): string {
   return value
@@ -33,12 +44,19 @@ export function expand(value: string, variables: Variables): string {
 export function readSettings(read: Read, variables: Variables): Settings {
   const text = (value: unknown): string => (typeof value === "string" ? expand(value.trim(), variables) : "");
   const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(text).filter((t) => t !== "") : []);
+  const settings = read("settings");
   return {
     enable: read("enable") !== false,
     path: texts(read("path")),
     interpreter: text(read("interpreter")),
     importStrategy: read("importStrategy") === "useBundled" ? "useBundled" : "fromEnvironment",
     args: texts(read("args")),
-    inlayHints: read("inlayHints") !== false,
+    server: {
+      inlayHints: read("inlayHints") !== false,
+      codeLens: read("codeLens") !== false,
+      workspaceDiagnostics: read("workspaceDiagnostics") === true,
+      configuration: text(read("configuration")) || null,
+      settings: typeof settings === "object" && settings !== null && !Array.isArray(settings) ? settings : {},
+    },
   };
 }

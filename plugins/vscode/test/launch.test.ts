@@ -9,7 +9,7 @@ const SETTINGS: Settings = {
   interpreter: "",
   importStrategy: "fromEnvironment",
   args: ["--verbose"],
-  inlayHints: true,
+  server: { inlayHints: true, codeLens: true, workspaceDiagnostics: false, configuration: null, settings: {} },
 };
 const PLACES = { bundle: "/extension/bundled/libs", neutral: "/extension", workspace: "/w" };
 const CANDIDATES = [

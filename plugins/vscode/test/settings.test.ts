@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import manifest from "../package.json";
-import { expand, NEEDS_RESTART, readSettings, type Settings } from "../src/settings";
+import { expand, type Key, NEEDS_RESTART, readSettings, type Settings } from "../src/settings";
 
 const variables = { workspaceFolder: "/w", home: "/home/ada", env: { TOOLS: "/opt/t$&" } };
 
-function read(values: Partial<Record<keyof Settings, unknown>>): Settings {
+function read(values: Partial<Record<Key, unknown>>): Settings {
   return readSettings((key) => values[key], variables);
 }
 
@@ -25,9 +25,9 @@ test("what only looks like a variable stays", () => {
 
 test("nothing set gives the defaults of the manifest", () => {
   const properties = manifest.contributes.configuration.properties;
-  const settings = read({});
+  const { server, ...own } = read({});
   assert.deepEqual(
-    Object.entries<unknown>({ ...settings }).map(([key, value]) => [`jaxlint.${key}`, value]),
+    Object.entries<unknown>({ ...own, ...server }).map(([key, value]) => [`jaxlint.${key}`, value]),
     Object.entries(properties)
       .filter(([name]) => name !== "jaxlint.trace.server")
       .map(([name, property]): [string, unknown] => [name, property.default as unknown]),
@@ -39,19 +39,29 @@ test("values of the wrong type count as not set", () => {
     read({ path: "jaxlint", interpreter: 3, importStrategy: "no", args: null, enable: "no", inlayHints: 1 }),
     read({}),
   );
+  for (const settings of [null, [], "select", 3]) {
+    assert.deepEqual(read({ settings, configuration: settings === "select" ? "" : settings }), read({}));
+  }
   assert.deepEqual(read({ args: ["--verbose", 3, " "] }).args, ["--verbose"]);
 });
 
 test("values are taken over", () => {
-  const given: Settings = {
+  const own: Omit<Settings, "server"> = {
     enable: false,
     path: ["uv", "run", "jaxlint"],
     interpreter: "/usr/bin/python3",
     importStrategy: "useBundled",
     args: ["--verbose"],
-    inlayHints: false,
   };
-  assert.deepEqual(read(given), given);
+  const server: Settings["server"] = {
+    inlayHints: false,
+    codeLens: false,
+    workspaceDiagnostics: true,
+    configuration: "/w/jaxlint.toml",
+    settings: { select: ["ALL"] },
+  };
+  assert.deepEqual(read({ ...own, ...server }), { ...own, server });
+  assert.equal(read({ configuration: "${workspaceFolder}/a.toml" }).server.configuration, "/w/a.toml");
 });
 
 test("the settings that need a restart are settings", () => {
