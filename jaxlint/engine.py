@@ -19,7 +19,7 @@ from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, discover
-from jaxlint.finding import Confidence, Finding
+from jaxlint.finding import Confidence, Edit, Finding, Fix
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import ModuleReader, ParsedUnit
@@ -27,7 +27,7 @@ from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.rules import all_rules
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.runs import Run, findings_of
 from jaxlint.source import Source, Unreadable
@@ -282,6 +282,7 @@ class Checker:
             reason=problem.reason,
             help=problem.help,
             subject=problem.subject,
+            fix=_fix(problem, module, place),
         )
 
     def _failed(self, what: str, module: Module, error: Exception) -> None:
@@ -290,6 +291,17 @@ class Checker:
         self.errors.append(
             f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
         )
+
+
+def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:
+    """The edits that a problem proposes; none where parentheses around its place would come before an insertion."""
+    fix = problem.fix
+    if isinstance(fix, Insertion):
+        if getattr(problem.at, "lpar", ()):
+            return None
+        start = module.source.offset(place[0], place[1] - 1)
+        return Fix(fix.title, fix.applicability, (Edit(start, start, fix.text),))
+    return fix
 
 
 def _placed(nodes: list[Any], units: list[ParsedUnit]) -> dict[int, tuple[int, int, int, int]]:

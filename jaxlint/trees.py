@@ -78,9 +78,9 @@ class Group:
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
-        #: How often anything changed, and when each file was last asked for.
+        #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
-        self._answered: dict[str, int] = {}
+        self._answered: dict[str, tuple[list[Finding], int]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -89,10 +89,12 @@ class Group:
         self._changed.add(path)
 
     def knows(self, path: str) -> bool:
-        """Whether the findings of the file are known, and still hold."""
+        """Whether what was last told about the file still holds."""
         self._renew()
-        known = path in self._raw
-        return known and (self._answered.get(path) == self._edition or not any(map(_yields, self._raw[path])))
+        found, edition = self._answered.get(path, (None, -1))
+        if found is None or self._raw.get(path) is not found:
+            return False
+        return edition == self._edition or not any(map(_yields, found))
 
     def _renew(self) -> None:
         """Take note of the changes: drop what is no longer known."""
@@ -143,13 +145,13 @@ class Group:
         A guess may be left out because another file tells the same for certain; unless `is_complete` is asked for,
         only what is known of the other files counts.
         """
-        found = list(self._raw_of(path))
-        if any(map(_yields, found)):
+        own = self._raw_of(path)
+        found = list(own)
+        if any(map(_yields, own)):
             for other in self._order:
                 if other != path and (is_complete or other in self._raw):
                     found += [f for f in self._raw_of(other) if f.subject and f.confidence is not Confidence.LOW]
-            if is_complete:
-                self._answered[path] = self._edition
+        self._answered[path] = (own, self._edition if is_complete else -1)
         result = Result([], 1, [])
         add_found(result, found, self.checker(), [path], self._lines)
         return [f for f in result.findings if f.path == path]
