@@ -6,10 +6,11 @@ A `Workspace` is not safe to use from several threads at a time.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from jaxlint.cache import Cache
 from jaxlint.config import Configuration
+from jaxlint.expr import Expr
 from jaxlint.files import CONFIG_NAMES, ancestors, would_discover
 from jaxlint.finding import Finding
 from jaxlint.pytrees.draw import Drawer
@@ -152,6 +153,21 @@ class Workspace:
             return []
         found = group.checker().model.classes_in(group.module(path))
         return [cls for cls in found if cls.is_pytree]
+
+    def class_named(self, path: str, name: Expr, locals_: Collection[str]) -> PytreeClass | None:
+        """The pytree class that a chain of names means in a file. Raises `UserError`.
+
+        Nothing is known of it if a function of the file has a variable of one of the names `locals_`.
+        """
+        group = self._group(path) if self.refusal(path) is None else None
+        if group is None:
+            return None
+        module, model = group.module(path), group.checker().model
+        scopes = module.outline.scopes.values()
+        if any(scope.kind == "function" and not scope.bindings.keys().isdisjoint(locals_) for scope in scopes):
+            return None
+        cls = model.class_of_symbol(model.resolver.resolve(name, module))
+        return cls if cls is not None and cls.is_pytree else None
 
     def draw(self, cls: PytreeClass) -> str:
         """The pytree of a class as `jaxlint tree` shows it. Raises `UserError`."""

@@ -62,7 +62,10 @@ def test_text_behind_a_comment_is_not_left_standing() -> None:
     [
         ("    state.replace(step=1)\n", "    state = state.replace(step=1)\n"),
         ("    if state: state.replace(step=1)\n", "    if state: state = state.replace(step=1)\n"),
-        ("    x = 1; state.replace(\n        step=1\n    )\n", "    x = 1; state = state.replace(\n        step=1\n    )\n"),
+        (
+            "    x = 1; state.replace(\n        step=1\n    )\n",
+            "    x = 1; state = state.replace(\n        step=1\n    )\n",
+        ),
     ],
 )
 def test_a_discarded_update_is_assigned(before: str, after: str) -> None:

@@ -124,15 +124,21 @@ def test_a_thousand_sequences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "project"
     write(folder)
-    machine = type("Machine", (Edits,), {"folder": folder, "seen": Counter()})
-    machine.at_start = {(f.path, f.code, f.message) for f in check_paths([str(folder)], Configuration()).findings}
-    assert len(machine.at_start) >= 6
+
+    class Machine(Edits):
+        pass
+
+    Machine.folder = folder
+    seen: Counter[str] = Counter()
+    Machine.seen = seen
+    Machine.at_start = {(f.path, f.code, f.message) for f in check_paths([str(folder)], Configuration()).findings}
+    assert len(Machine.at_start) >= 6
     run_state_machine_as_test(
-        machine,
+        Machine,
         settings=settings(
             max_examples=1000, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
-    print(machine.seen)
-    assert machine.seen["sequences"] >= 1000
-    assert all(machine.seen[what] >= 100 for what in ("edits", "appeared", "vanished", "kept answers", "dependents"))
+    print(dict(seen))
+    assert seen["sequences"] >= 1000
+    assert all(seen[what] >= 100 for what in ("edits", "appeared", "vanished", "kept answers", "dependents"))
