@@ -61,7 +61,7 @@ def discover(
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
         absolute = os.path.abspath(path)
-        if force and _is_excluded(absolute, excludes(os.path.dirname(absolute))):
+        if force and is_excluded(absolute, excludes(os.path.dirname(absolute))):
             continue
         files = _walk(absolute, excludes) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
@@ -70,7 +70,7 @@ def discover(
     return sorted(found.values())
 
 
-def _is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
+def is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
     """Whether the last of the patterns that means `path` (or a directory above it) leaves it out."""
     verdict = False
     for patterns in excluded:
@@ -78,6 +78,24 @@ def _is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
             if matches(line.removeprefix("!"), patterns.base, path):
                 verdict = not line.startswith("!")
     return verdict
+
+
+def would_discover(root: str, path: str, excludes: Callable[[str], Sequence[Patterns]]) -> bool:
+    """Whether `discover([root], excludes)` takes the file `path` below `root`, once it is there."""
+    layers, excluded = _layers_above(root), _layers(excludes(root))
+    directory = root
+    *parts, name = os.path.relpath(path, root).split(os.sep)
+    for part in (None, *parts):
+        if part is not None:
+            directory = os.path.join(directory, part)
+            if _is_left_out(part, directory + os.sep, layers, excluded):
+                return False
+            if os.path.exists(os.path.join(directory, "pyvenv.cfg")):
+                return False
+            if any(os.path.exists(os.path.join(directory, config)) for config in CONFIG_NAMES):
+                excluded = _layers(excludes(directory))
+        layers = layers + _gitignore(directory)
+    return _is_python(name) and not _is_left_out("", path, layers, excluded)
 
 
 def project_root(path: str) -> str:

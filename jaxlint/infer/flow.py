@@ -319,7 +319,7 @@ class UnitReader:
         since = len(self.notes.events or ())
         self.evaluator.evaluate(value, env)
         for call in _discarded(value):
-            self.notes.discard(call, since)
+            self.notes.discard(call, since, is_alone=call is value)
 
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ class ModuleReader:
 
     def __init__(self, model: PytreeModel, evaluator: Evaluator | None = None) -> None:
         self.model = model
+        #: How a unit of the file of a path, with this first row and text, is parsed; None if it cannot be.
+        self.parse: Callable[[str, int, str], tuple[cst.Module, Body] | None] = parse_text
         self.evaluator = evaluator or Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
         self.evaluator.crossings = Crossings(self.evaluator)
@@ -69,9 +72,6 @@ class ModuleReader:
 
     def parsed_unit(self, module: Module, unit: Unit) -> ParsedUnit | None:
         """The statements of a unit, or None if libcst cannot read it."""
-        from jaxlint.cst import parse_unit
-        from jaxlint.translate import to_body
-
         key = (module.path, unit.first)
         if key in self._units:
             self._units.move_to_end(key)
@@ -81,9 +81,9 @@ class ModuleReader:
         except Unreadable:
             return None
         text = source.text[source.offset(unit.first, 0) : source.offset(unit.last + 1, 0)]
-        tree = parse_unit(text)
+        parsed = self.parse(module.path, unit.first, text)
         self.parsed += 1
-        self._units[key] = None if tree is None else ParsedUnit(unit, tree, to_body(tree.body))
+        self._units[key] = None if parsed is None else ParsedUnit(unit, *parsed)
         if len(self._units) > _UNITS_KEPT:
             self._units.popitem(last=False)
         return self._units[key]
@@ -181,6 +181,15 @@ class ModuleReader:
             events = []
             self._called.append((symbol, parsed, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def parse_text(path: str, first: int, text: str) -> tuple[cst.Module, Body] | None:
+    """The libcst tree and the statements of a text, or None if libcst cannot read it."""
+    from jaxlint.cst import parse_unit
+    from jaxlint.translate import to_body
+
+    tree = parse_unit(text)
+    return None if tree is None else (tree, to_body(tree.body))
 
 
 def _join_statements(found: list[tuple[ParsedUnit, list[Event]]]) -> None:
