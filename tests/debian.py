@@ -54,3 +54,8 @@ def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Pa
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return root
+
+
+def libraries(usr: Path) -> str:
+    """The folders of shared libraries, as the loader takes them from the environment."""
+    return ":".join(str(folder) for folder in usr.glob("lib/*-linux-gnu"))

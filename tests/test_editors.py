@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.debian import Unreachable, unpacked
+from tests.debian import Unreachable, libraries, unpacked
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -72,11 +72,9 @@ def nvim(project: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         usr = unpacked("neovim") / "usr"
     except Unreachable as error:
         pytest.skip(f"nvim is not installed and cannot be downloaded: {error}")
-    libraries = ":".join(str(folder) for folder in (usr / "lib").iterdir() if folder.name.endswith("-linux-gnu"))
     script = project / "tools" / "nvim"
-    script.write_text(
-        f'#!/bin/sh\nVIMRUNTIME="{usr}/share/nvim/runtime" LD_LIBRARY_PATH="{libraries}" exec "{usr}/bin/nvim" "$@"\n'
-    )
+    needed = f'VIMRUNTIME="{usr}/share/nvim/runtime" LD_LIBRARY_PATH="{libraries(usr)}"'
+    script.write_text(f'#!/bin/sh\n{needed} exec "{usr}/bin/nvim" "$@"\n')
     script.chmod(0o755)
     return str(script)
 

@@ -17,10 +17,27 @@ from xml.etree import ElementTree
 import pytest
 
 from jaxlint import __version__
+from tests import debian
+from tools import web_vscode
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = ROOT / "plugins" / "vscode"
 NEEDED = ("LICENSE", "README.md", "pyproject.toml", "jaxlint", "plugins")
+PROGRAM = """\
+import jax
+from flax import struct
+
+
+@struct.dataclass
+class State:
+    params: jax.Array
+    step: int = struct.field(pytree_node=False, default=0)
+
+
+def update(state: State) -> State:
+    state.params = state.params * 0.9
+    return state.replace(step=state.step + 1)
+"""
 TARGETS = {("linux", "x86_64"): "linux-x64", ("linux", "aarch64"): "linux-arm64", ("darwin", "arm64"): "darwin-arm64"}
 
 
@@ -51,6 +68,19 @@ def package(clean_copy: Path) -> Path:
     run("npm", "run", "package", cwd=clean_copy, env={**os.environ, "PATH": path})
     (vsix,) = clean_copy.glob("*.vsix")
     return vsix
+
+
+@pytest.fixture
+def chromium() -> tuple[str, dict[str, str]]:
+    """Chromium and the environment in which it runs, from Debian if it is not installed."""
+    installed = shutil.which("chromium")
+    if installed is not None:
+        return installed, {}
+    try:
+        usr = debian.unpacked("chromium") / "usr"
+    except debian.Unreachable as error:
+        pytest.skip(f"chromium is not installed and cannot be downloaded: {error}")
+    return str(usr / "lib" / "chromium" / "chromium"), {"LD_LIBRARY_PATH": debian.libraries(usr)}
 
 
 @pytest.fixture
@@ -119,3 +149,29 @@ def test_bundle_runs_in_an_interpreter_without_jaxlint(unpacked: Path, tmp_path:
     command = (python, "-m", "jaxlint", "server")
     server = subprocess.run(command, input=framed, cwd=unpacked, env=env, capture_output=True, check=False, timeout=60)
     assert b'"serverInfo"' in server.stdout, server.stderr
+
+
+def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tmp_path: Path) -> None:
+    """The project's own interpreter runs the bundled server; its picture is kept as `web_vscode.png`."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    run(sys.executable, "-m", "venv", "--without-pip", ".venv", cwd=tmp_path)
+    try:
+        web_vscode.install()
+    except web_vscode.NotInstalled as error:
+        pytest.skip(f"code-server does not install: {error}")
+    picture = debian.CACHE.parent / "web_vscode.png"
+    seen = web_vscode.look(package, tmp_path, "train.py", picture, *chromium)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert seen["squiggles"] == 2
+    assert [line.strip() for line in seen["lines"] if line.endswith(("leaf", "static"))] == [
+        "params: jax.Array leaf",
+        "step: int = struct.field(pytree_node=False, default=0) static",
+    ]
+    assert seen["lenses"] == ["pytree: 1 leaf, 1 static"]
+    assert "`State` is frozen" in seen["problems"][1] and "JAX202" in seen["problems"][2]
+    assert any("leaf     params: jax.Array" in line for line in seen["drawing"])
+    assert "    state.params = state.params * 0.9  # noqa: JAX401" in seen["suppressed"]
+    assert (
+        f"jaxlint {__version__}, {tmp_path}/.venv/bin/python (.venv of the workspace) with the bundled jaxlint"
+        in seen["log"]
+    )
