@@ -24,10 +24,22 @@ try {
   const lines = (editor) =>
     editor.locator(".view-line").evaluateAll((nodes) =>
       nodes
-        .map((node) => [parseFloat(node.style.top), node.textContent.replaceAll("\u00a0", " ").trimEnd()])
+        .map((node) => [parseFloat(node.style.top), node.textContent.replace(/[\u00a0\u200a]/g, " ").trimEnd()])
         .sort(([one], [other]) => one - other)
         .map(([, text]) => text),
     );
+
+  /** What is seen once it has been the same for a second: hints and lenses move the lines. */
+  const settled = async (look) => {
+    for (let before = ""; ; ) {
+      const now = JSON.stringify(await look());
+      if (now === before) {
+        return JSON.parse(now);
+      }
+      before = now;
+      await page.waitForTimeout(1000);
+    }
+  };
 
   await page.goto(address);
   await page.getByRole("treeitem", { name: file }).dblclick();
@@ -37,7 +49,11 @@ try {
   await editor.locator(".view-line", { hasText: /leaf/ }).first().waitFor();
   const lens = editor.locator(".codelens-decoration a");
   await lens.first().waitFor();
-  const seen = { squiggles: await squiggles.count(), lines: await lines(editor), lenses: await lens.allTextContents() };
+  const seen = await settled(async () => ({
+    squiggles: await squiggles.count(),
+    lines: await lines(editor),
+    lenses: await lens.allTextContents(),
+  }));
 
   await page.keyboard.press("Control+Shift+M");
   const problems = page.locator(".markers-panel .monaco-list-row");
@@ -48,7 +64,7 @@ try {
   await lens.first().click();
   const drawing = page.locator(".editor-instance").nth(1);
   await drawing.locator(".view-line").first().waitFor();
-  seen.drawing = await lines(drawing);
+  seen.drawing = await settled(() => lines(drawing));
 
   // the text lies over the squiggle and takes the click
   const { x, y } = await squiggles.first().boundingBox();
@@ -57,7 +73,7 @@ try {
   await page.locator(".action-widget .action.focused", { hasText: "noqa" }).waitFor();
   await page.keyboard.press("Enter");
   await editor.locator(".view-line", { hasText: /noqa/ }).waitFor();
-  seen.suppressed = await lines(editor);
+  seen.suppressed = await settled(() => lines(editor));
   await squiggles.nth(seen.squiggles - 1).waitFor({ state: "detached" });
   process.stdout.write(JSON.stringify(seen));
 } finally {
