@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _STACK_BYTES = 64 * 1024 * 1024
+_IDLE_SECONDS = 0.5
+_MOST_JOBS = 100
+_FULL_EVERY = 10
 
 
 class Urgency(IntEnum):
@@ -41,6 +44,31 @@ class _Job:
     future: asyncio.Future[Any] = field(compare=False)
 
 
+class _Garbage:
+    """What jobs leave behind. It is collected when there is nothing else to do, the old of it only now and then."""
+
+    def __init__(self) -> None:
+        self._jobs = 0
+        self._collections = 0
+
+    @property
+    def patience(self) -> float | None:
+        """After how many seconds without a job it is to be collected; None if there is none."""
+        return _IDLE_SECONDS if self._jobs else None
+
+    def note(self) -> None:
+        """A job is done."""
+        self._jobs += 1
+        if self._jobs > _MOST_JOBS:
+            self.collect()
+
+    def collect(self) -> None:
+        """Collect it. The event loop stands still meanwhile."""
+        self._collections += 1
+        gc.collect(1 if self._collections % _FULL_EVERY else 2)
+        self._jobs = 0
+
+
 class Worker:
     """Runs jobs one at a time, the most urgent first. A job calls `step` often: that ends it once it is stale."""
 
@@ -49,7 +77,7 @@ class Worker:
         self._numbers = 0
         self._ready = threading.Condition()
         self._running: _Job | None = None
-        self._has_garbage = False
+        self._garbage = _Garbage()
 
     def start(self) -> None:
         """Start the thread. It ends with the process."""
@@ -81,15 +109,13 @@ class Worker:
         gc.disable()  # a collection would come at any time; garbage is collected when there is nothing else to do
         while True:
             with self._ready:
-                if not self._jobs and self._has_garbage and not self._ready.wait(0.5):
-                    gc.collect()
-                    self._has_garbage = False
                 while not self._jobs:
-                    self._ready.wait()
+                    if not self._ready.wait(self._garbage.patience):
+                        self._garbage.collect()
                 self._running = job = heapq.heappop(self._jobs)
             self._do(job)
             self._running = None
-            self._has_garbage = True
+            self._garbage.note()
 
     def _do(self, job: _Job) -> None:
         result: Any = None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 60.0
+PATIENCE = 20.0
 SERVER = (sys.executable, "-m", "jaxlint", "server")
 #: What clients such as VS Code say of themselves, as far as the server looks at it.
 PUSH: Mapping[str, Any] = {
