@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
+from jaxlint_lsp.options import Options
 
 from jaxlint import __version__
 from tests import debian
@@ -175,3 +177,20 @@ def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tm
         f"jaxlint {__version__}, {tmp_path}/.venv/bin/python (.venv of the workspace) with the bundled jaxlint"
         in seen["log"]
     )
+
+
+def test_settings_are_those_of_the_server() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    properties = manifest["contributes"]["configuration"]["properties"]
+    options = msgspec.to_builtins(Options())
+    del options["treeInMessage"]  # the extension shows the drawing itself
+    assert {name: properties[f"jaxlint.{name}"]["default"] for name in options} == options
+
+
+def test_readme_lists_every_setting_and_command() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    readme = (EXTENSION / "README.md").read_text(encoding="utf-8")
+    for name in manifest["contributes"]["configuration"]["properties"]:
+        assert f"| `{name}` |" in readme
+    for command in manifest["contributes"]["commands"]:
+        assert f"{command['category']}: {command['title']}*" in readme
