@@ -50,7 +50,11 @@ def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Pa
         _run(*apt, "install", "--download-only", "--reinstall", "--no-install-recommends", "--yes", package, cwd=work)
         for deb in sorted(debs.glob("*.deb")):
             _run("dpkg", "-x", str(deb), str(new), cwd=work)
-        new.rename(root)
+        try:
+            new.rename(root)
+        except OSError:
+            if not root.exists():  # as it does when two processes have unpacked the same
+                raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return root
