@@ -16,12 +16,10 @@ from jaxlint.finding import Finding
 from jaxlint.pytrees.draw import Drawer
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.source import Source, Unreadable
-from jaxlint.trees import Group, Texts, Tree, stamp
+from jaxlint.trees import Group, Texts, TooMany, Tree, stamp
 
 #: Larger files are not read: parsing them would keep an editor waiting.
 LARGEST_FILE = 1_000_000
-#: In a folder with more files, each open file is checked with its package only.
-_MOST_FILES = 3_000
 
 
 def _no_cache(folder: str) -> Cache | None:
@@ -97,7 +95,11 @@ class Workspace:
             return
         self._config_stamps = stamps
         for key, tree in list(self._trees.items()):
-            if not tree.is_current():
+            try:
+                is_current = tree.is_current()
+            except TooMany:
+                is_current = False
+            if not is_current:
                 del self._trees[key]
 
     def reload(self) -> None:
@@ -204,11 +206,12 @@ class Workspace:
         if folder in self._large_folders:
             return None
         if folder not in self._trees:
-            tree = Tree(folder, self._configured(), self._texts, is_named=False, cache=self._cache(folder))
-            if len(tree) > _MOST_FILES:
+            cache = self._cache(folder)
+            try:
+                self._trees[folder] = Tree(folder, self._configured(), self._texts, is_named=False, cache=cache)
+            except TooMany:
                 self._large_folders.add(folder)
                 return None
-            self._trees[folder] = tree
         return self._trees[folder]
 
     def _folder_of(self, path: str) -> str | None:

@@ -77,6 +77,35 @@ def test_malformed_messages(start: Start, folder: Path) -> None:
     assert client.stop() == 0
 
 
+FAILING = """
+import jaxlint.rules.frozen_assignment as module
+from jaxlint.cli import main
+
+def check(self, event, evaluator):
+    raise ZeroDivisionError("on purpose")
+
+module.FrozenAssignment.check_event = check
+main(["server"])
+"""
+
+
+def test_a_rule_that_fails_is_one_line_in_the_log(folder: Path) -> None:
+    client = Client(folder, (sys.executable, "-c", FAILING))
+    try:
+        client.initialize(folder)
+        uri = (folder / "app/train.py").as_uri()
+        client.open(uri, FILES["app/train.py"])
+        assert codes(client.diagnostics(uri)) == ["JAX403", "JAX402"]
+        client.replace(uri, FILES["app/train.py"] + "\n")
+        assert codes(client.diagnostics(uri)) == ["JAX403", "JAX402"]
+        (line,) = [note["message"] for note in client.said("window/logMessage")]
+        assert "JAX401 failed in jaxlint" in line and "ZeroDivisionError: on purpose" in line
+        assert client.stop() == 0
+    finally:
+        client.end()
+    assert client.errors == b""
+
+
 def test_requests_about_what_is_not_open(start: Start, folder: Path) -> None:
     client = start()
     client.initialize(folder, capabilities=PULL)
