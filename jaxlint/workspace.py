@@ -156,6 +156,12 @@ class Workspace:
         found = group.checker().model.classes_in(group.module(path))
         return [cls for cls in found if cls.is_pytree]
 
+    def statement_rows(self, path: str, row: int) -> tuple[int, int]:
+        """The first and last row of the top-level statements around a row; the row itself if there are none."""
+        group = self._group(path) if self.refusal(path) is None else None
+        units = group.module(path).outline.units if group is not None else ()
+        return next(((unit.first, unit.last) for unit in units if unit.first <= row <= unit.last), (row, row))
+
     def class_named(self, path: str, name: Expr, locals_: Collection[str]) -> PytreeClass | None:
         """The pytree class that a chain of names means in a file. Raises `UserError`.
 

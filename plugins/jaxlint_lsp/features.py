@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -160,7 +161,9 @@ def _register_actions(server: Server) -> None:
         def job(workspace: Workspace, document: Document, positions: Positions) -> list[types.CodeAction]:
             found: list[Finding] = workspace.findings(document.path, is_complete=False)
             versioned = bool(server.capability("workspace", "workspace_edit", "document_changes"))
-            return Actions(document, found, positions, versioned=versioned).at(params.range, params.context.only)
+            rows = partial(workspace.statement_rows, document.path)
+            actions = Actions(document, found, positions, rows, versioned=versioned)
+            return actions.at(params.range, params.context.only)
 
         return await server.ask_about(params.text_document.uri, job, [])
 
