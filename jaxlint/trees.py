@@ -85,6 +85,7 @@ class Group:
         #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
         self._answered: dict[str, tuple[list[Finding], int]] = {}
+        self._interfaces: dict[str, tuple[Module, bytes | None]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -118,13 +119,21 @@ class Group:
             self._texts.step()
             if _content(before) == _content(after):
                 still.add(path)
-            elif _interface(before) != _interface(after):
-                visible = True
+            else:
+                interface = self._interface(before)
+                visible |= interface is None or interface != self._interface(after)
             self._stamps.pop(path, None)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
         self._project, self._checker = project, None
         self._changed.clear()
+
+    def _interface(self, module: Module) -> bytes | None:
+        """What `_interface` says, worked out once for each module."""
+        known = self._interfaces.get(module.path)
+        if known is None or known[0] is not module:
+            self._interfaces[module.path] = known = (module, _interface(module))
+        return known[1]
 
     def is_same_on_disk(self) -> bool:
         """Whether the same files are in the folders that were looked into; notes the files that have changed."""

@@ -162,6 +162,24 @@ def test_requests_are_answered_while_something_is_worked_out(start: Start, folde
     assert client.stop() == 0
 
 
+def test_a_request_can_be_cancelled(start: Start, folder: Path) -> None:
+    client = start()
+    client.initialize(folder, capabilities=PULL)
+    text = FILES["app/train.py"] + "".join(f"def f{i}(s: State):\n    s.step = {i}\n" for i in range(2000))
+    uri = (folder / "app/train.py").as_uri()
+    client.open(uri, text)
+    numbers = [client.start("textDocument/diagnostic", {"textDocument": {"uri": uri}}) for _ in range(3)]
+    for number in numbers:
+        client.notify("$/cancelRequest", {"id": number})
+    for number in numbers:
+        with pytest.raises(Failed) as failed:
+            client.wait(number)
+        assert failed.value.code == -32800
+    client.replace(uri, FILES["app/train.py"])
+    assert codes(client.pull(uri)["items"]) == CODES
+    assert client.stop() == 0
+
+
 @linux_only
 def test_opening_editing_and_closing_does_not_grow(start: Start, folder: Path) -> None:
     client = start()
