@@ -43,14 +43,16 @@ def discover(
     excludes: Callable[[str], Sequence[Patterns]] = lambda directory: (),
     *,
     force: bool = False,
+    visit: Callable[[str], None] = lambda directory: None,
 ) -> list[str]:
     """The absolute paths of all files to check, sorted, each real file once.
 
     A file in `paths` is always taken, unless `force` makes `excludes` hold for it too. A directory is walked
     for `*.py` and `*.pyi`, without `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what
-    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build`
-    in. Links to directories are followed once. The result may hold what cannot be read (a directory that cannot
-    be listed, a link to nowhere): `Source.read` says why. Raises `PathError` for a path that does not exist.
+    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
+    Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
+    listed, a link to nowhere): `Source.read` says why. `visit` is told of each directory. Raises `PathError` for a
+    path that does not exist.
     """
     found: dict[str, str] = {}
     for path in paths:
@@ -63,7 +65,7 @@ def discover(
         absolute = os.path.abspath(path)
         if force and is_excluded(absolute, excludes(os.path.dirname(absolute))):
             continue
-        files = _walk(absolute, excludes) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
+        files = _walk(absolute, excludes, visit) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
             known = found.get(real, file)
             found[real] = min(known, file, key=lambda name: (name != real, name))
@@ -222,7 +224,9 @@ def _layers_above(directory: str) -> list[_Layer]:
     return []
 
 
-def _walk(root: str, excludes: Callable[[str], Sequence[Patterns]]) -> Iterator[tuple[str, str]]:
+def _walk(
+    root: str, excludes: Callable[[str], Sequence[Patterns]], visit: Callable[[str], None]
+) -> Iterator[tuple[str, str]]:
     """The real path and the path of each file to check below the directory `root`, and of what cannot be listed."""
     real_root = os.path.realpath(root)
     walked: set[str] = set()
@@ -233,6 +237,7 @@ def _walk(root: str, excludes: Callable[[str], Sequence[Patterns]]) -> Iterator[
         if real in walked or (directory != root and _contains(real, real_root)):
             continue
         walked.add(real)
+        visit(directory)
         try:
             with os.scandir(directory) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 
 from jaxlint.cache import Cache
 from jaxlint.config import Configuration, Settings
@@ -28,6 +29,9 @@ _TICK = 2_000_000_000
 #: Files in a folder that tell where imports start.
 _MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 _UNSURE = (-1, -1)
+#: Of a folder with more than that, each open file is checked with its package only.
+_MOST_FILES = 3_000
+_MOST_FOLDERS = 30_000
 
 
 class Texts:
@@ -81,6 +85,7 @@ class Group:
         #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
         self._answered: dict[str, tuple[list[Finding], int]] = {}
+        self._interfaces: dict[str, tuple[Module, bytes | None]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -114,13 +119,21 @@ class Group:
             self._texts.step()
             if _content(before) == _content(after):
                 still.add(path)
-            elif _interface(before) != _interface(after):
-                visible = True
+            else:
+                interface = self._interface(before)
+                visible |= interface is None or interface != self._interface(after)
             self._stamps.pop(path, None)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
         self._project, self._checker = project, None
         self._changed.clear()
+
+    def _interface(self, module: Module) -> bytes | None:
+        """What `_interface` says, worked out once for each module."""
+        known = self._interfaces.get(module.path)
+        if known is None or known[0] is not module:
+            self._interfaces[module.path] = known = (module, _interface(module))
+        return known[1]
 
     def is_same_on_disk(self) -> bool:
         """Whether the same files are in the folders that were looked into; notes the files that have changed."""
@@ -204,8 +217,15 @@ class Group:
                 self._stamps[module.path] = (mtime, size) if mtime < now - _TICK else _UNSURE
 
 
+class TooMany(Exception):
+    """A folder holds so much that its files are not checked together."""
+
+
 class Tree:
-    """All files below a folder, or (with `is_named`) the one file `path` as if it was named on the command line."""
+    """All files below a folder, or (with `is_named`) the one file `path` as if it was named on the command line.
+
+    Raises `TooMany`.
+    """
 
     def __init__(
         self, path: str, configuration: Configuration, texts: Texts, *, is_named: bool, cache: Cache | None = None
@@ -215,6 +235,8 @@ class Tree:
         self._is_named = is_named
         self._texts = texts
         files = self._files()
+        if len(files) > _MOST_FILES:
+            raise TooMany
         groups = configuration.groups(files)
         self.groups = [
             Group(
@@ -233,13 +255,21 @@ class Tree:
         excludes = self._configuration.excludes
         if self._is_named:
             return [] if is_excluded(self._path, excludes(os.path.dirname(self._path))) else [self._path]
-        files = discover([self._path], excludes) if os.path.isdir(self._path) else []
+        files = discover([self._path], excludes, visit=self._visit()) if os.path.isdir(self._path) else []
         below = self._path.rstrip(os.sep) + os.sep
         unsaved = [p for p in self._texts.open if p.startswith(below) and not os.path.exists(p)]
         return sorted({*files, *(p for p in unsaved if would_discover(self._path, p, excludes))})
 
-    def __len__(self) -> int:
-        return len(self._found)
+    def _visit(self) -> Callable[[str], None]:
+        """Counts folders; raises `TooMany`."""
+        folders = count(1)
+
+        def visit(folder: str) -> None:
+            self._texts.step()
+            if next(folders) > _MOST_FOLDERS:
+                raise TooMany
+
+        return visit
 
     def group(self, path: str) -> Group | None:
         """The group of a file; None if it is not one of the files."""

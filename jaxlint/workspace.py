@@ -16,12 +16,10 @@ from jaxlint.finding import Finding
 from jaxlint.pytrees.draw import Drawer
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.source import Source, Unreadable
-from jaxlint.trees import Group, Texts, Tree, stamp
+from jaxlint.trees import Group, Texts, TooMany, Tree, stamp
 
 #: Larger files are not read: parsing them would keep an editor waiting.
 LARGEST_FILE = 1_000_000
-#: In a folder with more files, each open file is checked with its package only.
-_MOST_FILES = 3_000
 
 
 def _no_cache(folder: str) -> Cache | None:
@@ -97,7 +95,11 @@ class Workspace:
             return
         self._config_stamps = stamps
         for key, tree in list(self._trees.items()):
-            if not tree.is_current():
+            try:
+                is_current = tree.is_current()
+            except TooMany:
+                is_current = False
+            if not is_current:
                 del self._trees[key]
 
     def reload(self) -> None:
@@ -154,6 +156,12 @@ class Workspace:
         found = group.checker().model.classes_in(group.module(path))
         return [cls for cls in found if cls.is_pytree]
 
+    def statement_rows(self, path: str, row: int) -> tuple[int, int]:
+        """The first and last row of the top-level statements around a row; the row itself if there are none."""
+        group = self._group(path) if self.refusal(path) is None else None
+        units = group.module(path).outline.units if group is not None else ()
+        return next(((unit.first, unit.last) for unit in units if unit.first <= row <= unit.last), (row, row))
+
     def class_named(self, path: str, name: Expr, locals_: Collection[str]) -> PytreeClass | None:
         """The pytree class that a chain of names means in a file. Raises `UserError`.
 
@@ -204,11 +212,12 @@ class Workspace:
         if folder in self._large_folders:
             return None
         if folder not in self._trees:
-            tree = Tree(folder, self._configured(), self._texts, is_named=False, cache=self._cache(folder))
-            if len(tree) > _MOST_FILES:
+            cache = self._cache(folder)
+            try:
+                self._trees[folder] = Tree(folder, self._configured(), self._texts, is_named=False, cache=cache)
+            except TooMany:
                 self._large_folders.add(folder)
                 return None
-            self._trees[folder] = tree
         return self._trees[folder]
 
     def _folder_of(self, path: str) -> str | None:

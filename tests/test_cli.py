@@ -279,6 +279,7 @@ def test_version_and_help(run: Run) -> None:
         "check",
         "config",
         "rule",
+        "server",
         "tree",
     ]
     assert run("check", "-h")[0] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from lsprotocol import types
+from msgspec import structs
 
 from jaxlint.add_noqa import Refused, is_suppressible, with_comments, with_ignore
 from jaxlint.finding import Applicability, Edit, Finding
@@ -21,12 +22,23 @@ _REASON = "explain why"
 
 
 class Actions:
-    """The code actions for `findings` in a document; `versioned` edits name the version that they are for."""
+    """The code actions for `findings` in a document.
+
+    `statement_rows` gives the rows of the top-level statement around a row; `versioned` edits name the version that
+    they are for.
+    """
 
     def __init__(
-        self, document: Document, findings: Sequence[Finding], positions: Positions, *, versioned: bool
+        self,
+        document: Document,
+        findings: Sequence[Finding],
+        positions: Positions,
+        statement_rows: Callable[[int], tuple[int, int]],
+        *,
+        versioned: bool,
     ) -> None:
         self._versioned = versioned
+        self._statement_rows = statement_rows
         self._document = document
         self._findings = findings
         self._positions = positions
@@ -55,17 +67,22 @@ class Actions:
     def _suppressions(self, finding: Finding) -> Iterator[types.CodeAction]:
         if not is_suppressible(finding):
             return
-        source = self._positions.source
+        first, last = self._statement_rows(finding.row)
+        start = self._positions.source.offset(first, 0)
+        end = self._positions.source.offset(last + 1, 0)
+        # a file of thousands of lines takes too long to be split into tokens while the cursor moves
+        source = Source.from_text(finding.path, self._positions.source.text[start:end])
+        here = structs.replace(finding, row=finding.row - first + 1, end_row=finding.end_row - first + 1)
         ways: tuple[tuple[str, Callable[[], str]], ...] = (
-            (f"Suppress {finding.code} here (noqa)", lambda: with_comments(source, [finding])[0]),
-            (f"Suppress {finding.name} here, with a reason", lambda: with_ignore(source, finding, _REASON)),
+            (f"Suppress {finding.code} here (noqa)", lambda: with_comments(source, [here])[0]),
+            (f"Suppress {finding.name} here, with a reason", lambda: with_ignore(source, here, _REASON)),
         )
         for title, write in ways:
             try:
                 edit = _difference(source, write())
             except Refused:
                 continue
-            yield self._action(title, (edit,), finding)
+            yield self._action(title, (Edit(start + edit.start, start + edit.end, edit.text),), finding)
 
     def _page(self, finding: Finding) -> types.CodeAction:
         title = f"Read about {finding.name} ({finding.code})"

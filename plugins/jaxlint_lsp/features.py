@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -36,6 +37,8 @@ def _register_lifetime(server: Server) -> None:
         if params.process_id is not None:
             end_with(params.process_id)
         server.set_options(params.initialization_options)
+        if server.options.workspace_diagnostics:
+            _register_pulling_all(server)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         if not uris and server.workspace.root_uri is not None:
             uris = [server.workspace.root_uri]
@@ -101,7 +104,7 @@ def _register_documents(server: Server) -> None:
 
 
 def _register_diagnostics(server: Server) -> None:
-    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=True, identifier="jaxlint")
+    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="jaxlint")
 
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
     async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
@@ -116,12 +119,12 @@ def _register_diagnostics(server: Server) -> None:
             return types.RelatedUnchangedDocumentDiagnosticReport(identity)
         return types.RelatedFullDocumentDiagnosticReport(found, result_id=identity)
 
+
+def _register_pulling_all(server: Server) -> None:
     @server.feature(types.WORKSPACE_DIAGNOSTIC)
     async def pull_all(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
         known = {one.uri: one.value for one in params.previous_result_ids}
-        paths: list[str] = []
-        if server.options.workspace_diagnostics:
-            paths = await server.ask(Workspace.files, paths)
+        paths: list[str] = await server.ask(Workspace.files, [])
         reports: list[Any] = []
         for path in paths:
             uri = server.documents.uri(path)
@@ -158,7 +161,9 @@ def _register_actions(server: Server) -> None:
         def job(workspace: Workspace, document: Document, positions: Positions) -> list[types.CodeAction]:
             found: list[Finding] = workspace.findings(document.path, is_complete=False)
             versioned = bool(server.capability("workspace", "workspace_edit", "document_changes"))
-            return Actions(document, found, positions, versioned=versioned).at(params.range, params.context.only)
+            rows = partial(workspace.statement_rows, document.path)
+            actions = Actions(document, found, positions, rows, versioned=versioned)
+            return actions.at(params.range, params.context.only)
 
         return await server.ask_about(params.text_document.uri, job, [])
 

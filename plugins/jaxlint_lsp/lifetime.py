@@ -11,8 +11,9 @@ _SECONDS = 3.0
 
 
 def end_with(process_id: int) -> None:
-    """End this process soon after the process `process_id` is gone."""
-    if os.name == "posix":  # elsewhere there is no harmless way to ask, and the end of the input has to do
+    """End this process soon after the process `process_id` is gone; not if it cannot be seen from here at all."""
+    # elsewhere there is no harmless way to ask, and the end of the input has to do
+    if os.name == "posix" and _is_alive(process_id):
         threading.Thread(target=_watch, args=(process_id,), name="jaxlint-parent", daemon=True).start()
 
 

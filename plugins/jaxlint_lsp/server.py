@@ -216,7 +216,7 @@ class Server(LanguageServer):
     async def _check_later(self, uri: str) -> None:
         try:
             if not self.pulls:
-                await asyncio.sleep(min(max(self._seconds / 10, _LEAST_DELAY), _MOST_DELAY))
+                await asyncio.sleep(min(max(self._seconds / 4, _LEAST_DELAY), _MOST_DELAY))
                 self.publish(uri, await self.check(uri))
             self.settle_soon()
         except Stale:

@@ -77,6 +77,35 @@ def test_malformed_messages(start: Start, folder: Path) -> None:
     assert client.stop() == 0
 
 
+FAILING = """
+import jaxlint.rules.frozen_assignment as module
+from jaxlint.cli import main
+
+def check(self, event, evaluator):
+    raise ZeroDivisionError("on purpose")
+
+module.FrozenAssignment.check_event = check
+main(["server"])
+"""
+
+
+def test_a_rule_that_fails_is_one_line_in_the_log(folder: Path) -> None:
+    client = Client(folder, (sys.executable, "-c", FAILING))
+    try:
+        client.initialize(folder)
+        uri = (folder / "app/train.py").as_uri()
+        client.open(uri, FILES["app/train.py"])
+        assert codes(client.diagnostics(uri)) == ["JAX403", "JAX402"]
+        client.replace(uri, FILES["app/train.py"] + "\n")
+        assert codes(client.diagnostics(uri)) == ["JAX403", "JAX402"]
+        (line,) = [note["message"] for note in client.said("window/logMessage")]
+        assert "JAX401 failed in jaxlint" in line and "ZeroDivisionError: on purpose" in line
+        assert client.stop() == 0
+    finally:
+        client.end()
+    assert client.errors == b""
+
+
 def test_requests_about_what_is_not_open(start: Start, folder: Path) -> None:
     client = start()
     client.initialize(folder, capabilities=PULL)
@@ -130,6 +159,24 @@ def test_requests_are_answered_while_something_is_worked_out(start: Start, folde
     client.replace(uri, FILES["app/train.py"])  # what is being worked out is stale now
     assert codes(client.diagnostics(uri)) == CODES
     assert [p["version"] for p in client.said("textDocument/publishDiagnostics")] == [2]
+    assert client.stop() == 0
+
+
+def test_a_request_can_be_cancelled(start: Start, folder: Path) -> None:
+    client = start()
+    client.initialize(folder, capabilities=PULL)
+    text = FILES["app/train.py"] + "".join(f"def f{i}(s: State):\n    s.step = {i}\n" for i in range(2000))
+    uri = (folder / "app/train.py").as_uri()
+    client.open(uri, text)
+    numbers = [client.start("textDocument/diagnostic", {"textDocument": {"uri": uri}}) for _ in range(3)]
+    for number in numbers:
+        client.notify("$/cancelRequest", {"id": number})
+    for number in numbers:
+        with pytest.raises(Failed) as failed:
+            client.wait(number)
+        assert failed.value.code == -32800
+    client.replace(uri, FILES["app/train.py"])
+    assert codes(client.pull(uri)["items"]) == CODES
     assert client.stop() == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint import check_paths
+from jaxlint import check_paths, trees
 from jaxlint.config import ConfigError, Configuration
 from jaxlint.engine import check_content
 from jaxlint.workspace import Workspace
@@ -132,6 +132,18 @@ def test_files_that_are_too_large_are_not_read(folder: Path) -> None:
         assert "larger than 2,000 bytes" in (workspace.refusal(path) or "")
     workspace.set_text(str(folder / "app/states.py"), FILES["app/states.py"])
     assert codes(workspace, train) == ["JAX401", "JAX403", "JAX402"]
+
+
+@pytest.mark.parametrize("limit", ["_MOST_FILES", "_MOST_FOLDERS"])
+def test_of_a_folder_with_too_much_each_file_is_checked_with_its_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(trees, limit, 1)
+    workspace = Workspace([str(folder)])
+    train = folder / "app/train.py"
+    workspace.set_text(str(train), FILES["app/train.py"])
+    assert codes(workspace, train) == ["JAX401", "JAX403", "JAX402"]
+    assert workspace.files() == [str(train)]
 
 
 def test_a_check_can_be_stopped_at_any_step(folder: Path) -> None:

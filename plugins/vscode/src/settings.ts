@@ -30,8 +30,15 @@ export interface Variables {
   env: NodeJS.ProcessEnv;
 }
 
-/** The settings that only a new server process takes up. */
-export const NEEDS_RESTART: readonly Key[] = ["enable", "path", "interpreter", "importStrategy", "args"];
+/** The settings that only a new server takes up. */
+export const NEEDS_RESTART: readonly Key[] = [
+  "enable",
+  "path",
+  "interpreter",
+  "importStrategy",
+  "args",
+  "workspaceDiagnostics",
+];
 
 export function expand(value: string, variables: Variables): string {
   return value
