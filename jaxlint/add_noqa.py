@@ -55,8 +55,8 @@ def add_noqa(findings: Sequence[Finding], reason: str = "") -> Added:
         by_path[finding.path].append(finding)
     added = Added()
     for path, found in by_path.items():
-        hidden = [f for f in found if not _TOOL.match(f.code)]
-        added.left += [f for f in found if _TOOL.match(f.code)]
+        hidden = [f for f in found if is_suppressible(f)]
+        added.left += [f for f in found if not is_suppressible(f)]
         if not hidden:
             continue
         try:
@@ -75,6 +75,22 @@ def add_noqa(findings: Sequence[Finding], reason: str = "") -> Added:
     return added
 
 
+def is_suppressible(finding: Finding) -> bool:
+    """Whether a comment may hide a finding: it is not about the checking itself."""
+    return not _TOOL.match(finding.code)
+
+
+def with_ignore(source: Source, finding: Finding, reason: str) -> str:
+    """The text of `source` with a comment `# jaxlint: ignore[...]` that hides the finding. Raises `Refused`."""
+    rows = _rows_for_comments(source)
+    if finding.row not in rows:
+        raise Refused(f"line {finding.row} cannot hold one")
+    row = rows[finding.row][0]
+    end = source.offset(row, len(source.line(row).rstrip()))
+    comment = f"  # jaxlint: ignore[{finding.name}] -- {reason}"
+    return _verified(source, source.text[:end] + comment + source.text[end:], [finding])
+
+
 def with_comments(source: Source, findings: Sequence[Finding], reason: str = "") -> tuple[str, int]:
     """The text of `source` with comments that hide the findings, and in how many lines. Raises `Refused`."""
     lines = source.lines
@@ -90,10 +106,15 @@ def with_comments(source: Source, findings: Sequence[Finding], reason: str = "")
         start = source.offset(row, 0)
         line = _with_codes(lines[row - 1], comment_at, sorted(codes[row]), reason)
         text = text[:start] + line + text[start + len(lines[row - 1]) :]
+    return _verified(source, text, findings), len(codes)
+
+
+def _verified(source: Source, text: str, findings: Sequence[Finding]) -> str:
+    """The `text` if its comments, which `source` does not have, hide the findings. Raises `Refused`."""
     changed = Source.from_text(source.path, text)
     if _code(changed) != _code(source) or not all(f.suppressed for f in Comments(changed, findings, ()).hide(())):
         raise Refused("they would not be read as comments; write them by hand")
-    return text, len(codes)
+    return text
 
 
 def _rows_for_comments(source: Source) -> Mapping[int, tuple[int, int | None]]:

@@ -23,6 +23,7 @@ from jaxlint.commands.input import check_stdin, show_files, stdin_name
 from jaxlint.commands.options import configured
 from jaxlint.commands.output import standard_output
 from jaxlint.commands.report import Reporting, report, reporting
+from jaxlint.commands.server import server
 from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def cli() -> None:
 cli.add_command(clean)
 cli.add_command(config)
 cli.add_command(facts)
+cli.add_command(server)
 
 
 def _shard(context: click.Context, option: click.Parameter, text: str | None) -> Shard | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ from jaxlint.environment import activated, site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import span_of
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, discover
-from jaxlint.finding import Confidence, Finding
+from jaxlint.finding import Confidence, Edit, Finding, Fix
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
@@ -30,7 +30,7 @@ from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.rules import all_rules
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.runs import Run, findings_of
 from jaxlint.shards import Shard
@@ -291,6 +291,7 @@ class Checker:
             reason=problem.reason,
             help=problem.help,
             subject=problem.subject,
+            fix=_fix(problem, module, place),
         )
 
     def _failed(self, what: str, module: Module, error: Exception) -> None:
@@ -299,6 +300,15 @@ class Checker:
         self.errors.append(
             f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
         )
+
+
+def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:
+    """The edits that a problem proposes."""
+    fix = problem.fix
+    if isinstance(fix, Insertion):
+        start = module.source.offset(place[0], place[1] - 1)
+        return Fix(fix.title, fix.applicability, (Edit(start, start, fix.text),))
+    return fix
 
 
 def _check_extra_names(settings: Settings) -> None:
@@ -315,10 +325,12 @@ def _check_extra_names(settings: Settings) -> None:
                 raise UserError(f"{key}: {problem}")
 
 
-def make_project(files: Sequence[str], settings: Settings) -> Project:
+def make_project(
+    files: Sequence[str], settings: Settings, texts: Mapping[str, Source | Unreadable] | None = None
+) -> Project:
     """The project that the files belong to: their package roots, the configured roots, the environment."""
     python = settings.python or activated(os.environ)
-    project = Project(settings.src, site_packages(python) if python else ())
+    project = Project(settings.src, site_packages(python) if python else (), texts)
     roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
@@ -368,7 +380,7 @@ def _names_files(paths: Sequence[str]) -> bool:
     return any(os.path.isfile(path) for path in paths)
 
 
-def _neighbours(files: Sequence[str], project: Project) -> list[Module]:
+def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
     """The other modules of the packages that single files were asked for from: they may hold subclasses."""
     folders = set()
     for path in files:
@@ -432,13 +444,13 @@ def check_paths(
                 checker.project.store = keeping.store
                 if kept is not None:
                     kept.append(checker)
-                neighbours = _neighbours(own, checker.project) if _names_files(paths) else []
+                neighbours = package_neighbours(own, checker.project) if _names_files(paths) else []
                 neighbours += [checker.project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
                 modules = [checker.project.add_file(path) for path in own]
                 mine = [m for m in modules if shard is None or shard.holds(m.path)]
                 found = _check_modules(checker, mine, modules, neighbours, keeping, advance)
-                _add(result, found, checker, [module.path for module in mine])
+                add_found(result, found, checker, [module.path for module in mine])
     finally:
         if collecting:
             gc.enable()
@@ -484,7 +496,7 @@ def _check_modules(
         return found
 
 
-def _add(
+def add_found(
     result: Result,
     found: list[Finding],
     checker: Checker,
@@ -561,10 +573,10 @@ def check_content(raw: bytes, path: str, settings: Settings | Configuration | No
     else:
         lines = source.lines
         module = checker.project.add_source(source)
-        checker.learn([module], neighbours=_neighbours([path], checker.project))
+        checker.learn([module], neighbours=package_neighbours([path], checker.project))
         found = checker.check(module)
     result = Result([], 1, [])
-    _add(result, found, checker, [path], lambda _: lines)
+    add_found(result, found, checker, [path], lambda _: lines)
     return result
 
 

@@ -43,14 +43,16 @@ def discover(
     excludes: Callable[[str], Sequence[Patterns]] = lambda directory: (),
     *,
     force: bool = False,
+    visit: Callable[[str], None] = lambda directory: None,
 ) -> list[str]:
     """The absolute paths of all files to check, sorted, each real file once.
 
     A file in `paths` is always taken, unless `force` makes `excludes` hold for it too. A directory is walked
     for `*.py` and `*.pyi`, without `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what
-    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build`
-    in. Links to directories are followed once. The result may hold what cannot be read (a directory that cannot
-    be listed, a link to nowhere): `Source.read` says why. Raises `PathError` for a path that does not exist.
+    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
+    Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
+    listed, a link to nowhere): `Source.read` says why. `visit` is told of each directory. Raises `PathError` for a
+    path that does not exist.
     """
     found: dict[str, str] = {}
     for path in paths:
@@ -61,16 +63,16 @@ def discover(
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
         absolute = os.path.abspath(path)
-        if force and _is_excluded(absolute, excludes(os.path.dirname(absolute))):
+        if force and is_excluded(absolute, excludes(os.path.dirname(absolute))):
             continue
-        files = _walk(absolute, excludes) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
+        files = _walk(absolute, excludes, visit) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
             known = found.get(real, file)
             found[real] = min(known, file, key=lambda name: (name != real, name))
     return sorted(found.values())
 
 
-def _is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
+def is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
     """Whether the last of the patterns that means `path` (or a directory above it) leaves it out."""
     verdict = False
     for patterns in excluded:
@@ -78,6 +80,24 @@ def _is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:
             if matches(line.removeprefix("!"), patterns.base, path):
                 verdict = not line.startswith("!")
     return verdict
+
+
+def would_discover(root: str, path: str, excludes: Callable[[str], Sequence[Patterns]]) -> bool:
+    """Whether `discover([root], excludes)` takes the file `path` below `root`, once it is there."""
+    layers, excluded = _layers_above(root), _layers(excludes(root))
+    directory = root
+    *parts, name = os.path.relpath(path, root).split(os.sep)
+    for part in (None, *parts):
+        if part is not None:
+            directory = os.path.join(directory, part)
+            if _is_left_out(part, directory + os.sep, layers, excluded):
+                return False
+            if os.path.exists(os.path.join(directory, "pyvenv.cfg")):
+                return False
+            if any(os.path.exists(os.path.join(directory, config)) for config in CONFIG_NAMES):
+                excluded = _layers(excludes(directory))
+        layers = layers + _gitignore(directory)
+    return _is_python(name) and not _is_left_out("", path, layers, excluded)
 
 
 def project_root(path: str) -> str:
@@ -204,7 +224,9 @@ def _layers_above(directory: str) -> list[_Layer]:
     return []
 
 
-def _walk(root: str, excludes: Callable[[str], Sequence[Patterns]]) -> Iterator[tuple[str, str]]:
+def _walk(
+    root: str, excludes: Callable[[str], Sequence[Patterns]], visit: Callable[[str], None]
+) -> Iterator[tuple[str, str]]:
     """The real path and the path of each file to check below the directory `root`, and of what cannot be listed."""
     real_root = os.path.realpath(root)
     walked: set[str] = set()
@@ -215,6 +237,7 @@ def _walk(root: str, excludes: Callable[[str], Sequence[Patterns]]) -> Iterator[
         if real in walked or (directory != root and _contains(real, real_root)):
             continue
         walked.add(real)
+        visit(directory)
         try:
             with os.scandir(directory) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -57,6 +57,8 @@ class Module:
     def source(self) -> Source:
         """The decoded file. Raises `Unreadable` if it cannot be read or decoded, or is another one than before."""
         if self._source is None:
+            if self._is_given and self.problem is not None:
+                raise self.problem
             source = Source.read(self.path)
             content = digest(source.raw)
             if self.content not in (None, content):
@@ -221,12 +223,22 @@ class Project:
     """All modules that can be seen from the checked files.
 
     `roots` are folders from which absolute imports start (source roots, package roots of the
-    checked files); `site_packages` are searched last.
+    checked files); `site_packages` are searched last. `texts` stand for the files of these paths, as the unsaved
+    buffers of an editor do: sources, or why there is none.
     """
 
-    def __init__(self, roots: Iterable[str] = (), site_packages: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        roots: Iterable[str] = (),
+        site_packages: Sequence[str] = (),
+        texts: Mapping[str, Source | Unreadable] | None = None,
+    ) -> None:
         self.roots: tuple[str, ...] = tuple(dict.fromkeys(roots))
         self.site_packages = tuple(site_packages)
+        self._texts = texts or {}
+        self._unsaved: dict[str, set[str]] = {}
+        for path in self._texts:
+            self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
@@ -248,9 +260,35 @@ class Project:
             root, parts = self._package_of(path)
             is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
             module = Module(path, ".".join(parts), is_package, self._own_roots(root))
-            module.store = self.store
+            text = self._texts.get(path)
+            if isinstance(text, Source):
+                module._source, module._is_given = text, True
+            elif text is not None:
+                module._outline, module.problem, module._is_given = _EMPTY, text, True
+            else:
+                module.store = self.store
             self._modules[path] = module
         return module
+
+    def module(self, path: str) -> Module | None:
+        """The module of the file `path`, if it was seen."""
+        return self._modules.get(path)
+
+    def renewed(self, changed: Collection[str], texts: Mapping[str, Source | Unreadable]) -> Project:
+        """A project that knows what this one knows but for the modules of the files `changed`, with other `texts`.
+
+        That is right while the same files are there; nobody may use this project from then on.
+        """
+        project = Project(self.roots, self.site_packages, texts)
+        project.store = self.store
+        project._listings = self._listings
+        project._modules = {path: module for path, module in self._modules.items() if path not in changed}
+        project._found = {k: m for k, m in self._found.items() if m is None or m.path not in changed}
+        return project
+
+    def folders_seen(self) -> Mapping[str, frozenset[str]]:
+        """The folders that were looked into, and what was there."""
+        return self._listings
 
     def paths_read(self) -> set[str]:
         """The paths of the modules whose outlines were asked for, here or in other processes."""
@@ -302,7 +340,7 @@ class Project:
     def _listing(self, folder: str) -> frozenset[str]:
         names = self._listings.get(folder)
         if names is None:
-            names = self._listings[folder] = _names_in(folder)
+            names = self._listings[folder] = _names_in(folder) | self._unsaved.get(folder, frozenset())
         return names
 
     # -- imports ----------------------------------------------------------------------------
@@ -338,7 +376,7 @@ class Project:
             if not (self._listing(root) & {parts[0], f"{parts[0]}.py", f"{parts[0]}.pyi"}):
                 continue
             module = self._descend(root, parts, None)
-            if module is not None and os.path.isfile(module.path):
+            if module is not None and (module.path in self._texts or os.path.isfile(module.path)):
                 return module
             namespace = namespace or module
         return namespace

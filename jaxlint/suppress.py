@@ -87,6 +87,8 @@ class Suppression(msgspec.Struct, frozen=True):
     reason: str
     first: int
     last: int
+    #: False if the file could not be split into tokens there, so that it may be part of a string.
+    is_certain: bool = True
 
     def suppresses(self, finding: Finding) -> bool:
         """Whether `finding` is to be left out."""
@@ -106,6 +108,7 @@ class _Comment(msgspec.Struct, frozen=True):
     alone: bool
     first: int
     last: int
+    is_certain: bool = True
 
 
 class Malformed(msgspec.Struct, frozen=True):
@@ -135,7 +138,7 @@ class Comments:
 
     def __init__(self, source: Source, findings: Iterable[Finding], ran: Collection[type[Rule]]) -> None:
         self.ran = ran
-        self._source = source
+        self.source = source
         found = list(_comments(source)) if _ANY.search(source.text) else []
         self._suppressions = [one for comment in found for one in _suppressions_in(comment)]
         self.malformed = [one for comment in found for one in _malformed_in(comment)]
@@ -162,7 +165,7 @@ class Comments:
     def _hidden(self, finding: Finding, suppressions: Sequence[Suppression]) -> Finding:
         for one in suppressions:
             if one.suppresses(finding):
-                text = self._source.line(one.row)[one.column - 1 : one.end_column - 1]
+                text = self.source.line(one.row)[one.column - 1 : one.end_column - 1]
                 return msgspec.structs.replace(finding, suppressed=text)
         return finding
 
@@ -222,6 +225,7 @@ def _suppression(comment: _Comment, match: re.Match[str], kind: Kind) -> Suppres
         reason=(match["reason"] or "").strip(),
         first=comment.first,
         last=comment.last,
+        is_certain=comment.is_certain,
     )
 
 
@@ -256,4 +260,4 @@ def _comments(source: Source) -> Iterator[_Comment]:
             match = _ANY.search(line)
             if match:
                 alone = not line[: match.start()].strip()
-                yield _Comment(line[match.start() :], row, match.start(), alone, row, row)
+                yield _Comment(line[match.start() :], row, match.start(), alone, row, row, False)

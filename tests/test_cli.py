@@ -281,6 +281,7 @@ def test_version_and_help(run: Run) -> None:
         "config",
         "facts",
         "rule",
+        "server",
         "tree",
     ]
     assert run("check", "-h")[0] == 0

@@ -139,9 +139,11 @@ class Replace(Update):
 
 @dataclass(frozen=True)
 class Discard(Event):
-    """The result of an update is thrown away: it stands alone as a statement."""
+    """The result of an update is thrown away."""
 
     update: Update
+    #: Whether the call is a whole statement, not a part of one.
+    is_alone: bool = False
 
 
 @dataclass(frozen=True)

@@ -283,8 +283,8 @@ class UnitReader:
 
     def _statement(self, node: Statement, env: Environment) -> None:
         match node:
-            case Do(value=value):
-                self._do(value, env)
+            case Do():
+                self._do(node, env)
             case Assign(targets=targets, value=value):
                 self.notes.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
                 result = self.evaluator.evaluate(value, env)
@@ -314,12 +314,13 @@ class UnitReader:
             case _:
                 self._compound(node, env)
 
-    def _do(self, value: Expr, env: Environment) -> None:
+    def _do(self, node: Do, env: Environment) -> None:
         """An expression that stands alone."""
-        since = len(self.notes.events or ())
+        value, since = node.value, len(self.notes.events or ())
+        has_parentheses = (node.at.lineno, node.at.col_offset) != (value.at.lineno, value.at.col_offset)
         self.evaluator.evaluate(value, env)
         for call in _discarded(value):
-            self.notes.discard(call, since)
+            self.notes.discard(call, since, is_alone=call is value and not has_parentheses)
 
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""

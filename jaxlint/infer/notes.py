@@ -180,11 +180,11 @@ class Notes:
             Replace(call.at, place, call, base, known, function, keywords, self.loop_depth > 0, rebinds, self.into_jit)
         )
 
-    def discard(self, call: Call, since: int) -> None:
-        """A call that stands alone: if it was an update, its result is thrown away."""
+    def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
+        """A call whose result nobody takes: if it was an update, that is lost."""
         for event in self.events[since:] if self.events is not None else ():
             if isinstance(event, Update) and event.at is call.at:
-                self.add(Discard(event.at, event.place, event))
+                self.add(Discard(event.at, event.place, event, is_alone))
                 return
 
     def construct(

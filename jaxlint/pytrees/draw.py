@@ -42,11 +42,13 @@ def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
         chosen = [c for c in classes if c.is_pytree]
         if not chosen:
             raise UserError(f"{path}: there is no pytree class in this file")
-    drawer = _Drawer(checker.reader.evaluator)
+    drawer = Drawer(checker.reader.evaluator)
     return "\n\n".join(drawer.draw(cls) for cls in chosen) + "\n"
 
 
-class _Drawer:
+class Drawer:
+    """Draws classes; `evaluator` reads the annotations of their fields."""
+
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
 

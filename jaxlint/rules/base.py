@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.finding import Applicability, Confidence, Fix, Severity
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -32,6 +32,15 @@ DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
 
 
 @dataclass(frozen=True)
+class Insertion:
+    """A fix that puts `text` in front of the place of the problem; `title` is an imperative sentence."""
+
+    title: str
+    applicability: Applicability
+    text: str
+
+
+@dataclass(frozen=True)
 class Problem:
     """What a rule yields: a place (a span of the outline or a node), a sentence, its reason, the way out.
 
@@ -46,6 +55,7 @@ class Problem:
     severity: Severity | None = None
     #: What the problem is about (`Finding.subject`); a low-confidence finding yields to a better one about the same.
     subject: str = ""
+    fix: Fix | Insertion | None = None
 
 
 class Rule:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, same
-from jaxlint.finding import Confidence
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
 from jaxlint.infer.updates import array_copy, is_refused
@@ -15,7 +15,7 @@ from jaxlint.names import ClassSymbol, External
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.base import EventRule, Insertion, Problem
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
@@ -89,7 +89,8 @@ class DiscardedUpdate(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `state.replace(...)` on a line of its own becomes `state = state.replace(...)` where `state` is a variable of the
+    function. The fix is unsafe: code that ran with the old values runs with the new ones from then on.
 
     ## When not to use it
 
@@ -127,6 +128,7 @@ class DiscardedUpdate(EventRule):
             reason="a functional update changes nothing in place; what it returns is the only place the change is in",
             help=way_out,
             confidence=confidence,
+            fix=_assignment(event, base),
         )
 
 
@@ -245,6 +247,21 @@ def _way_out(update: Update, base: str | None) -> str:
         return "assign or return the result"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
+
+
+def _assignment(event: Discard, base: str | None) -> Insertion | None:
+    """The fix: assign the result to the variable that is copied, if that is one of the function around."""
+    update = event.update
+    if base is None or "." in base or not event.is_alone or update.place.function is None:
+        return None
+    method = update.place.method
+    is_self = method is not None and base == method.self_name
+    if is_self or update.base is None or dotted(update.base) != base or update.function.startswith(("at.", "select.")):
+        return None
+    scope = update.place.module.outline.scopes.get(_scope(update))
+    if scope is None or base not in scope.bindings or base in scope.is_global:
+        return None
+    return Insertion(f"Assign the result to `{base}`", Applicability.UNSAFE, f"{base} = ")
 
 
 def _is_own_variable(name: str, update: Update) -> bool:

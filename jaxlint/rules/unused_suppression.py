@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.finding import Applicability, Confidence, Fix, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule
 from jaxlint.suppress import Comments, Kind, Selector, Suppression, Usage
+from jaxlint.unsuppress import removal
 
 
 class UnusedSuppression(SuppressionRule):
@@ -62,7 +64,8 @@ class UnusedSuppression(SuppressionRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The fix is safe: it removes the codes that suppress nothing, or the comment if it names no others. Text that
+    follows the comment is left alone, and then there is no fix.
 
     ## When not to use it
 
@@ -90,18 +93,31 @@ class UnusedSuppression(SuppressionRule):
             suppression = usage.suppression
             if suppression.selectors is None:
                 if suppression.kind is not Kind.NOQA and not usage.is_used and _all_ran(rules, comments):
-                    yield _unused(suppression)
+                    yield replace(_unused(suppression), fix=_fix(comments, suppression, ()))
                 continue
+            unused: dict[Selector, list[type[Rule]]] = {}
             for selector in suppression.selectors:
                 meant = [rule for rule in rules if selector.matches(rule)]
                 if selector not in usage.used and _all_ran(meant, comments):
-                    yield _unused_selector(usage, selector, meant)
+                    unused[selector] = meant
+            fix = _fix(comments, suppression, unused) if unused else None
+            for selector, meant in unused.items():
+                yield replace(_unused_selector(usage, selector, meant), fix=fix)
 
 
 def _all_ran(meant: list[type[Rule]], comments: Comments) -> bool:
     """Whether it is known that there is no finding of the rules that are meant, as far as they are wanted at all."""
     wanted = meant if len(meant) == 1 else [rule for rule in meant if rule.enabled]
     return any(rule in comments.ran for rule in meant) and all(rule in comments.ran for rule in wanted)
+
+
+def _fix(comments: Comments, suppression: Suppression, unused: Collection[Selector]) -> Fix | None:
+    """The removal of all that is unused in a comment, the same for each part of it."""
+    edits = removal(comments.source, suppression, unused)
+    names = ", ".join(f"`{selector.text}`" for selector in unused)
+    is_all = len(unused) == len(suppression.selectors or ())
+    title = "Remove the comment, which suppresses nothing" if is_all else f"Remove {names} from the comment"
+    return Fix(title, Applicability.SAFE, edits) if edits else None
 
 
 def _unused(suppression: Suppression) -> Problem:

@@ -1,0 +1,313 @@
+"""The server: what it answers, and when it looks at documents by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from jaxlint import __version__
+from jaxlint.cache import Cache, default_folder
+from jaxlint.config import Configuration
+from jaxlint.errors import UserError
+from jaxlint.source import Unreadable
+from jaxlint.workspace import Workspace
+from jaxlint_lsp.diagnostics import diagnostic, result_id
+from jaxlint_lsp.documents import Document, Documents, file_path
+from jaxlint_lsp.options import Options, read_options
+from jaxlint_lsp.positions import Positions
+from jaxlint_lsp.protocol import Protocol
+from jaxlint_lsp.worker import Stale, Urgency, Worker
+
+if TYPE_CHECKING:
+    from pygls.server import ServerErrors
+
+T = TypeVar("T")
+
+#: How long nothing may change before other documents than the edited one are looked at.
+_SETTLED_SECONDS = 0.2
+_LEAST_DELAY, _MOST_DELAY = 0.01, 0.25
+_SERVER_CANCELLED = -32802
+WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.gitignore")
+
+
+class Superseded(JsonRpcException):
+    """The document has changed while it was looked at: the client is to ask again."""
+
+    def __init__(self) -> None:
+        super().__init__("the document has changed", _SERVER_CANCELLED, types.DiagnosticServerCancellationData(True))
+
+
+class Server(LanguageServer):
+    """One client's server. All handlers run on the event loop, all work on the workspace in the worker's thread."""
+
+    def __init__(self) -> None:
+        super().__init__("jaxlint", __version__, protocol_cls=Protocol)
+        self.documents = Documents()
+        self.options = Options()
+        self.worker = Worker()
+        #: What `publishDiagnostics` or an answer last said of a document, by URI.
+        self.told: dict[str, str] = {}
+        self._workspace = Workspace((), self._configure, cache=_cache, step=self.worker.step)
+        self._texts: dict[str, str | None] = {}
+        self._lock = threading.Lock()
+        self._checks: dict[str, asyncio.Task[None]] = {}
+        self._settling: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self._seconds = 0.0
+        self._shown: set[str] = set()
+
+    # -- the client -------------------------------------------------------------------------
+
+    def capability(self, *path: str) -> Any:
+        """What the client says of itself; None if it says nothing."""
+        value: Any = self.client_capabilities
+        for name in path:
+            value = getattr(value, name, None)
+        return value
+
+    @property
+    def encoding(self) -> str:
+        """How the client counts columns."""
+        return str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding) or "utf-16")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the client asks for diagnostics itself."""
+        return self.capability("text_document", "diagnostic") is not None
+
+    @property
+    def was_shut_down(self) -> bool:
+        """Whether the client said good-bye."""
+        return bool(self.protocol._shutdown)
+
+    def log(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:
+        """Write a line to the client's log, each line once."""
+        if message not in self._shown and len(self._shown) < 1000:
+            self._shown.add(message)
+            self.window_log_message(types.LogMessageParams(kind, message))
+
+    def show(self, message: str) -> None:
+        """Show a mistake of the user's, until the configuration is read again."""
+        if message not in self._shown:
+            self._shown.add(message)
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"jaxlint: {message}"))
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """Tell of an error of our own, or of a message that cannot be read."""
+        if not isinstance(error, Superseded):
+            text = " ".join(str(error).split())[:300]
+            self.log(f"jaxlint {__version__}: {type(error).__name__}: {text}")
+
+    def set_options(self, value: object) -> None:
+        """Take the settings of the client."""
+        try:
+            self.options = read_options(value)
+        except msgspec.ValidationError as error:
+            self.show(f"the settings of the editor cannot be used: {error}")
+
+    # -- texts ------------------------------------------------------------------------------
+
+    def set_text(self, path: str, text: str | None) -> None:
+        """Note the text that the workspace gets before the next job; None once a document is closed."""
+        with self._lock:
+            self._texts[path] = text
+
+    def _take_texts(self) -> None:
+        with self._lock:
+            texts, self._texts = self._texts, {}
+        for path, text in texts.items():
+            if text is None:
+                self._workspace.drop_text(path)
+            else:
+                self._workspace.set_text(path, text)
+
+    # -- work -------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        job: Callable[[Workspace], T],
+        default: T,
+        urgency: Urgency = Urgency.REQUEST,
+        is_stale: Callable[[], bool] = lambda: False,
+    ) -> T:
+        """What a job says of the workspace as it is now; `default` if that fails. Raises `Stale`."""
+
+        def work() -> tuple[T, list[str]]:
+            self._take_texts()
+            return job(self._workspace), self._workspace.take_errors()
+
+        try:
+            result, errors = await self.worker.run(work, urgency, is_stale)
+        except UserError as error:
+            self.show(str(error))
+            return default
+        except (Stale, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            self.report_server_error(error, JsonRpcException)
+            return default
+        for line in errors:
+            self.log(line)
+        return result
+
+    async def ask_about(
+        self, uri: str, job: Callable[[Workspace, Document, Positions], T], default: T, **how: Any
+    ) -> T:
+        """What a job says of an open document as it is now."""
+        document = self.documents.get(uri)
+        if document is None:
+            return default
+
+        def work(workspace: Workspace) -> T:
+            try:
+                source = workspace.source(document.path)
+            except Unreadable:
+                source = document.source
+            return job(workspace, document, Positions(source, self.encoding))
+
+        return await self.ask(work, default, **how)
+
+    # -- diagnostics ------------------------------------------------------------------------
+
+    async def check(
+        self, uri: str, *, urgency: Urgency = Urgency.CHECK, is_complete: bool = False
+    ) -> list[types.Diagnostic]:
+        """The diagnostics of an open document. Raises `Stale` if it changes meanwhile."""
+        document = self.documents.get(uri)
+        if document is None:
+            return []
+        version = document.version
+        started = time.monotonic()
+
+        def is_stale() -> bool:
+            return document.version != version or self.documents.get(uri) is not document
+
+        def job(workspace: Workspace, document: Document, positions: Positions) -> list[types.Diagnostic]:
+            refusal = workspace.refusal(document.path)
+            if refusal is not None:
+                raise UserError(f"{document.path}: {refusal}")
+            found = workspace.findings(document.path, is_complete=is_complete)
+            return [diagnostic(finding, positions) for finding in found]
+
+        nothing: list[types.Diagnostic] = []
+        found = await self.ask_about(uri, job, nothing, urgency=urgency, is_stale=is_stale)
+        if is_stale():
+            raise Stale
+        if urgency is Urgency.CHECK:
+            self._seconds = time.monotonic() - started
+        return found
+
+    def check_soon(self, uri: str) -> None:
+        """Check a document once it stays as it is for a moment; then look what else has to be checked."""
+        task = self._checks.pop(uri, None)
+        if task is not None:
+            task.cancel()
+        self._checks[uri] = asyncio.ensure_future(self._check_later(uri))
+
+    async def _check_later(self, uri: str) -> None:
+        try:
+            if not self.pulls:
+                await asyncio.sleep(min(max(self._seconds / 4, _LEAST_DELAY), _MOST_DELAY))
+                self.publish(uri, await self.check(uri))
+            self.settle_soon()
+        except Stale:
+            return
+        finally:
+            if self._checks.get(uri) is asyncio.current_task():
+                del self._checks[uri]
+
+    def publish(self, uri: str, diagnostics: Sequence[types.Diagnostic]) -> None:
+        """Tell the client of diagnostics for the document as it is."""
+        document = self.documents.get(uri)
+        version = None if document is None else document.version
+        self.told[uri] = result_id(list(diagnostics))
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(diagnostics), version))
+
+    def settle_soon(self) -> None:
+        """Bring the other open documents up to date once nothing has changed for a while."""
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = asyncio.ensure_future(self._settle())
+
+    async def _settle(self) -> None:
+        await asyncio.sleep(_SETTLED_SECONDS)
+        stale = await self._retried(lambda workspace: workspace.dependents(""))
+        changed = False
+        for path in stale:
+            document = self.documents.at(path)
+            if document is None or (self.pulls and document.uri not in self.told):
+                continue
+            try:
+                found = await self.check(document.uri, urgency=Urgency.BACKGROUND, is_complete=True)
+            except Stale:
+                self.settle_soon()
+                return
+            if self.told.get(document.uri) != result_id(found):
+                if self.pulls:
+                    changed = True
+                else:
+                    self.publish(document.uri, found)
+        if changed and self.capability("workspace", "diagnostics", "refresh_support"):
+            self.workspace_diagnostic_refresh(None)
+
+    async def _retried(self, job: Callable[[Workspace], list[str]]) -> list[str]:
+        """A list from a job that waits for all that is more urgent."""
+        while True:
+            try:
+                return await self.ask(job, [], Urgency.BACKGROUND)
+            except Stale:
+                await asyncio.sleep(_SETTLED_SECONDS)
+
+    # -- the disk ---------------------------------------------------------------------------
+
+    def refresh_soon(self, *, reads_config: bool = False) -> None:
+        """Look at the disk again, after a moment: changes come in swarms."""
+        if self._refreshing is not None and not reads_config:
+            self._refreshing.cancel()
+        self._refreshing = asyncio.ensure_future(self._refresh(reads_config))
+
+    async def _refresh(self, reads_config: bool) -> None:
+        await asyncio.sleep(0.05)
+        if reads_config:
+            self._shown.clear()
+        await self.ask(lambda workspace: workspace.reload() if reads_config else workspace.refresh(), None)
+        self.settle_soon()
+        if reads_config:
+            if self.capability("workspace", "inlay_hint", "refresh_support"):
+                self.workspace_inlay_hint_refresh(None)
+            if self.capability("workspace", "code_lens", "refresh_support"):
+                self.workspace_code_lens_refresh(None)
+
+    async def set_folders(self, uris: Sequence[str]) -> None:
+        """Show other folders."""
+        self.documents.folders = [path for path in map(file_path, uris) if path is not None]
+        folders = list(self.documents.folders)
+        await self.ask(lambda workspace: workspace.set_folders(folders), None)
+
+    def _configure(self) -> Configuration:
+        options = self.options
+        config = () if options.configuration is None else (os.path.expanduser(options.configuration),)
+        return Configuration(config, options=options.settings)
+
+
+def _cache(folder: str) -> Cache | None:
+    return None if os.environ.get("JAXLINT_NO_CACHE") else Cache(default_folder(folder))
+
+
+def make_server() -> Server:
+    """A server with all that it can do."""
+    from jaxlint_lsp import features
+
+    server = Server()
+    features.register(server)
+    server.worker.start()
+    return server

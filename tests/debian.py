@@ -1,0 +1,65 @@
+"""Programs from Debian, for tests of what we say about editors: downloaded and unpacked, not installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+CACHE = Path(__file__).resolve().parents[1] / ".envs" / "debian"
+
+
+class Unreachable(Exception):
+    """Debian's packages cannot be had here; the text says why."""
+
+
+def _run(*command: str, cwd: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unreachable(f"{command[0]}: {error}") from error
+    if done.returncode != 0:
+        raise Unreachable(f"{' '.join(command[:2])}: {done.stderr.strip().splitlines()[-1:]}")
+
+
+def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Path:
+    """The folder that holds `package` and what it needs beyond the packages in `status`; needs no root."""
+    root = CACHE / package
+    if root.exists():
+        return root
+    work = CACHE / f"{package}.{os.getpid()}"
+    debs, new = work / "archives", work / "root"
+    (debs / "partial").mkdir(parents=True)
+    (work / "lists" / "partial").mkdir(parents=True)
+    new.mkdir()
+    apt = (
+        "apt-get",
+        "--quiet",
+        "--option=Debug::NoLocking=1",
+        f"--option=Dir::State::status={status}",
+        f"--option=Dir::State::lists={work / 'lists'}",
+        f"--option=Dir::Cache::archives={debs}",
+        "--option=Dir::Cache::pkgcache=",
+        "--option=Dir::Cache::srcpkgcache=",
+        # as root, apt would hand the download to a user who may not write here
+        "--option=APT::Sandbox::User=root",
+    )
+    try:
+        _run(*apt, "update", cwd=work)
+        _run(*apt, "install", "--download-only", "--reinstall", "--no-install-recommends", "--yes", package, cwd=work)
+        for deb in sorted(debs.glob("*.deb")):
+            _run("dpkg", "-x", str(deb), str(new), cwd=work)
+        try:
+            new.rename(root)
+        except OSError:
+            if not root.exists():  # as it does when two processes have unpacked the same
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return root
+
+
+def libraries(usr: Path) -> str:
+    """The folders of shared libraries, as the loader takes them from the environment."""
+    return ":".join(str(folder) for folder in usr.glob("lib/*-linux-gnu"))

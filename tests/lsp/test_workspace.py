@@ -1,0 +1,185 @@
+"""`jaxlint.workspace`: buffers, dependents, folders, settings and what is too much."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jaxlint import check_paths, trees
+from jaxlint.config import ConfigError, Configuration
+from jaxlint.engine import check_content
+from jaxlint.workspace import Workspace
+from tests.lsp.projects import FILES, write
+
+
+@pytest.fixture
+def workspace(folder: Path) -> Workspace:
+    return Workspace([str(folder)])
+
+
+def codes(workspace: Workspace, path: Path) -> list[str]:
+    return [f.code for f in workspace.findings(str(path))]
+
+
+def show(workspace: Workspace, folder: Path, *names: str) -> None:
+    for name in names:
+        workspace.set_text(str(folder / name), FILES[name])
+        workspace.findings(str(folder / name))
+
+
+def test_what_other_modules_cannot_see_has_no_dependents(workspace: Workspace, folder: Path) -> None:
+    states = str(folder / "app/states.py")
+    show(workspace, folder, "app/states.py", "app/train.py", "app/derived.py")
+    assert workspace.dependents(states) == []
+    workspace.set_text(states, "# moved\n\n" + FILES["app/states.py"])
+    assert workspace.dependents(states) == []
+    workspace.set_text(states, FILES["app/states.py"].replace("step:", "stop:"))
+    assert workspace.dependents(states) == [str(folder / "app/train.py"), str(folder / "app/derived.py")]
+    for path in workspace.dependents(states):
+        workspace.findings(path)
+    assert workspace.dependents(states) == []
+
+
+def test_a_guess_that_another_file_makes_obsolete(tmp_path: Path) -> None:
+    (tmp_path / "state.py").write_text(
+        "from flax import struct\n\n@struct.dataclass\nclass State:\n"
+        "    weights: object = struct.field(pytree_node=False)\n"
+    )
+    (tmp_path / "use.py").write_text(
+        "import jax.numpy as jnp\nfrom state import State\n\ndef make():\n    return State(weights=jnp.zeros(3))\n"
+    )
+    workspace = Workspace([str(tmp_path)])
+    expected = check_paths([str(tmp_path)], Configuration()).findings
+    found = [f for path in workspace.files() for f in workspace.findings(path)]
+    assert [(f.path, f.code, f.confidence) for f in found] == [(f.path, f.code, f.confidence) for f in expected]
+
+
+def test_unsaved_new_files_are_seen_by_others(workspace: Workspace, folder: Path) -> None:
+    new, train = folder / "app/new.py", folder / "app/train.py"
+    text = "from app.new import Fresh\n\ndef f(fresh: Fresh):\n    fresh.x = 1\n"
+    workspace.set_text(str(train), text)
+    assert codes(workspace, train) == []
+    workspace.set_text(str(new), "from flax import struct\n\n@struct.dataclass\nclass Fresh:\n    x: int\n")
+    assert workspace.dependents(str(new)) == [str(train)]
+    assert codes(workspace, train) == ["JAX401"]
+    workspace.drop_text(str(new))
+    assert codes(workspace, train) == []
+
+
+def test_files_that_are_excluded_have_no_findings(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.jaxlint]\nexclude = ["app/train.py"]\n')
+    (folder / ".gitignore").write_text("scripts/\n")
+    workspace = Workspace([str(folder)])
+    for name in ("app/train.py", "scripts/run.py"):
+        workspace.set_text(str(folder / name), FILES[name])
+        assert codes(workspace, folder / name) == []
+    assert str(folder / "app/train.py") not in {f.path for f in check_paths([str(folder)], Configuration()).findings}
+
+
+def test_a_file_outside_of_the_folders_is_checked_as_if_it_was_named(tmp_path: Path, folder: Path) -> None:
+    outside = tmp_path / "outside"
+    write(outside)
+    workspace = Workspace([str(folder)])
+    path = outside / "app/train.py"
+    text = FILES["app/train.py"] + "\n\ndef more(state: State):\n    state.weight = 2\n"
+    workspace.set_text(str(path), text)
+    expected = check_content(text.encode(), str(path), Configuration()).findings
+    assert workspace.findings(str(path)) == expected
+    assert [f.code for f in expected] == ["JAX401", "JAX403", "JAX402", "JAX401"]
+
+
+def test_a_configuration_that_cannot_be_used(workspace: Workspace, folder: Path) -> None:
+    train = folder / "app/train.py"
+    before = codes(workspace, train)
+    (folder / "pyproject.toml").write_text('[tool.jaxlint]\nselect = ["NONE"]\n')
+    with pytest.raises(ConfigError, match="unknown rule"):
+        workspace.refresh()
+    assert codes(workspace, train) == before
+    (folder / "pyproject.toml").write_text('[tool.jaxlint]\nselect = ["JAX402"]\n')
+    workspace.refresh()
+    assert codes(workspace, train) == ["JAX402"]
+    (folder / "pyproject.toml").write_text('[tool.jaxlint]\nselect = ["NONE"]\n')
+    with pytest.raises(ConfigError):
+        Workspace([str(folder)]).findings(str(train))
+
+
+def test_baselines_count(folder: Path) -> None:
+    from jaxlint.baseline import write_baseline
+
+    result = check_paths([str(folder)], Configuration())
+    write_baseline(str(folder / "known.json"), [f for f in result.findings if f.code == "JAX401"], {})
+    (folder / "pyproject.toml").write_text('[tool.jaxlint]\nbaseline = "known.json"\n')
+    workspace = Workspace([str(folder)])
+    train = folder / "app/train.py"
+    workspace.set_text(str(train), "# moved\n" + FILES["app/train.py"])
+    assert codes(workspace, train) == ["JAX403", "JAX402"]
+    workspace.set_text(str(train), FILES["app/train.py"].replace("state.step = 1", "state.step = 2"))
+    assert codes(workspace, train) == ["JAX401", "JAX403", "JAX402"]
+
+
+def test_files_that_are_too_large_are_not_read(folder: Path) -> None:
+    workspace = Workspace([str(folder)], largest_file=2000)
+    train = folder / "app/train.py"
+    (folder / "app/states.py").write_text(FILES["app/states.py"] + "#" * 2000)
+    workspace.set_text(str(train), FILES["app/train.py"])
+    assert "JAX401" not in codes(workspace, train)
+    assert workspace.refusal(str(train)) is None
+    for path in (str(folder / "app/states.py"), str(folder / "app/derived.py")):
+        workspace.set_text(path, FILES["app/train.py"] + "#" * 2000)
+        assert workspace.findings(path) == []
+        assert "larger than 2,000 bytes" in (workspace.refusal(path) or "")
+    workspace.set_text(str(folder / "app/states.py"), FILES["app/states.py"])
+    assert codes(workspace, train) == ["JAX401", "JAX403", "JAX402"]
+
+
+@pytest.mark.parametrize("limit", ["_MOST_FILES", "_MOST_FOLDERS"])
+def test_of_a_folder_with_too_much_each_file_is_checked_with_its_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(trees, limit, 1)
+    workspace = Workspace([str(folder)])
+    train = folder / "app/train.py"
+    workspace.set_text(str(train), FILES["app/train.py"])
+    assert codes(workspace, train) == ["JAX401", "JAX403", "JAX402"]
+    assert workspace.files() == [str(train)]
+
+
+def test_a_check_can_be_stopped_at_any_step(folder: Path) -> None:
+    class Stop(BaseException):
+        pass
+
+    left = 0
+
+    def step() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise Stop
+
+    workspace = Workspace([str(folder)], step=step)
+    expected = [f for f in check_paths([str(folder)], Configuration()).findings if "train" in f.path]
+    train = str(folder / "app/train.py")
+    stopped = 0
+    for number in range(1, 60):
+        left = number
+        try:
+            workspace.set_text(train, FILES["app/train.py"] + "\n" * number)
+            workspace.findings(train)
+        except Stop:
+            stopped += 1
+        left = 0
+        assert workspace.findings(train) == expected
+    assert stopped >= 5
+
+
+def test_files_that_come_and_go(workspace: Workspace, folder: Path) -> None:
+    train, states = folder / "app/train.py", folder / "app/states.py"
+    before = codes(workspace, train)
+    states.rename(folder / "app/other.py")
+    workspace.refresh()
+    assert codes(workspace, train) != before
+    os.rename(folder / "app/other.py", states)
+    workspace.refresh()
+    assert codes(workspace, train) == before
