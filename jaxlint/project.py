@@ -224,7 +224,7 @@ class Project:
 
     `roots` are folders from which absolute imports start (source roots, package roots of the
     checked files); `site_packages` are searched last. `texts` stand for the files of these paths, as the unsaved
-    buffers of an editor do: sources, or why there is none.
+    buffers of an editor do: sources, or why there is none. They count when a module is seen first.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Project:
     ) -> None:
         self.roots: tuple[str, ...] = tuple(dict.fromkeys(roots))
         self.site_packages = tuple(site_packages)
-        self._texts = texts or {}
+        self._texts = {} if texts is None else texts
         self._unsaved: dict[str, set[str]] = {}
         for path in self._texts:
             self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
@@ -274,12 +274,12 @@ class Project:
         """The module of the file `path`, if it was seen."""
         return self._modules.get(path)
 
-    def renewed(self, changed: Collection[str], texts: Mapping[str, Source | Unreadable]) -> Project:
-        """A project that knows what this one knows but for the modules of the files `changed`, with other `texts`.
+    def renewed(self, changed: Collection[str]) -> Project:
+        """A project that knows what this one knows but for the modules of the files `changed`.
 
         That is right while the same files are there; nobody may use this project from then on.
         """
-        project = Project(self.roots, self.site_packages, texts)
+        project = Project(self.roots, self.site_packages, self._texts)
         project.store = self.store
         project._listings = self._listings
         project._modules = {path: module for path, module in self._modules.items() if path not in changed}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
@@ -72,7 +73,7 @@ class Group:
         self._texts = texts
         self._order = sorted(files)
         self._large = texts.too_large([*files, *others])
-        project = make_project(files, settings, self._large | texts.open)
+        project = make_project(files, settings, ChainMap(texts.open, self._large))
         project.store = None if cache is None else FactsStore(cache.packs())
         neighbours = [m.path for m in package_neighbours(files, project)] if is_named else []
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
@@ -109,7 +110,7 @@ class Group:
         for path in changed:
             self._large.pop(path, None)
         self._large |= self._texts.too_large(changed)
-        project = self._project.renewed(changed, self._large | self._texts.open)
+        project = self._project.renewed(changed)
         still: set[str] = set()
         visible = False
         for path in sorted(changed):

@@ -8,7 +8,8 @@ from jaxlint.errors import UserError
 
 
 @click.command()
-def server() -> None:
+@click.option("--stdio", is_flag=True, help="Use the standard streams, which it does anyway: some clients ask for it.")
+def server(stdio: bool) -> None:
     """Serve an editor.
 
     Speaks the Language Server Protocol over the standard streams. Needs the extra [lsp].

@@ -319,6 +319,15 @@ def test_the_command_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert (captured.out, captured.err) == ("", message)
 
 
+def test_clients_may_ask_for_the_standard_streams(tmp_path: Path) -> None:
+    client = Client(tmp_path, (*SERVER, "--stdio"))
+    try:
+        client.initialize(tmp_path)
+        assert client.stop() == 0
+    finally:
+        client.end()
+
+
 def test_other_commands_load_no_server() -> None:
     names = "('pygls', 'lsprotocol', 'jaxlint_lsp')"
     code = f"import sys, jaxlint.cli; print([m for m in sys.modules if m.startswith({names})])"

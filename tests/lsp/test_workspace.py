@@ -56,6 +56,15 @@ def test_a_guess_that_another_file_makes_obsolete(tmp_path: Path) -> None:
     assert [(f.path, f.code, f.confidence) for f in found] == [(f.path, f.code, f.confidence) for f in expected]
 
 
+def test_a_text_that_comes_before_anything_was_read(workspace: Workspace, folder: Path) -> None:
+    states, train = folder / "app/states.py", folder / "app/train.py"
+    assert str(train) in workspace.files()
+    workspace.set_text(
+        str(states), FILES["app/states.py"].replace("@struct.dataclass", "@struct.dataclass(frozen=False)")
+    )
+    assert codes(workspace, train) == ["JAX403", "JAX402", "JAX002"]
+
+
 def test_unsaved_new_files_are_seen_by_others(workspace: Workspace, folder: Path) -> None:
     new, train = folder / "app/new.py", folder / "app/train.py"
     text = "from app.new import Fresh\n\ndef f(fresh: Fresh):\n    fresh.x = 1\n"
