@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".benchmarks"
+#: The command, as its console script starts it.
+JAXLINT = (sys.executable, "-c", "import sys\nfrom jaxlint.cli import main\nsys.exit(main())")
 
 
 class Measured(NamedTuple):

@@ -12,7 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.common import CACHE, ROOT, Measured, Spread, environment, lines_in, measure, ratios, take_turns, unpack
+from benchmarks.common import (
+    CACHE,
+    JAXLINT,
+    ROOT,
+    Measured,
+    Spread,
+    environment,
+    lines_in,
+    measure,
+    ratios,
+    take_turns,
+    unpack,
+)
 from benchmarks.packages import JAX, PLAIN, PROJECT, TWENTY
 
 #: Parses every file; without garbage collection, as in jaxlint.
@@ -75,7 +87,7 @@ class Bench:
     def check(self, folder: Path, *options: str, paths: Sequence[Path] = ()) -> Measured:
         """A run of the command over all that is in a folder, or over some paths."""
         given = [str(path) for path in paths or [folder]]
-        return self.run([sys.executable, "-m", "jaxlint", *self.CHECK, *options, *given], folder)
+        return self.run([*JAXLINT, *self.CHECK, *options, *given], folder)
 
     def run(self, command: Sequence[str], folder: Path, codes: Sequence[int] = (0, 1)) -> Measured:
         return measure(command, folder, codes)
@@ -151,7 +163,7 @@ def start(bench: Bench) -> Measured:
 
 def version(bench: Bench) -> Iterator[Row]:
     """The least that a command costs."""
-    command = [sys.executable, "-m", "jaxlint", "--version"]
+    command = [*JAXLINT, "--version"]
     found = take_turns({"pass": lambda: start(bench), "version": lambda: bench.run(command, ROOT)}, 4 * bench.repeat)
     yield Row("jaxlint --version / python -c pass", ratios(found["version"], found["pass"]), 3)
 

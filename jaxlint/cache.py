@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 import time
-import uuid
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
 
@@ -90,7 +89,7 @@ class Cache:
             os.makedirs(self._facts_folder, exist_ok=True)
         except OSError:
             return None
-        return os.path.join(self._facts_folder, f"{uuid.uuid4().hex}{_PACK}")
+        return os.path.join(self._facts_folder, f"{os.urandom(16).hex()}{_PACK}")
 
     @property
     def _facts_folder(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
@@ -46,6 +45,8 @@ class Keeping:
         if self.cache is not None:
             path = self.cache.new_pack()
             return None if path is None else (path, self.cache.version)
+        import tempfile
+
         try:
             if self._folder is None:
                 self._folder = tempfile.mkdtemp(prefix="jaxlint-")

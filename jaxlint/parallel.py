@@ -6,16 +6,13 @@ cannot be written is made again by the process that needs it.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
-from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +22,8 @@ from jaxlint.project import Module
 from jaxlint.source import Unreadable
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from jaxlint.config import Settings
     from jaxlint.engine import Checker
     from jaxlint.keeping import Keeping, Place
@@ -53,8 +52,10 @@ class _Plan(NamedTuple):
 
 def start_method() -> str:
     """How processes are started: forked where that is safe, because it is faster."""
+    import threading
+
     is_safe = sys.platform != "darwin" and threading.active_count() == 1
-    return "fork" if is_safe and "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    return "fork" if is_safe and hasattr(os, "fork") else "spawn"
 
 
 class Workers:
@@ -74,14 +75,16 @@ class Workers:
 
     def pay(self, modules: Sequence[Module]) -> bool:
         """Whether several processes are faster at reading or checking these modules."""
-        if self._keeping.jobs < 2 or len(modules) < 2 or multiprocessing.current_process().daemon:
+        if self._keeping.jobs < 2 or len(modules) < 2:
             return False
         bound = PAYS_FROM[self._method]
         total = 0
         for module in modules:
             total += self._size(module)
             if total >= bound:
-                return True
+                from multiprocessing import current_process
+
+                return not current_process().daemon  # which may start none
         return False
 
     # -- the two steps ----------------------------------------------------------------------
@@ -130,7 +133,9 @@ class Workers:
     def _start(self) -> None:
         if self._processes:
             return
-        context: Any = multiprocessing.get_context(self._method)
+        from multiprocessing import get_context
+
+        context: Any = get_context(self._method)
         project = self._checker.project
         for _ in range(self._keeping.jobs):
             plan = _Plan(
@@ -157,6 +162,8 @@ class Workers:
 
     def _spread(self, command: str, modules: Sequence[Module]) -> Iterator[tuple[list[Module], Any]]:
         """Have all processes do a part of the work at a time, and give what each replies."""
+        from multiprocessing.connection import Connection, wait
+
         self._start()
         queues = self._queues(modules)
         waiting: dict[Connection, tuple[int, list[Module]]] = {}

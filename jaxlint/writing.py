@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 
@@ -33,6 +32,8 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         return
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
+    import tempfile
+
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=TEMPORARY_PREFIX)
     try:
         with os.fdopen(handle, "wb") as file:
