@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jaxlint.keeping import Keeping, Place
 
 #: From how many bytes of source on a second process pays, by how processes are started (measured: docs/performance.md).
-PAYS_FROM = {"fork": 400_000, "spawn": 4_000_000}
+PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
 #: In how many parts the work of a process is handed out: the more, the evener is it spread.
 _PARTS = 8
 
