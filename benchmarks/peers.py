@@ -33,7 +33,7 @@ def installed() -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
         for name, version in PEERS.items():
-            done = subprocess.run([folder / "bin" / "pip", "install", "-q", f"{name}=={version}"], check=False)
+            done = subprocess.run([folder / "bin" / "pip", "install", "-qqq", f"{name}=={version}"], check=False)
             if done.returncode:
                 print(f"  {name} {version} cannot be installed")
         (folder / "done").touch()

@@ -28,7 +28,7 @@ def draw(bench: Bench, target: Path) -> None:
     thousands = [lines / 1000 for lines, _, _ in points]
     for axes, values, label in ((left, [p[1] for p in points], "CPU seconds"), (right, [p[2] for p in points], "MB")):
         axes.plot(thousands, values, marker="o")
-        axes.set(xlabel="thousand lines", ylabel=label, ylim=(0, None))
+        axes.set(xlabel="thousand lines", ylabel=label, xlim=(0, None), ylim=(0, None))
         axes.grid(alpha=0.3)
     figure.suptitle("jaxlint check, cold, one process")
     figure.tight_layout()

@@ -22,7 +22,7 @@ from jaxlint import __version__
 from jaxlint.errors import UserError
 from jaxlint.files import project_root, shown_path
 from jaxlint.finding import Finding
-from jaxlint.packs import NoPack, Pack, PackWriter, digest
+from jaxlint.packs import Pack, PackWriter, Place, digest, open_packs
 from jaxlint.writing import TEMPORARY_PREFIX, write_atomically
 
 _CHECKSUM = 16
@@ -73,13 +73,9 @@ class Cache:
 
     # -- facts ------------------------------------------------------------------------------
 
-    def packs(self) -> list[Pack]:
-        """The packs of facts that are there, newest first."""
-        found = []
-        for path in _newest_first(self._facts_folder):
-            with contextlib.suppress(NoPack):
-                found.append(Pack(path, self.version))
-        return found
+    def places(self) -> list[Place]:
+        """The files that should be packs of facts, newest first, with what writes them."""
+        return [(path, self.version) for path in _newest_first(self._facts_folder)]
 
     def new_pack(self) -> str | None:
         """Where a new pack is to be written; None if the folder cannot be written to."""
@@ -165,9 +161,10 @@ class Cache:
 
     def _trim_packs(self, needed: Collection[bytes]) -> None:
         """Merge packs where there are many, and leave out what is not needed where that is much."""
-        packs = self.packs()
+        places = self.places()
+        packs = open_packs(places)
         readable = {pack.path for pack in packs}
-        for path in _newest_first(self._facts_folder):
+        for path, _ in places:
             if path not in readable:
                 _remove(path)
         total = sum(pack.size for pack in packs)

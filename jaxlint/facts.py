@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -51,6 +51,7 @@ _REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
 class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
+    Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
     whether the same facts are to be the same bytes, for build systems that compare them.
     """
@@ -60,16 +61,21 @@ class FactsStore:
         packs: Iterable[Pack] = (),
         writer: PackWriter | None = None,
         *,
+        later: Callable[[], Iterable[Pack]] | None = None,
         has_interfaces: bool = True,
         reproducible: bool = False,
     ) -> None:
         self._packs = list(packs)
+        self._later = later
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
         self.has_interfaces = has_interfaces
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
+        if self._later is not None:
+            self._packs += self._later()
+            self._later = None
         for pack in self._packs:
             record = pack.get(content)
             if record is not None:

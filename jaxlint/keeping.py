@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 
 from jaxlint.cache import Cache
 from jaxlint.facts import FactsStore, facts_writer, open_facts
-from jaxlint.packs import NoPack, Pack, PackWriter
-
-#: Where a pack is, and what writes it.
-Place = tuple[str, str]
+from jaxlint.packs import PackWriter, Place, open_packs
 
 
 class Keeping:
@@ -30,15 +26,13 @@ class Keeping:
         self.store: FactsStore | None = None
         self._folder: str | None = None
         packs = open_facts(facts)
+        kept = [] if cache is None else cache.places()
         #: The packs that were there before.
-        self.known: list[Place] = [(pack.path, facts_writer()) for pack in packs]
-        if cache is not None:
-            kept = cache.packs()
-            self.known += [(pack.path, cache.version) for pack in kept]
-            packs += kept
+        self.known: list[Place] = [*((pack.path, facts_writer()) for pack in packs), *kept]
         if cache is not None or packs:
             place = self.new_place() if cache is not None else None
-            self.store = FactsStore(packs, None if place is None else PackWriter(*place))
+            writer = None if place is None else PackWriter(*place)
+            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept))
 
     def new_place(self) -> Place | None:
         """Where a process of this run can write a pack; None if there is no such place."""
@@ -68,12 +62,3 @@ class Keeping:
             self.cache.trim(self.needed)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def open_packs(places: Iterable[Place]) -> list[Pack]:
-    """Those of the packs that can be read."""
-    packs = []
-    for path, writer in places:
-        with contextlib.suppress(NoPack):
-            packs.append(Pack(path, writer))
-    return packs

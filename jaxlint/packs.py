@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from types import TracebackType
 from typing import IO
@@ -21,6 +21,9 @@ _MAGIC = b"jaxlint facts "
 _DIGEST = 16
 #: Behind the index: its digest, and where it begins.
 _FOOTER = _DIGEST + 8
+
+#: Where a pack is, and what writes it.
+Place = tuple[str, str]
 
 _Index = dict[bytes, tuple[int, int, bytes]]
 
@@ -95,6 +98,15 @@ class Pack:
             return os.pread(self._file.fileno(), length, offset)
         self._file.seek(offset)
         return self._file.read(length)
+
+
+def open_packs(places: Iterable[Place]) -> list[Pack]:
+    """Those of the packs that can be read."""
+    packs = []
+    for path, writer in places:
+        with contextlib.suppress(NoPack):
+            packs.append(Pack(path, writer))
+    return packs
 
 
 class PackWriter:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from jaxlint.config import Settings
     from jaxlint.engine import Checker
-    from jaxlint.keeping import Keeping, Place
+    from jaxlint.keeping import Keeping
+    from jaxlint.packs import Place
 
 #: From how many bytes of source on a second process pays, by how processes are started (measured: docs/performance.md).
 PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
@@ -305,8 +306,7 @@ class _Server:
 
         from jaxlint.engine import Checker
         from jaxlint.facts import FactsStore
-        from jaxlint.keeping import open_packs
-        from jaxlint.packs import PackWriter
+        from jaxlint.packs import PackWriter, open_packs
         from jaxlint.project import Project
 
         gc.disable()
@@ -338,7 +338,7 @@ class _Server:
 
     def known(self, argument: tuple[list[Place], dict[str, _Known]]) -> None:
         """Take what all processes have found out."""
-        from jaxlint.keeping import open_packs
+        from jaxlint.packs import open_packs
 
         places, files = argument
         self._store.add_packs(open_packs(places))

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHECK = """
 import os, sys
 sys.path.insert(0, {root!r})
-import jaxlint.cli, jaxlint.engine, jaxlint.rules, jaxlint.report.text
+import tempfile, jaxlint.cli, jaxlint.engine, jaxlint.rules, jaxlint.report.text
 jaxlint.rules.all_rules()
 {before}
 sys.exit(jaxlint.cli.main(["check", "--isolated", "--output-format", "concise", "-j1", "--cache-dir", {cache!r}, "."]))
