@@ -20,7 +20,9 @@ from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return write_project(tmp_path / "project")
+    folder = write_project(tmp_path / "project")
+    (folder / "pyproject.toml").touch()  # modules are not looked for above, where other tests make folders
+    return folder
 
 
 class Counting:
