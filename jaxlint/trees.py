@@ -22,6 +22,7 @@ from jaxlint.files import SUFFIXES, discover, is_excluded, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.interface import interface_digest
+from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project
 from jaxlint.source import Source, Unreadable
 
@@ -74,7 +75,7 @@ class Group:
         self._order = sorted(files)
         self._large = texts.too_large([*files, *others])
         project = make_project(files, settings, ChainMap(texts.open, self._large))
-        project.store = None if cache is None else FactsStore(cache.packs())
+        project.store = None if cache is None else FactsStore(open_packs(cache.places()))
         neighbours = [m.path for m in package_neighbours(files, project)] if is_named else []
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
