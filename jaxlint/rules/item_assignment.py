@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Constant, Expr, Subscript, dotted
+from jaxlint.expr import Constant, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignItem, Event
@@ -105,12 +105,12 @@ class ItemAssignment(EventRule):
             return  # a numpy array may have been put there
         if not receivers or len(arrays) + len(instances) < len(receivers):
             return
-        text = _text(event.target)
+        name = dotted(event.target)
         if instances:
             what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) has no items"
             way_out = _update_of_instance(event, instances[0].cls)
         else:
-            what = f"{text} is a jax array, which never changes"
+            what = f"{f'`{name}`' if name else 'this'} is a jax array, which never changes"
             way_out = _update_of_array(event)
         does = "deleting an item raises" if event.how == "delete" else "assigning an item raises TypeError"
         yield Problem(
@@ -128,23 +128,17 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
     return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
 
 
-def _text(target: Expr) -> str:
-    """What has the items, as it is written."""
-    while isinstance(target, Subscript):
-        target = target.value
-    name = dotted(target)
-    return f"`{name}`" if name else "this"
-
-
 def _update_of_array(event: AssignItem) -> str:
     """How to make the changed array, and where to put it."""
     name = dotted(event.target)
     made = f"jnp.delete({name or 'x'}, ...)" if event.how == "delete" else f"{name or 'x'}.at[...].set(...)"
-    owner, _, attr = (name or "").rpartition(".")
-    if name is None or event.owner is None or not event.owner.cls.is_pytree:
-        return f"use `{name or 'x'} = {made}`"
+    if name is None:
+        return f"put `{made}` in its place"
+    if event.owner is None or not event.owner.cls.is_pytree:
+        return f"use `{name} = {made}`"
     if event.owner.cls.frozen is False:
         return f"use `{name} = {made}`"
+    owner, _, attr = name.rpartition(".")
     update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
     method = event.place.method
     if method is not None and owner == method.self_name:

@@ -48,7 +48,7 @@ class EventFeeder:
 
     # -- circumstances ------------------------------------------------------------------------
 
-    def _code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
+    def code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
         """The functions around what is being checked, and the statements of the innermost."""
         functions = [item for item in checker.scope.stack if isinstance(item, FuncDef)]
         node = functions[-1] if functions else checker.tree
@@ -60,7 +60,7 @@ class EventFeeder:
             kept = self._statements[id(node)] = (body, statements_of(node))
         return functions, kept[1]
 
-    def _notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
+    def notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
         place = self.front.place(checker.tree, functions)
         notes = Notes()
         notes.events = []
@@ -74,7 +74,7 @@ class EventFeeder:
         env.mutable_copies = around.copies
         return notes, env
 
-    def _run(self, checker: TypeChecker, notes: Notes) -> None:
+    def run(self, checker: TypeChecker, notes: Notes) -> None:
         for problem, rule in self.front.event_problems(notes.events or ()):
             assert notes.place is not None
             report(self.front, checker, problem, rule, notes.place.module)
@@ -119,7 +119,7 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
             return
         self._depend(checker, ctx.type)
-        functions, statements = self._code(checker)
+        functions, statements = self.code(checker)
         store = statements.store(node)
         if store is None or (store.how != "delete" and not ctx.is_lvalue):
             return
@@ -128,10 +128,10 @@ class EventFeeder:
             return  # mypy says so itself
         around = statements.around(node.line)
         value = UNKNOWN if store.value is None else self.value(checker, store.value)
-        notes, env = self._notes(checker, functions, around)
+        notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
-        self._run(checker, notes)
+        self.run(checker, notes)
 
     def _is_read_only(self, receiver: Value, name: str) -> bool:
         """Whether mypy takes the attribute for a property without a setter."""
@@ -153,11 +153,11 @@ class EventFeeder:
         receiver = self.front.value(ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else None)
         if as_instance(receiver) is None or not isinstance(name, nodes.StrExpr):
             return
-        functions, statements = self._code(checker)
-        notes, env = self._notes(checker, functions, statements.around(call.line))
+        functions, statements = self.code(checker)
+        notes, env = self.notes(checker, functions, statements.around(call.line))
         value = self.value(checker, call.args[2]) if len(call.args) > 2 else UNKNOWN
         notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, name.value, how, value, env)
-        self._run(checker, notes)
+        self.run(checker, notes)
 
     # -- updates ------------------------------------------------------------------------------
 
@@ -202,11 +202,11 @@ class EventFeeder:
         checker = ctx.api
         if not isinstance(checker, TypeChecker):
             return
-        functions, statements = self._code(checker)
+        functions, statements = self.code(checker)
         known = as_instance(receiver)
         if not statements.stands_alone(call) and not (known is not None and known.cls.static_fields):
             return  # what rules say of an update that is taken is about static fields
-        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
         args: list[Argument] = []
         values: list[Value] = []
@@ -218,7 +218,7 @@ class EventFeeder:
         notes.update(translated, to_expr(base), receiver, function, args, values)
         if statements.stands_alone(call):
             notes.discard(translated, 0)
-        self._run(checker, notes)
+        self.run(checker, notes)
 
     # -- construction -------------------------------------------------------------------------
 
@@ -228,13 +228,13 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
             return
         self._depend(checker, ctx.default_return_type)
-        functions, statements = self._code(checker)
-        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        functions, statements = self.code(checker)
+        notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
-        notes.construct(translated, ClassObject(cls), self._bound(checker, cls, call, translated))
-        self._run(checker, notes)
+        notes.construct(translated, ClassObject(cls), self.bound(checker, cls, call, translated))
+        self.run(checker, notes)
 
-    def _bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
+    def bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
         """The arguments by the names of the parameters that they are for."""
         parameters = cls.constructor() or ()
         positional = [p.name for p in parameters if p.kind == "positional"]
@@ -261,15 +261,15 @@ class EventFeeder:
         field = owner.cls.field(held.name) if owner is not None else None
         if owner is None or field is None or field.role is not Role.STATIC:
             return
-        functions, statements = self._code(checker)
+        functions, statements = self.code(checker)
         if how == "item" and isinstance(node, nodes.IndexExpr):
             store = statements.store(node)
             how = {"augment": "augment", "delete": "delete"}.get(store.how, "item") if store is not None else "item"
         around = statements.around(node.line)
-        notes, env = self._notes(checker, functions, around)
+        notes, env = self.notes(checker, functions, around)
         notes.mutate(span_of(node), to_expr(held), self.front.value(ctx.type, False), how, UNKNOWN, owner, env)
         notes.events = [e for event in notes.events or () for e in self._with_code(event, notes)]
-        self._run(checker, notes)
+        self.run(checker, notes)
 
     def _with_code(self, event: Event, notes: Notes) -> list[Event]:
         """The event, and the body that it stands in for the rules that read bodies."""

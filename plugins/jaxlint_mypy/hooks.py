@@ -33,8 +33,10 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_tra
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
+from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report
 from jaxlint_mypy.signatures import Signatures
+from jaxlint_mypy.values import ARRAYS
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -70,6 +72,7 @@ class JaxlintPlugin(Plugin):
         self.classes = ClassTeller(self.front)
         self.signatures = Signatures(self.front)
         self.feeder = EventFeeder(self.front)
+        self.items = ItemFeeder(self.feeder)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
         self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
         self._attributes: dict[str, bool] = {}
@@ -229,6 +232,8 @@ class JaxlintPlugin(Plugin):
             return self._subclassed
         if owner == _INDEXED:
             return partial(self._on_method, partial(self._method_update, f"at.{name}")) if name in AT_METHODS else None
+        if owner in ARRAYS and name == "__setitem__":
+            return partial(self._on_method, self.items.assign)
         if owner in _CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:

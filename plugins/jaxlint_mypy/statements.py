@@ -43,6 +43,7 @@ class Statements:
     def __init__(self, body: Sequence[Statement]) -> None:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
+        self._given: dict[str, list[Expression]] = {}
         self._rows: list[tuple[int, int, Around]] = []
         self._read(body, Around())
 
@@ -53,6 +54,10 @@ class Statements:
     def stands_alone(self, call: Expression) -> bool:
         """Whether an expression is a statement of its own."""
         return id(call) in self._alone
+
+    def given(self, name: str) -> list[Expression]:
+        """What is assigned to a variable."""
+        return self._given.get(name, [])
 
     def around(self, row: int) -> Around:
         """The circumstances of the statement in a row; of several that are nested the innermost."""
@@ -121,6 +126,9 @@ class Statements:
     def _target(self, target: Expression, how: str, value: Expression | None) -> None:
         if isinstance(target, (MemberExpr, nodes.IndexExpr)):
             self._stores[id(target)] = Store(how, value)
+        elif isinstance(target, nodes.NameExpr):
+            if value is not None:
+                self._given.setdefault(target.name, []).append(value)
         elif isinstance(target, nodes.StarExpr):
             self._target(target.expr, how, None)
         elif isinstance(target, (nodes.TupleExpr, nodes.ListExpr)):
