@@ -10,8 +10,9 @@ from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag
 from mypy.types import AnyType, CallableType, LiteralType, TypeOfAny, TypeVarId, TypeVarType
 from mypy.typevars import fill_typevars_with_any
 
-from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.chex import add_chex_methods
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
 
 #: The functions that declare fields, by all names that mypy may know them by.
@@ -56,8 +57,10 @@ class ClassTeller:
         if not self._transformed(ctx, spec, cls):
             return False
         _unfreeze(ctx.cls.info)
-        if cls.framework.keyword_only and cls.option("mappable_dataclass", True) is not False:
-            _make_keyword_only(ctx.cls.info)
+        if cls.framework is CHEX:
+            add_chex_methods(ctx, cls)
+            if cls.option("mappable_dataclass", True) is not False:
+                _make_keyword_only(ctx.cls.info)
         self.add_replace(ctx)
         return True
 

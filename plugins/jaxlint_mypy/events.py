@@ -21,6 +21,7 @@ from jaxlint.infer.values import (
     Scalar,
     Value,
     as_instance,
+    dict_of,
     options,
     plain,
     without_none,
@@ -61,6 +62,7 @@ class EventFeeder:
         return functions, kept[1]
 
     def notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
+        """Where something happens, to note events in."""
         place = self.front.place(checker.tree, functions)
         notes = Notes()
         notes.events = []
@@ -75,6 +77,7 @@ class EventFeeder:
         return notes, env
 
     def run(self, checker: TypeChecker, notes: Notes) -> None:
+        """Let the rules look at the events, and report what they say."""
         for problem, rule in self.front.event_problems(notes.events or ()):
             assert notes.place is not None
             report(self.front, checker, problem, rule, notes.place.module)
@@ -119,6 +122,8 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
             return
         self._depend(checker, ctx.type)
+        if not ctx.is_lvalue and not self.front.may_delete(checker.tree):
+            return
         functions, statements = self.code(checker)
         store = statements.store(node)
         if store is None or (store.how != "delete" and not ctx.is_lvalue):
@@ -145,18 +150,19 @@ class EventFeeder:
         return True
 
     def set_by_name(self, ctx: FunctionContext, how: str) -> None:
-        """`setattr(x, "name", value)` and `delattr(x, "name")`."""
+        """`setattr(x, "name", value)` and `delattr(x, "name")`; a name that is computed is no name."""
         checker, call = ctx.api, ctx.context
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) < 2:
             return
         name = call.args[1]
         receiver = self.front.value(ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else None)
-        if as_instance(receiver) is None or not isinstance(name, nodes.StrExpr):
+        if as_instance(receiver) is None:
             return
         functions, statements = self.code(checker)
         notes, env = self.notes(checker, functions, statements.around(call.line))
         value = self.value(checker, call.args[2]) if len(call.args) > 2 else UNKNOWN
-        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, name.value, how, value, env)
+        attr = name.value if isinstance(name, nodes.StrExpr) else ""
+        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, attr, how, value, env)
         self.run(checker, notes)
 
     # -- updates ------------------------------------------------------------------------------
@@ -204,7 +210,8 @@ class EventFeeder:
             return
         functions, statements = self.code(checker)
         known = as_instance(receiver)
-        if not statements.stands_alone(call) and not (known is not None and known.cls.static_fields):
+        unseen = _unseen_keywords(call, function)
+        if not (statements.stands_alone(call) or unseen or (known is not None and known.cls.static_fields)):
             return  # what rules say of an update that is taken is about static fields
         notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
@@ -212,13 +219,23 @@ class EventFeeder:
         values: list[Value] = []
         wanted = {id(node) for node in given}
         for node, argument in zip(call.args, translated.args, strict=True):
-            if id(node) in wanted and argument.keyword not in (None, "grads"):
+            if id(node) in wanted and argument.keyword != "grads" and (argument.keyword or argument.star == "**"):
                 args.append(argument)
-                values.append(self.value(checker, node))
+                values.append(self._splat(checker, node) if argument.star else self.value(checker, node))
         notes.update(translated, to_expr(base), receiver, function, args, values)
+        if unseen:
+            for problem, rule in self.front.unknown_keywords(notes.events or (), unseen):
+                report(self.front, checker, problem, rule, self.front.module(checker.tree))
         if statements.stands_alone(call):
             notes.discard(translated, 0)
         self.run(checker, notes)
+
+    def _splat(self, checker: TypeChecker, node: Expression) -> Value:
+        """What `**node` passes, if it is a display of a dict whose keys are literal strings."""
+        if not isinstance(node, nodes.DictExpr):
+            return UNKNOWN
+        entries = {key.value: self.value(checker, value) for key, value in node.items if isinstance(key, nodes.StrExpr)}
+        return dict_of(entries) if len(entries) == len(node.items) else UNKNOWN
 
     # -- construction -------------------------------------------------------------------------
 
@@ -293,6 +310,16 @@ class EventFeeder:
 def _is_to_fail(function: Function) -> bool:
     heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
     return any((dotted(head) or "").rpartition(".")[2] in EXPECTED_FAILURE for head in heads)
+
+
+def _unseen_keywords(call: CallExpr, function: str) -> frozenset[str]:
+    """The keywords of an update that mypy does not compare with the fields: in `**{...}`, and of `copy.replace`."""
+    displays = [a for a, kind in zip(call.args, call.arg_kinds, strict=True) if kind == nodes.ARG_STAR2]
+    keys = [key for display in displays if isinstance(display, nodes.DictExpr) for key, _ in display.items]
+    names = {key.value for key in keys if isinstance(key, nodes.StrExpr)}
+    if function == "copy.replace":
+        names |= {name for name in call.arg_names if name is not None}
+    return frozenset(names)
 
 
 def _indexed(base: Expression) -> Expression:

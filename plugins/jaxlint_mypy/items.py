@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
@@ -28,13 +26,14 @@ class ItemFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, IndexExpr):
             return
         held, target = node.base, to_expr(node)
+        if not _is_array(self._value(checker, held)):
+            return
         functions, statements = self.feeder.code(checker)
         store = statements.store(node)
         if store is None or not isinstance(target, Subscript):
             return
-        receiver = self._value(checker, held)
-        while isinstance(held, IndexExpr) and _is_array(outer := self._value(checker, held.base)):
-            held, receiver = held.base, outer
+        while isinstance(held, IndexExpr) and _is_array(self._value(checker, held.base)):
+            held = held.base
         made = self._made(checker, held, statements)
         trusted = made is not None and all(_is_array(value) for value in made)
         owner = self.feeder.value(checker, held.expr) if isinstance(held, MemberExpr) else None
@@ -42,9 +41,7 @@ class ItemFeeder:
         notes.assign_item(
             target,
             to_expr(held),
-            replace(receiver, declared=not trusted and not _is_inferred(held))
-            if isinstance(receiver, Array)
-            else receiver,
+            Array("jax", declared=not trusted and not _is_inferred(held)),
             "augment" if store.how == "augment" else "item",
             None if owner is None else as_instance(owner),
             made is not None and not trusted,
@@ -58,10 +55,7 @@ class ItemFeeder:
         """What the function itself puts into the field through which `held` is reached; None if it does not."""
         attr = ""
         while isinstance(held, (MemberExpr, IndexExpr)):
-            if isinstance(held, MemberExpr):
-                held, attr = held.expr, held.name
-            else:
-                held = held.base
+            attr, held = (held.name, held.expr) if isinstance(held, MemberExpr) else (attr, held.base)
         if not attr or not isinstance(held, NameExpr):
             return None
         given = [g for g in statements.given(held.name) if isinstance(g, CallExpr)]

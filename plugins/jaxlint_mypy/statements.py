@@ -44,7 +44,7 @@ class Statements:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
         self._given: dict[str, list[Expression]] = {}
-        self._rows: list[tuple[int, int, Around]] = []
+        self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
         self._read(body, Around())
 
     def store(self, target: Expression) -> Store | None:
@@ -61,11 +61,14 @@ class Statements:
 
     def around(self, row: int) -> Around:
         """The circumstances of the statement in a row; of several that are nested the innermost."""
-        best: tuple[int, int, Around] | None = None
-        for first, last, around in self._rows:
-            if first <= row <= last and (best is None or last - first <= best[1] - best[0]):
-                best = (first, last, around)
-        return best[2] if best is not None else Around()
+        best: tuple[int, int, Around, tuple[Expression, ...]] | None = None
+        for one in self._rows:
+            if one[0] <= row <= one[1] and (best is None or one[1] - one[0] <= best[1] - best[0]):
+                best = one
+        if best is None:
+            return Around()
+        texts = (dotted(to_expr(target)) for target in best[3])
+        return replace(best[2], targets=frozenset(text for text in texts if text is not None))
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -74,8 +77,7 @@ class Statements:
             self._statement(statement, around)
 
     def _note(self, node: Statement, around: Around, *targets: Expression) -> None:
-        texts = frozenset(text for t in targets if (text := dotted(to_expr(t))) is not None)
-        self._rows.append((node.line, node.end_line or node.line, replace(around, targets=texts)))
+        self._rows.append((node.line, node.end_line or node.line, around, targets))
 
     def _statement(self, node: Statement, around: Around) -> None:
         if isinstance(node, nodes.ExpressionStmt):
