@@ -30,7 +30,7 @@ class ClassTeller:
         """Write what jaxlint knows of a class into its symbols, where the daemon sees that it changes."""
         info = ctx.cls.info
         cls = self.front.class_of(info)
-        if cls is None:
+        if cls is None or info.is_protocol:  # others would have to have the symbol to fulfil the protocol
             return
         fields = [(f.name, f.role.value, f.init, f.default is None, f.factory is None) for f in cls.fields]
         known = repr((cls.framework.id, cls.frozen, cls.registered, cls.is_dataclass, cls.fields_known, fields))

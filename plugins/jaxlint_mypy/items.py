@@ -8,7 +8,7 @@ from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
 from mypy.plugin import MethodContext
 
 from jaxlint.expr import Subscript
-from jaxlint.infer.values import UNKNOWN, Array, Value, as_instance, options, plain, without_none
+from jaxlint.infer.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_call, to_expr
 from jaxlint_mypy.statements import Statements
@@ -26,8 +26,8 @@ class ItemFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, IndexExpr):
             return
         held, target = node.base, to_expr(node)
-        if not _is_array(self._value(checker, held)):
-            return
+        if not _is_array(self._value(checker, held)) or self._value(checker, node.index) == Scalar("str"):
+            return  # what is asked for by a string is no array, whatever an annotation says
         functions, statements = self.feeder.code(checker)
         store = statements.store(node)
         if store is None or not isinstance(target, Subscript):

@@ -512,6 +512,12 @@ def f(s: S, x: jax.Array, either: jax.Array | np.ndarray) -> jax.Array:
         either[1] = 2
     return x[0] + s.stack[0][1]
 """,
+    "items_by_name_ok": _ONE
+    + """
+def f(cache: dict[str, jax.Array], names: list[str]) -> None:
+    for name in names:
+        cache[name][f"{name}_factor"] = jnp.zeros(1)
+""",
     "items_expected_ok": _STATE
     + """
 import pytest
