@@ -108,7 +108,8 @@ class LocalFunctionValue:
     applied: tuple[Applied, ...] = ()
 
 
-class Partial(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Partial:
     """`functools.partial(function, ...)`: the arguments that are given already, with their values."""
 
     function: Value
