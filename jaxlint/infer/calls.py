@@ -168,6 +168,21 @@ class CallEvaluator:
                     place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
         self.notes.mutate(at, place, held, how, value, owner, env)
 
+    def assign_item(self, target: Subscript, how: str, env: Environment) -> None:
+        """Note that an item is assigned; an item of an item of an array is one of the array, too."""
+        if self.notes.active is None:
+            return
+        held: Expr = target.value
+        with self.notes.silent():
+            receiver = plain(self.evaluator.evaluate(held, env))
+            while isinstance(receiver, UnknownValue) and isinstance(held, Subscript):
+                held = held.value
+                outer = plain(self.evaluator.evaluate(held, env))
+                receiver = outer if isinstance(outer, Array) else receiver
+            owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
+            root = as_instance(self.evaluator.evaluate(_root(held), env))
+        self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.exact)
+
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
         with self.notes.silent():
@@ -471,6 +486,13 @@ class CallEvaluator:
 def _container(expr: Expr) -> Expr:
     """What an expression is an item of, or the expression itself."""
     while isinstance(expr, Subscript):
+        expr = expr.value
+    return expr
+
+
+def _root(expr: Expr) -> Expr:
+    """What an expression is reached through."""
+    while isinstance(expr, (Attribute, Subscript)):
         expr = expr.value
     return expr
 

@@ -101,6 +101,21 @@ class MutateField(Event):
 
 
 @dataclass(frozen=True)
+class AssignItem(Event):
+    """`receiver[k] = v` ("item"), `receiver[k] += v` ("augment") or `del receiver[k]` ("delete"), as `how` says."""
+
+    receiver: Value
+    how: str
+    #: What has the item, and the item.
+    target: Expr
+    index: Expr
+    #: The instance whose field the receiver is, if it is one.
+    owner: Instance | None
+    #: Whether it is reached through an instance that the function has made itself, perhaps not as annotated.
+    made_here: bool = False
+
+
+@dataclass(frozen=True)
 class KeywordValue:
     """One keyword that an update passes."""
 

@@ -375,7 +375,9 @@ class UnitReader:
                 self._assign(inner_target, Container("list", None, element_of(value)), env, how)
             case Subscript(value=held, index=index):
                 self.evaluator.evaluate(target, env)
-                self.calls.mutate(target.at, held, UNKNOWN, "augment" if how == "augment" else "item", value, env)
+                stored = "augment" if how == "augment" else "item"
+                self.calls.assign_item(target, stored, env)
+                self.calls.mutate(target.at, held, UNKNOWN, stored, value, env)
                 if isinstance(held, Name):
                     self._set_item(held.id, index, value, env)
             case _:
@@ -412,6 +414,7 @@ class UnitReader:
         elif isinstance(target, Name):
             env.bind(target.id, UNKNOWN)
         elif isinstance(target, Subscript):
+            self.calls.assign_item(target, "delete", env)
             self.calls.mutate(target.at, target.value, UNKNOWN, "delete", UNKNOWN, env)
             name = dotted(target.value) or ""
             before = plain(env.values.get(name, UNKNOWN))

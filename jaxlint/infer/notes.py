@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, dotted
+from jaxlint.expr import Argument, Attribute, Call, Expr, Subscript, dotted
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
     AssignAttribute,
+    AssignItem,
     CallMethod,
     CodeRead,
     Construct,
@@ -28,6 +29,7 @@ from jaxlint.infer.values import (
     ClassObject,
     FieldRead,
     Instance,
+    UnknownValue,
     Value,
     as_instance,
     known_entries,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 ANY_ERROR = frozenset({"Exception", "BaseException"})
 _RAISED: dict[type[Event], frozenset[str]] = {
     AssignAttribute: ANY_ERROR | {"FrozenInstanceError", "AttributeError"},
+    AssignItem: ANY_ERROR | {"TypeError", "AttributeError"},
     MutateField: ANY_ERROR,
     Update: ANY_ERROR | {"TypeError", "ValueError"},
     Replace: ANY_ERROR | {"TypeError", "ValueError"},
@@ -154,6 +157,13 @@ class Notes:
             return
         copied = text is not None and text.partition(".")[0] in env.mutable_copies
         self.add(MutateField(at, place, receiver, field, how, plain(held), plain(value), text, copied))
+
+    def assign_item(
+        self, target: Subscript, held: Expr, receiver: Value, how: str, owner: Instance | None, made_here: bool
+    ) -> None:
+        """The assignment of an item of `held`, or of an item of an item of it."""
+        if self.active is not None and not isinstance(receiver, UnknownValue):
+            self.add(AssignItem(target.at, self.active, receiver, how, held, target.index, owner, made_here))
 
     # -- updates and calls ------------------------------------------------------------------
 

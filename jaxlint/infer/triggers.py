@@ -11,6 +11,7 @@ from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Definition, Function, Import, Unit
 from jaxlint.project import Module
+from jaxlint.pytrees.array_fields import may_be_array
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
 from jaxlint.pytrees.updating import SELECTION_COPIES, UPDATE_FUNCTIONS
@@ -151,10 +152,21 @@ class Triggers:
             or not unit.discards.isdisjoint(self.model.updating_method_names)
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or bool(unit.mutations & self.model.static_field_names)
+            or ("[]" in unit.methods and self._stores_in_array(unit, module))
             or self._holds_class_of_interest(unit, module)
             or self._holds_transformed_function(unit, module)
             or any(self._calls_of_interest(name, module) for name in unit.calls)
         )
+
+    def _stores_in_array(self, unit: Unit, module: Module) -> bool:
+        """Whether an item is assigned of what has the name of an array field, or of an array or instance."""
+        if unit.mutations & self.model.array_field_names or unit.calls & self.model.pytree_class_names:
+            return True
+        if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
+            return True
+        parameters = (p for d in self.declared(module, unit) if isinstance(d, Function) for p in d.parameters)
+        annotations = (p.annotation for p in parameters if p.annotation is not None and p.name in unit.mutations)
+        return any(map(may_be_array, annotations))
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
@@ -286,6 +298,12 @@ def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[
             given = (argument.value for call in calls for argument in call.args)
             found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
     return found
+
+
+def _is_made(name: str, module: Module) -> bool:
+    """Whether a variable of the module is given what a call returns."""
+    bindings = module.outline.module_scope.bindings.get(name, ())
+    return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
 
 
 def _names_static(call: Call) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from jaxlint.expr import Argument, Expr
 from jaxlint.names import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -14,16 +16,14 @@ if TYPE_CHECKING:
     from jaxlint.infer.calls import LocalFunction
 
 
-@dataclass(frozen=True)
-class UnknownValue:
+class UnknownValue(msgspec.Struct, frozen=True):
     """Nothing is known."""
 
 
 UNKNOWN = UnknownValue()
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(msgspec.Struct, frozen=True):
     """A jax or numpy array. `single`: holds exactly one element (None: cannot be told)."""
 
     library: str
@@ -32,8 +32,7 @@ class Array:
     declared: bool = False
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True):
     """A Python value of a simple type; `kind` is the type's name. `varying`: changes from one loop turn to the next."""
 
     kind: str
@@ -43,24 +42,21 @@ class Scalar:
 NONE = Scalar("NoneType")
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(msgspec.Struct, frozen=True):
     """An instance of a class that jaxlint knows; `exact` if of no subclass of it."""
 
     cls: PytreeClass
     exact: bool = False
 
 
-@dataclass(frozen=True)
-class ClassObject:
+class ClassObject(msgspec.Struct, frozen=True):
     """The class itself; `exact` if it is no subclass of it (as `cls` and `type(self)` may be)."""
 
     cls: PytreeClass
     exact: bool = True
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(msgspec.Struct, frozen=True):
     """A tuple, list, set or dict; `items` if their number is known, else `element` for all of them.
 
     `kind` is the type's name, or "sequence" and "mapping" where only that much is known.
@@ -73,15 +69,13 @@ class Container:
     keys: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """One of several values."""
 
     options: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
-class FieldRead:
+class FieldRead(msgspec.Struct, frozen=True):
     """A value read from the field `field` of `cls`; `stepped` once something was added to it."""
 
     value: Value
@@ -90,8 +84,7 @@ class FieldRead:
     stepped: bool = False
 
 
-@dataclass(frozen=True)
-class Symbolic:
+class Symbolic(msgspec.Struct, frozen=True):
     """A module, or a thing known by its dotted name only."""
 
     symbol: External | ModuleSymbol
@@ -124,24 +117,21 @@ class Partial:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(msgspec.Struct, frozen=True):
     """A method of a value that is known by name only: `array.sum`, `state.replace`."""
 
     receiver: Value
     name: str
 
 
-@dataclass(frozen=True)
-class Indexed:
+class Indexed(msgspec.Struct, frozen=True):
     """`array.at` (index not yet applied) or `array.at[...]`."""
 
     array: Array
     applied: bool = False
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """A penzai selection: parts of `tree`, which is written `base`; its methods choose others or make a copy."""
 
     tree: Value

@@ -13,6 +13,7 @@ from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Nam
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
 from jaxlint.project import Module, Project
+from jaxlint.pytrees.array_fields import names_array
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import Body, BodyReader, DeclaredField
@@ -262,6 +263,17 @@ class PytreeModel:
     def static_field_names(self) -> frozenset[str]:
         """The names of all static fields of the classes built so far."""
         return frozenset(f.name for c in self._classes.values() if c.is_pytree for f in c.static_fields)
+
+    @cached_property
+    def array_field_names(self) -> frozenset[str]:
+        """The names of the fields of the classes built so far that may hold an array, by their annotations."""
+        pytrees = [c for c in self._classes.values() if c.is_pytree]
+        return frozenset(f.name for c in pytrees for f in c.fields if f.annotation and names_array(f.annotation.expr))
+
+    @cached_property
+    def pytree_class_names(self) -> frozenset[str]:
+        """The simple names of all pytree classes built so far."""
+        return frozenset(c.name for c in self._classes.values() if c.is_pytree)
 
     @cached_property
     def updating_methods(self) -> UpdatingMethods:

@@ -121,11 +121,11 @@ class FrozenAssignment(EventRule):
 
 def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
     """Deleting is not refused by every framework; what is left is no longer an instance that can be rebuilt."""
-    target = f"{event.receiver_text or ''}.{event.attr}"
+    target = f"`{event.receiver_text or ''}.{event.attr}`" if event.attr else f"an attribute of {_name(event)}"
     consequence = _ALLOW_DELETE[cls.framework.id]
     return Problem(
         at=event.at,
-        message=f"`{cls.name}` is frozen ({cls.framework.title}): deleting `{target}` {consequence}",
+        message=f"`{cls.name}` is frozen ({cls.framework.title}): deleting {target} {consequence}",
         reason=f"{cls.framework.title} does not refuse the deletion, but the instance has lost a field",
         help="build a new instance instead",
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",

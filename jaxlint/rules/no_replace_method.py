@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Constant, dotted
+from jaxlint.expr import Attribute, Call, dotted
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
+from jaxlint.infer.lacking import lacks_attribute
 from jaxlint.infer.updates import is_no_dataclass
 from jaxlint.infer.values import Instance
-from jaxlint.names import External
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_text
 from jaxlint.rules.base import EventRule, Problem
 
 _METHODS = ("replace", "_replace")
-#: What gives instances attributes that no class declares.
-_ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
 
 
 class NoReplaceMethod(EventRule):
@@ -106,46 +102,8 @@ class NoReplaceMethod(EventRule):
         if event.name not in _METHODS or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
             return
         family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
-        if not isinstance(func.value, Call) and all(_lacks(cls, event.name, evaluator) for cls in family):
+        if not isinstance(func.value, Call) and all(lacks_attribute(cls, event.name, evaluator) for cls in family):
             yield _problem(receiver.cls, event.call, func.at, event.name)
-
-
-def _lacks(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
-    """Whether instances of a class certainly have no attribute of that name."""
-    framework = cls.framework
-    if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
-        return False
-    if framework.replace_method == name or name in framework.copying_methods:
-        return False
-    return not any(_may_have(c, name, evaluator) for c in cls.mro)
-
-
-def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
-    """Whether a class of the MRO gives its instances the attribute, as far as its own body goes."""
-    declaration, outline = cls.symbol.declaration, cls.module.outline
-    if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
-        return True
-    if f"{cls.name}.{name}" in outline.attributes_set or any(_sets(call, name) for call in outline.module_calls):
-        return True
-    scope = outline.scopes.get(declaration.qualname)
-    if scope is not None and not scope.bindings.keys().isdisjoint((name, *_ANY_ATTRIBUTE)):
-        return True
-    functions = [outline.functions[q] for qualnames in declaration.methods.values() for q in qualnames]
-    if any(a.attr == name for f in functions for a in f.self_assignments):
-        return True
-    bases = (evaluator.model.resolver.resolve(a.value, cls.module, declaration.scope) for a in declaration.bases)
-    return any(
-        isinstance(base, External)
-        and base.name.startswith("builtins.")
-        and hasattr(getattr(builtins, base.name.removeprefix("builtins."), None), name)
-        for base in bases
-    )
-
-
-def _sets(call: Call, name: str) -> bool:
-    """Whether a call is `setattr(cls, "name", ...)`."""
-    given = call.positional[1] if len(call.positional) > 1 else None
-    return dotted(call.func) == "setattr" and isinstance(given, Constant) and given.value == name
 
 
 def _problem(cls: PytreeClass, call: Call, at: object, method: str | None) -> Problem:

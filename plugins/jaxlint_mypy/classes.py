@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from mypy import nodes
-from mypy.nodes import MDEF, Argument, DataclassTransformSpec, FuncDef, SymbolTableNode, TypeInfo, TypeVarExpr, Var
+from mypy.nodes import (
+    MDEF,
+    Argument,
+    ClassDef,
+    DataclassTransformSpec,
+    FuncDef,
+    IndexExpr,
+    RefExpr,
+    SymbolTableNode,
+    TypeInfo,
+    TypeVarExpr,
+    Var,
+)
 from mypy.plugin import ClassDefContext
 from mypy.plugins.common import add_method_to_class
 from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag
-from mypy.types import AnyType, CallableType, LiteralType, TypeOfAny, TypeVarId, TypeVarType
+from mypy.types import PROTOCOL_NAMES, AnyType, CallableType, LiteralType, TypeOfAny, TypeVarId, TypeVarType
 from mypy.typevars import fill_typevars_with_any
 
-from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.chex import add_chex_methods
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
 
 #: The functions that declare fields, by all names that mypy may know them by.
@@ -29,7 +42,7 @@ class ClassTeller:
         """Write what jaxlint knows of a class into its symbols, where the daemon sees that it changes."""
         info = ctx.cls.info
         cls = self.front.class_of(info)
-        if cls is None:
+        if cls is None or _is_protocol(ctx.cls):  # others would have to have the symbol to fulfil the protocol
             return
         fields = [(f.name, f.role.value, f.init, f.default is None, f.factory is None) for f in cls.fields]
         known = repr((cls.framework.id, cls.frozen, cls.registered, cls.is_dataclass, cls.fields_known, fields))
@@ -56,8 +69,10 @@ class ClassTeller:
         if not self._transformed(ctx, spec, cls):
             return False
         _unfreeze(ctx.cls.info)
-        if cls.framework.keyword_only and cls.option("mappable_dataclass", True) is not False:
-            _make_keyword_only(ctx.cls.info)
+        if cls.framework is CHEX:
+            add_chex_methods(ctx, cls)
+            if cls.option("mappable_dataclass", True) is not False:
+                _make_keyword_only(ctx.cls.info)
         self.add_replace(ctx)
         return True
 
@@ -115,6 +130,12 @@ class ClassTeller:
         symbol = info.names.get(name)
         if symbol is not None and isinstance(symbol.node, FuncDef) and isinstance(symbol.node.type, CallableType):
             symbol.node.type.definition = symbol.node
+
+
+def _is_protocol(definition: ClassDef) -> bool:
+    """Whether a class is a protocol, which mypy does not say of it before its bases are read."""
+    bases = (e.base if isinstance(e, IndexExpr) else e for e in definition.removed_base_type_exprs)
+    return any(isinstance(base, RefExpr) and base.fullname in PROTOCOL_NAMES for base in bases)
 
 
 def _unfreeze(info: TypeInfo) -> None:

@@ -21,6 +21,7 @@ from jaxlint.infer.values import (
     Scalar,
     Value,
     as_instance,
+    dict_of,
     options,
     plain,
     without_none,
@@ -47,7 +48,7 @@ class EventFeeder:
 
     # -- circumstances ------------------------------------------------------------------------
 
-    def _code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
+    def code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
         """The functions around what is being checked, and the statements of the innermost."""
         functions = [item for item in checker.scope.stack if isinstance(item, FuncDef)]
         node = functions[-1] if functions else checker.tree
@@ -59,7 +60,8 @@ class EventFeeder:
             kept = self._statements[id(node)] = (body, statements_of(node))
         return functions, kept[1]
 
-    def _notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
+    def notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
+        """Where something happens, to note events in."""
         place = self.front.place(checker.tree, functions)
         notes = Notes()
         notes.events = []
@@ -73,7 +75,8 @@ class EventFeeder:
         env.mutable_copies = around.copies
         return notes, env
 
-    def _run(self, checker: TypeChecker, notes: Notes) -> None:
+    def run(self, checker: TypeChecker, notes: Notes) -> None:
+        """Let the rules look at the events, and report what they say."""
         for problem, rule in self.front.event_problems(notes.events or ()):
             assert notes.place is not None
             report(self.front, checker, problem, rule, notes.place.module)
@@ -118,7 +121,9 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
             return
         self._depend(checker, ctx.type)
-        functions, statements = self._code(checker)
+        if not ctx.is_lvalue and not self.front.may_delete(checker.tree):
+            return
+        functions, statements = self.code(checker)
         store = statements.store(node)
         if store is None or (store.how != "delete" and not ctx.is_lvalue):
             return
@@ -127,10 +132,10 @@ class EventFeeder:
             return  # mypy says so itself
         around = statements.around(node.line)
         value = UNKNOWN if store.value is None else self.value(checker, store.value)
-        notes, env = self._notes(checker, functions, around)
+        notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
-        self._run(checker, notes)
+        self.run(checker, notes)
 
     def _is_read_only(self, receiver: Value, name: str) -> bool:
         """Whether mypy takes the attribute for a property without a setter."""
@@ -144,19 +149,20 @@ class EventFeeder:
         return True
 
     def set_by_name(self, ctx: FunctionContext, how: str) -> None:
-        """`setattr(x, "name", value)` and `delattr(x, "name")`."""
+        """`setattr(x, "name", value)` and `delattr(x, "name")`; a name that is computed is no name."""
         checker, call = ctx.api, ctx.context
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) < 2:
             return
         name = call.args[1]
         receiver = self.front.value(ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else None)
-        if as_instance(receiver) is None or not isinstance(name, nodes.StrExpr):
+        if as_instance(receiver) is None:
             return
-        functions, statements = self._code(checker)
-        notes, env = self._notes(checker, functions, statements.around(call.line))
+        functions, statements = self.code(checker)
+        notes, env = self.notes(checker, functions, statements.around(call.line))
         value = self.value(checker, call.args[2]) if len(call.args) > 2 else UNKNOWN
-        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, name.value, how, value, env)
-        self._run(checker, notes)
+        attr = name.value if isinstance(name, nodes.StrExpr) else ""
+        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, attr, how, value, env)
+        self.run(checker, notes)
 
     # -- updates ------------------------------------------------------------------------------
 
@@ -201,23 +207,34 @@ class EventFeeder:
         checker = ctx.api
         if not isinstance(checker, TypeChecker):
             return
-        functions, statements = self._code(checker)
+        functions, statements = self.code(checker)
         known = as_instance(receiver)
-        if not statements.stands_alone(call) and not (known is not None and known.cls.static_fields):
+        unseen = _unseen_keywords(call, function)
+        if not (statements.stands_alone(call) or unseen or (known is not None and known.cls.static_fields)):
             return  # what rules say of an update that is taken is about static fields
-        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
         args: list[Argument] = []
         values: list[Value] = []
         wanted = {id(node) for node in given}
         for node, argument in zip(call.args, translated.args, strict=True):
-            if id(node) in wanted and argument.keyword not in (None, "grads"):
+            if id(node) in wanted and argument.keyword != "grads" and (argument.keyword or argument.star == "**"):
                 args.append(argument)
-                values.append(self.value(checker, node))
+                values.append(self._splat(checker, node) if argument.star else self.value(checker, node))
         notes.update(translated, to_expr(base), receiver, function, args, values)
+        if unseen:
+            for problem, rule in self.front.unknown_keywords(notes.events or (), unseen):
+                report(self.front, checker, problem, rule, self.front.module(checker.tree))
         if statements.stands_alone(call):
             notes.discard(translated, 0)
-        self._run(checker, notes)
+        self.run(checker, notes)
+
+    def _splat(self, checker: TypeChecker, node: Expression) -> Value:
+        """What `**node` passes, if it is a display of a dict whose keys are literal strings."""
+        if not isinstance(node, nodes.DictExpr):
+            return UNKNOWN
+        entries = {key.value: self.value(checker, value) for key, value in node.items if isinstance(key, nodes.StrExpr)}
+        return dict_of(entries) if len(entries) == len(node.items) else UNKNOWN
 
     # -- construction -------------------------------------------------------------------------
 
@@ -227,13 +244,13 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
             return
         self._depend(checker, ctx.default_return_type)
-        functions, statements = self._code(checker)
-        notes, _ = self._notes(checker, functions, statements.around(call.line))
+        functions, statements = self.code(checker)
+        notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
-        notes.construct(translated, ClassObject(cls), self._bound(checker, cls, call, translated))
-        self._run(checker, notes)
+        notes.construct(translated, ClassObject(cls), self.bound(checker, cls, call, translated))
+        self.run(checker, notes)
 
-    def _bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
+    def bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
         """The arguments by the names of the parameters that they are for."""
         parameters = cls.constructor() or ()
         positional = [p.name for p in parameters if p.kind == "positional"]
@@ -254,21 +271,29 @@ class EventFeeder:
         """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a static field."""
         checker, node = ctx.api, ctx.context
         held = _held(node)
-        if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr):
+        if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr) or self._is_other(held.expr):
             return
         owner = as_instance(self._type_value(checker, held.expr))
         field = owner.cls.field(held.name) if owner is not None else None
         if owner is None or field is None or field.role is not Role.STATIC:
             return
-        functions, statements = self._code(checker)
+        functions, statements = self.code(checker)
         if how == "item" and isinstance(node, nodes.IndexExpr):
             store = statements.store(node)
             how = {"augment": "augment", "delete": "delete"}.get(store.how, "item") if store is not None else "item"
         around = statements.around(node.line)
-        notes, env = self._notes(checker, functions, around)
+        notes, env = self.notes(checker, functions, around)
         notes.mutate(span_of(node), to_expr(held), self.front.value(ctx.type, False), how, UNKNOWN, owner, env)
         notes.events = [e for event in notes.events or () for e in self._with_code(event, notes)]
-        self._run(checker, notes)
+        self.run(checker, notes)
+
+    def _is_other(self, node: Expression) -> bool:
+        """Whether it is the `self` of a class that is no pytree: to ask the checker for its type takes time."""
+        variable = node.node if isinstance(node, nodes.NameExpr) else None
+        if not isinstance(variable, nodes.Var) or not variable.is_self or variable.type is None:
+            return False
+        known = get_proper_type(variable.type)
+        return isinstance(known, Instance) and self.front.class_of(known.type) is None
 
     def _with_code(self, event: Event, notes: Notes) -> list[Event]:
         """The event, and the body that it stands in for the rules that read bodies."""
@@ -283,6 +308,16 @@ class EventFeeder:
 def _is_to_fail(function: Function) -> bool:
     heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
     return any((dotted(head) or "").rpartition(".")[2] in EXPECTED_FAILURE for head in heads)
+
+
+def _unseen_keywords(call: CallExpr, function: str) -> frozenset[str]:
+    """The keywords of an update that mypy does not compare with the fields: in `**{...}`, and of `copy.replace`."""
+    displays = [a for a, kind in zip(call.args, call.arg_kinds, strict=True) if kind == nodes.ARG_STAR2]
+    keys = [key for display in displays if isinstance(display, nodes.DictExpr) for key, _ in display.items]
+    names = {key.value for key in keys if isinstance(key, nodes.StrExpr)}
+    if function == "copy.replace":
+        names |= {name for name in call.arg_names if name is not None}
+    return frozenset(names)
 
 
 def _indexed(base: Expression) -> Expression:

@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from jaxlint.expr import Span
 from jaxlint.finding import Confidence, Finding
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.crossings import Crossings
-from jaxlint.infer.events import CodeRead, Event, Place
+from jaxlint.infer.events import CodeRead, Event, Place, Replace
 from jaxlint.infer.values import Array, Value
 from jaxlint.names import ClassSymbol, External
 from jaxlint.outline import Class, Function
@@ -37,6 +38,7 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.source import Unreadable
 from jaxlint.suppress import suppressions
+from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
 
@@ -48,21 +50,32 @@ _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
     *(name.partition(".")[0] for name in (*BY_BASE, *BY_DECORATOR)),
     *("optax", "typing_extensions", "_typeshed"),
 }
-#: An installed module without any of these words has nothing to do with JAX.
-_FRAMEWORK = re.compile(r"\b(?:jax|flax|chex|equinox|penzai|simple_pytree|tjax|treex|jax_dataclasses|mujoco)\b")
-#: A module without any of these words declares no pytree class; its classes may still inherit from one.
-_DECLARING = re.compile(
-    r"dataclass|PyTreeNode|TrainState|Module|Pytree|Struct|NamedTuple|namedtuple|register_|\bState\b|treex|tjax"
+#: Rules that are not run here. What some report are mypy's own errors, once it knows the signatures: JAX402 and JAX412
+#: (call-arg), JAX404 (attr-defined). The others read whole bodies, transformations or comments.
+LEFT_OUT = frozenset(
+    {
+        "replace-unknown-field",
+        "no-replace-method",
+        "train-state",
+        "conversion-in-init",
+        "validation-in-init",
+        "rebound-self",
+        "lost-first-update",
+        "copy-and-mutate",
+        "lost-mutation",
+        "stateful-module",
+        "unhashable-static-argument",
+        "jit-static-annotation",
+        "unreadable-file",
+        "unknown-suppression",
+        "unused-suppression",
+    }
 )
-#: What these report are mypy's own errors, once it knows the signatures: JAX402 and JAX412 (call-arg), JAX404
-#: (attr-defined).
-_SIGNATURES = frozenset({"JAX402", "JAX404", "JAX412"})
+#: The one rule that reads bodies here: those in which a static field is changed in place.
+BODY_RULE = "mutated-static-value"
 _CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
-_CLASS = re.compile(r"^[ \t]*class[ \t]+(\w+)([^:]*)", re.MULTILINE)
-#: Words of calls that make a pytree of a class somewhere else than at its declaration.
-_REGISTERING = ("register_dataclass", "register_pytree", "register_static")
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
 
 
@@ -92,7 +105,8 @@ class FrontEnd:
         self.types = TypeReader(self.class_of)
         self._infos: dict[tuple[str, str], TypeInfo] = {}
         self._names: dict[str, str] = {}
-        self._declaring: dict[str, frozenset[str] | None] = {}
+        self._deleting: dict[str, bool] = {}
+        self._declaring: dict[str, Declared] = {}
         self._classes: dict[str, PytreeClass | None] = {}
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
         self._stamps = {}
@@ -128,8 +142,8 @@ class FrontEnd:
 
     @cached_property
     def rules(self) -> list[Rule]:
-        """The rules that the settings enable, but for those that mypy makes of signatures."""
-        return [rule() for rule in all_rules() if rule_enabled(rule, self.settings) and rule.code not in _SIGNATURES]
+        """The rules that the settings enable, but for those that are not run here."""
+        return [rule() for rule in all_rules(LEFT_OUT) if rule_enabled(rule, self.settings)]
 
     # -- mypy's modules and classes -----------------------------------------------------------
 
@@ -205,6 +219,8 @@ class FrontEnd:
         return self._classes[key]
 
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
+        if info.is_newtype:
+            return self.class_of(info.bases[0].type)
         for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
             described = self.model.class_of_symbol(External(name))
             if described is not None:
@@ -257,39 +273,33 @@ class FrontEnd:
         """Whether a class may be made a pytree where it is declared, by the words around."""
         if self.canonical(info.fullname) in BY_BASE:
             return True
-        if self.is_daemon or info.module_name not in self._declaring:
-            self._declaring[info.module_name] = self._declared_in(info.module_name)
-        names = self._declaring[info.module_name]
-        if names is None:
-            return False
-        return info.name.partition("@")[0] in names or "*" in names or info.is_named_tuple
+        declared = self._declaring.get(info.module_name)
+        if declared is None or self.is_daemon:
+            declared = self._declaring[info.module_name] = self._declared_in(info.module_name)
+        if declared.registers or info.is_named_tuple:
+            return declared is not NOTHING
+        name = info.name.partition("@")[0]
+        if name in declared.decorated:
+            return True
+        words = declared.inheriting.get(name, frozenset()) if info.fallback_to_any else frozenset()
+        return not words <= {base.name for base in info.mro[1:]}
 
-    def _declared_in(self, name: str) -> frozenset[str] | None:
-        """The classes of a module that have decorators (`*`: all, as some are registered later); None if none may."""
+    def _declared_in(self, name: str) -> Declared:
+        """What a module may declare."""
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
-            return None
-        try:
-            text = self.module(tree).source.text
-        except Unreadable:
-            return None
-        if ("site-packages" in tree.path and not _FRAMEWORK.search(text)) or not _DECLARING.search(text):
-            return None
-        names = {m[1] for m in _CLASS.finditer(text) if _is_decorated(text, m.start()) or self._bases.search(m[2])}
-        elsewhere = any(words in text for words in (*_REGISTERING, *self._renamed))
-        return frozenset({*names, "*"} if elsewhere else names)
+            return NOTHING
+        return self._declarations.read(_text(tree.path), "site-packages" in tree.path)
+
+    def may_delete(self, tree: MypyFile) -> bool:
+        """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
+        if tree.path not in self._deleting or self.is_daemon:
+            self._deleting[tree.path] = "del " in _text(tree.path) or "del(" in _text(tree.path)
+        return self._deleting[tree.path]
 
     @cached_property
-    def _bases(self) -> re.Pattern[str]:
-        """The last parts of the names of bases that make pytrees."""
-        lasts = {name.rpartition(".")[2] for name in (*BY_BASE, *self.settings.extra_bases)}
-        return re.compile(rf"\b(?:{'|'.join(sorted(lasts))})\b")
-
-    @cached_property
-    def _renamed(self) -> tuple[str, ...]:
-        """How an import, or an assignment, gives such a base another name."""
-        lasts = sorted({name.rpartition(".")[2] for name in (*BY_BASE, *self.settings.extra_bases)})
-        return tuple(f"{last}{end}" for last in lasts for end in (" as ", "\n"))
+    def _declarations(self) -> Reader:
+        return Reader(tuple(self.settings.extra_decorators), tuple(self.settings.extra_bases))
 
     # -- the daemon ---------------------------------------------------------------------------
 
@@ -356,8 +366,20 @@ class FrontEnd:
             for rule in self.rules:
                 if isinstance(rule, EventRule) and isinstance(event, rule.events):
                     found += self._problems(rule, partial(rule.check_event, event, evaluator))
-                if isinstance(rule, BodyRule) and isinstance(event, CodeRead):
+                if isinstance(rule, BodyRule) and rule.name == BODY_RULE and isinstance(event, CodeRead):
                     found += self._problems(rule, partial(rule.check_body, event, evaluator))
+        return found
+
+    def unknown_keywords(self, events: Iterable[Event], names: frozenset[str]) -> list[tuple[Problem, Rule]]:
+        """What JAX402 says of those keywords of updates that mypy itself does not look at."""
+        from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
+
+        found: list[tuple[Problem, Rule]] = []
+        for event in events:
+            if isinstance(event, Replace) and rule_enabled(ReplaceUnknownField, self.settings):
+                rule = ReplaceUnknownField()
+                unseen = replace(event, keywords=tuple(k for k in event.keywords if k.name in names))
+                found += self._problems(rule, partial(rule.check_event, unseen, self.evaluator))
         return found
 
     def _problems(self, rule: Rule, check: Callable[[], Iterable[Problem]]) -> list[tuple[Problem, Rule]]:
@@ -445,11 +467,13 @@ def is_known_package(name: str) -> bool:
     return top in _KNOWN_PACKAGES or top in sys.stdlib_module_names
 
 
-def _is_decorated(text: str, start: int) -> bool:
-    """Whether the line before a class statement may be (the end of) a decorator."""
-    before = text[:start].rstrip()
-    line = before[before.rfind("\n") + 1 :].strip()
-    return line.startswith(("@", "#")) or line.endswith(")")
+def _text(path: str) -> str:
+    """The text of a file, roughly: for a glance at its words."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def _stamp(path: str) -> tuple[int, int]:

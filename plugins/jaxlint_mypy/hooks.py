@@ -33,15 +33,17 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_tra
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
+from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report
-from jaxlint_mypy.signatures import Signatures
+from jaxlint_mypy.signatures import Signatures, taking_any_keyword
+from jaxlint_mypy.values import ARRAYS
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 #: The last part of the names of decorators that make dataclasses.
 _DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if f.is_pytree and f.makes_dataclass)
-_SIGNATURES = frozenset({"replace", "tree_replace", "create", "apply_gradients"})
+_SIGNATURES = (".replace", ".tree_replace", ".create", ".apply_gradients")
 _CONTAINERS = frozenset(
     {
         "builtins.list",
@@ -59,6 +61,7 @@ _CONTAINERS = frozenset(
 _INDEXED = "jax._src.basearray._IndexUpdateRef"
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
 _SUBCLASSED = "__init_subclass__"
+_OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
 
 class JaxlintPlugin(Plugin):
@@ -70,9 +73,13 @@ class JaxlintPlugin(Plugin):
         self.classes = ClassTeller(self.front)
         self.signatures = Signatures(self.front)
         self.feeder = EventFeeder(self.front)
+        self.items = ItemFeeder(self.feeder)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
         self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
         self._attributes: dict[str, bool] = {}
+        #: By the names of decorators: whether they make dataclasses; by those of bases: what is to be done.
+        self._makers: dict[str, bool] = {}
+        self._bases: dict[str, Callable[[ClassDefContext], None] | None] = {}
         #: Whether it was said that something went wrong.
         self._told = False
 
@@ -98,30 +105,37 @@ class JaxlintPlugin(Plugin):
     def _fingerprint(self) -> str:
         return _fingerprint(self.front)
 
+    @property
+    def _unsettled(self) -> bool:
+        """Whether what is known may be out of date: the daemon may ask for a class that is still being put together."""
+        return self.front.stale or self.front.is_daemon
+
     def _refresh(self) -> None:
-        # the daemon may ask for a class while it is still being put together
-        if self.front.stale or self.front.is_daemon:
-            self._functions.clear()
-            self._methods.clear()
-            self._attributes.clear()
+        if self._unsettled:
+            for known in (self._functions, self._methods, self._attributes, self._makers, self._bases):
+                known.clear()
             self.front.refresh()
 
     # -- classes -------------------------------------------------------------------------------
 
     def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        if not self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname):
-            return None
-        return partial(self._on_class, self.classes.tag, None)
+        return partial(self._on_class, self.classes.tag, None) if self._is_maker(fullname) else None
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        if not self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname):
-            return None
-        return partial(self._on_class, self.classes.transform, True)
+        return partial(self._on_class, self.classes.transform, True) if self._is_maker(fullname) else None
+
+    def _is_maker(self, fullname: str) -> bool:
+        """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
+        if fullname not in self._makers or self._unsettled:
+            known = self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname)
+            if self.lookup_fully_qualified(fullname) is None:
+                return known  # it may be known later
+            self._makers[fullname] = known
+        return self._makers[fullname]
 
     def _makes_dataclass(self, fullname: str) -> bool:
-        """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
         last = fullname.rpartition(".")[2]
         canonical = self.front.canonical(fullname)
         if canonical in BY_DECORATOR:
@@ -144,7 +158,12 @@ class JaxlintPlugin(Plugin):
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
         if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
             return None
-        return self._guarded("a base class", lambda: None, self._base_hook, fullname)
+        if fullname in self._bases and not self._unsettled:
+            return self._bases[fullname]
+        hook = self._guarded("a base class", lambda: None, self._base_hook, fullname)
+        if self.front.info(fullname) is not None:
+            self._bases[fullname] = hook
+        return hook
 
     def _base_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         if fullname == "typing.NamedTuple":
@@ -193,9 +212,11 @@ class JaxlintPlugin(Plugin):
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
-        owner, _, name = fullname.rpartition(".")
-        if name not in _SIGNATURES:
+        if fullname == _OBJECT_SUBCLASSED:
+            return partial(self._on_signature, self._class_keywords)
+        if not fullname.endswith(_SIGNATURES):
             return None
+        owner, _, name = fullname.rpartition(".")
         return self._guarded("a signature", lambda: None, self._signature_hook, owner, name)
 
     def _signature_hook(self, owner: str, name: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -213,12 +234,21 @@ class JaxlintPlugin(Plugin):
             self._on_signature, self.signatures.create if name == "create" else self.signatures.apply_gradients
         )
 
+    def _class_keywords(self, ctx: MethodSigContext) -> FunctionLike:
+        """`class A(Base, mutable=True)`: mypy asks `object` where it cannot see the base class."""
+        checker = ctx.api
+        info = checker.tscope.classes[-1] if isinstance(checker, TypeChecker) and checker.tscope.classes else None
+        if info is None or not info.fallback_to_any or self.front.class_of(info) is None:
+            return ctx.default_signature
+        return taking_any_keyword(ctx.default_signature)
+
     def _on_signature(self, do: Callable[[MethodSigContext], FunctionLike], ctx: MethodSigContext) -> FunctionLike:
         return self._guarded("a signature", lambda: ctx.default_signature, do, ctx, api=ctx.api, at=ctx.context)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        self._refresh()
+        if self.front.stale or self.front.is_daemon:
+            self._refresh()
         if fullname not in self._methods:
             self._methods[fullname] = self._guarded("a method", lambda: None, self._method_hook, fullname)
         return self._methods[fullname]
@@ -228,7 +258,13 @@ class JaxlintPlugin(Plugin):
         if name == _SUBCLASSED:
             return self._subclassed
         if owner == _INDEXED:
-            return partial(self._on_method, partial(self._method_update, f"at.{name}")) if name in AT_METHODS else None
+            return (
+                partial(self._on_method, partial(self._method_update, f"at.{name}"))
+                if name in AT_METHODS - {"get"}
+                else None
+            )
+        if owner in ARRAYS and name == "__setitem__":
+            return partial(self._on_method, self.items.assign)
         if owner in _CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:
@@ -251,7 +287,8 @@ class JaxlintPlugin(Plugin):
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
-        self._refresh()
+        if self.front.stale or self.front.is_daemon:
+            self._refresh()
         if fullname not in self._functions:
             self._functions[fullname] = self._guarded("a function", lambda: None, self._function_hook, fullname)
         return self._functions[fullname]
@@ -285,7 +322,8 @@ class JaxlintPlugin(Plugin):
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
-        self._refresh()
+        if self.front.stale or self.front.is_daemon:
+            self._refresh()
         owner = fullname.rpartition(".")[0]
         if owner not in self._attributes:
             self._attributes[owner] = self._guarded("an attribute", lambda: False, self._is_telling, owner)

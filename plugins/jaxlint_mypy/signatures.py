@@ -107,10 +107,12 @@ class Signatures:
             return _ANY
         typ = expand_type_by_instance(symbol.type, map_instance_to_supertype(receiver, owner))
         checker = ctx.api
-        if given is None or not isinstance(checker, TypeChecker):
+        if not isinstance(checker, TypeChecker):
             return typ
         if STRICT_REPLACE in checker.options.enabled_error_codes:
             return typ
+        if given is None:
+            return _ANY if _has_splat(ctx) else typ  # mypy takes what `**changes` holds for the value of each field
         if owner.fullname == _TRAIN_STATE:
             return _ANY  # `params` is annotated as a FrozenDict, and is a plain dict nearly everywhere
         if not _is_numeric(typ):
@@ -120,11 +122,24 @@ class Signatures:
         return _ANY if _fits(typ, actual) else typ
 
 
+def taking_any_keyword(signature: CallableType) -> CallableType:
+    """A signature that takes any further keywords."""
+    return signature.copy_modified(
+        arg_names=[*signature.arg_names, "keywords"],
+        arg_kinds=[*signature.arg_kinds, nodes.ARG_STAR2],
+        arg_types=[*signature.arg_types, _ANY],
+    )
+
+
 def _given(ctx: MethodSigContext) -> dict[str, nodes.Expression]:
     call = ctx.context
     if not isinstance(call, CallExpr):
         return {}
     return {name: value for name, value in zip(call.arg_names, call.args, strict=True) if name is not None}
+
+
+def _has_splat(ctx: MethodSigContext) -> bool:
+    return isinstance(ctx.context, CallExpr) and nodes.ARG_STAR2 in ctx.context.arg_kinds
 
 
 def _signature(

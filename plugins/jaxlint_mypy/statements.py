@@ -43,7 +43,8 @@ class Statements:
     def __init__(self, body: Sequence[Statement]) -> None:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
-        self._rows: list[tuple[int, int, Around]] = []
+        self._given: dict[str, list[Expression]] = {}
+        self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
         self._read(body, Around())
 
     def store(self, target: Expression) -> Store | None:
@@ -54,13 +55,20 @@ class Statements:
         """Whether an expression is a statement of its own."""
         return id(call) in self._alone
 
+    def given(self, name: str) -> list[Expression]:
+        """What is assigned to a variable."""
+        return self._given.get(name, [])
+
     def around(self, row: int) -> Around:
         """The circumstances of the statement in a row; of several that are nested the innermost."""
-        best: tuple[int, int, Around] | None = None
-        for first, last, around in self._rows:
-            if first <= row <= last and (best is None or last - first <= best[1] - best[0]):
-                best = (first, last, around)
-        return best[2] if best is not None else Around()
+        best: tuple[int, int, Around, tuple[Expression, ...]] | None = None
+        for one in self._rows:
+            if one[0] <= row <= one[1] and (best is None or one[1] - one[0] <= best[1] - best[0]):
+                best = one
+        if best is None:
+            return Around()
+        texts = (dotted(to_expr(target)) for target in best[3])
+        return replace(best[2], targets=frozenset(text for text in texts if text is not None))
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -69,8 +77,7 @@ class Statements:
             self._statement(statement, around)
 
     def _note(self, node: Statement, around: Around, *targets: Expression) -> None:
-        texts = frozenset(text for t in targets if (text := dotted(to_expr(t))) is not None)
-        self._rows.append((node.line, node.end_line or node.line, replace(around, targets=texts)))
+        self._rows.append((node.line, node.end_line or node.line, around, targets))
 
     def _statement(self, node: Statement, around: Around) -> None:
         if isinstance(node, nodes.ExpressionStmt):
@@ -121,6 +128,9 @@ class Statements:
     def _target(self, target: Expression, how: str, value: Expression | None) -> None:
         if isinstance(target, (MemberExpr, nodes.IndexExpr)):
             self._stores[id(target)] = Store(how, value)
+        elif isinstance(target, nodes.NameExpr):
+            if value is not None:
+                self._given.setdefault(target.name, []).append(value)
         elif isinstance(target, nodes.StarExpr):
             self._target(target.expr, how, None)
         elif isinstance(target, (nodes.TupleExpr, nodes.ListExpr)):

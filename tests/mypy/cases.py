@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.mypy.frameworks import SPELLINGS, WITH_STATIC
+from tests.mypy.more_cases import MORE_CASES
 
 #: What a report must match, by the word of the mark.
 REASONS = {
@@ -29,6 +30,8 @@ REASONS = {
     "marker": r"\[jaxlint-foreign-static-marker\]",
     "leaf": r"\[jaxlint-non-array-data-field\]",
     "attribute": r"\[attr-defined\]",
+    "splat": r"\[jaxlint-replace-unknown-field\]",
+    "fields-later": r"\[jaxlint-register-dataclass-fields\]",
     "item": r"\[jaxlint-item-assignment\]|\[index\]",
 }
 GROUPS = {
@@ -1001,7 +1004,7 @@ class Program:
 
 def programs() -> Iterator[Program]:
     """All programs."""
-    for case, text in CASES.items():
+    for case, text in {**CASES, **MORE_CASES}.items():
         for framework in _frameworks(text):
             yield Program(f"{case}__{framework}", framework, SPELLINGS[framework].expand(_HEADER.sub("", text)))
 

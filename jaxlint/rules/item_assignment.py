@@ -1,0 +1,159 @@
+"""JAX413 item-assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.expr import Constant, dotted
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignItem, Event
+from jaxlint.infer.lacking import lacks_attribute
+from jaxlint.infer.values import Array, Instance, options, plain, without_none
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.base import EventRule, Problem
+
+_OPERATOR = {"delete": "__delitem__"}
+
+
+class ItemAssignment(EventRule):
+    """
+    ## What it does
+
+    Finds assignments to items of jax arrays and of pytree instances: `state.board[i] = v`, `x[i] += v`,
+    `state["step"] = 3`, and `del` of such items.
+
+    ## Why is this bad?
+
+    A jax array never changes, under `jit` or outside of it, and a pytree dataclass has attributes, but no items. Code
+    that was written for numpy, or for a dict of parameters, fails at this line.
+
+    ## What you will see
+
+    `TypeError: JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use
+    x = x.at[idx].set(y) or another .at[] method`; for an instance `TypeError: 'State' object does not support item
+    assignment`. Deleting an item of an array is an `AttributeError: __delitem__`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Game:
+        board: jax.Array
+        turn: int = 0
+
+    def play(game: Game, square: int) -> Game:
+        game.board[square] = 1
+        return game
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Game:
+        board: jax.Array
+        turn: int = 0
+
+    def play(game: Game, square: int) -> Game:
+        return game.replace(board=game.board.at[square].set(1))
+    ```
+
+    ## Frameworks
+
+    All. Inside `with jdc.copy_and_mutate(x) as y`, and in mutable classes, the attribute may be assigned, but not an
+    item of the array in it. `chex` dataclasses are mappings that can be read (`state["x"]`) and not written.
+    `nnx.Variable`, `jax.Ref` and the references of pallas take items, and so do numpy arrays, dicts and lists.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
+    that the function itself has made: a numpy array may have been put there. What may be a numpy array (`chex.Array`,
+    `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, nor code that expects the
+    error.
+
+    ## References
+
+    - [jax.numpy.ndarray.at](https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html)
+    - [In-place updates](https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#in-place-updates)
+    """
+
+    code = "JAX413"
+    name = "item-assignment"
+    group = "updates"
+    since = "0.1.0"
+    events = (AssignItem,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one assignment of an item."""
+        assert isinstance(event, AssignItem)
+        receivers = options(plain(without_none(plain(event.receiver))))
+        arrays = [r for r in receivers if isinstance(r, Array) and r.library == "jax"]
+        instances = [r for r in receivers if isinstance(r, Instance) and _takes_no_items(r, event, evaluator)]
+        if event.made_here and any(array.declared for array in arrays):
+            return  # a numpy array may have been put there
+        if not receivers or len(arrays) + len(instances) < len(receivers):
+            return
+        name = dotted(event.target)
+        if instances:
+            what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) has no items"
+            way_out = _update_of_instance(event, instances[0].cls)
+        else:
+            what = f"{f'`{name}`' if name else 'this'} is a jax array, which never changes"
+            way_out = _update_of_array(event)
+        does = "deleting an item raises" if event.how == "delete" else "assigning an item raises TypeError"
+        yield Problem(
+            at=event.at,
+            message=f"{what}: {does}; {way_out}",
+            reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
+            help=way_out,
+            confidence=Confidence.MEDIUM if any(a.declared for a in arrays) else None,
+        )
+
+
+def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
+    family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+    operator = _OPERATOR.get(event.how, "__setitem__")
+    return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
+
+
+def _update_of_array(event: AssignItem) -> str:
+    """How to make the changed array, and where to put it."""
+    name = dotted(event.target)
+    made = f"jnp.delete({name or 'x'}, ...)" if event.how == "delete" else f"{name or 'x'}.at[...].set(...)"
+    if name is None:
+        return f"put `{made}` in its place"
+    if event.owner is None or not event.owner.cls.is_pytree:
+        return f"use `{name} = {made}`"
+    if event.owner.cls.frozen is False:
+        return f"use `{name} = {made}`"
+    owner, _, attr = name.rpartition(".")
+    update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
+    method = event.place.method
+    if method is not None and owner == method.self_name:
+        return f"return `{update}` and let the caller rebind it"
+    return f"use `{owner} = {update}`" if "." not in owner else f"make a new one with `{update}`"
+
+
+def _update_of_instance(event: AssignItem, cls: PytreeClass) -> str:
+    """The update of the field that is meant."""
+    name = dotted(event.target)
+    index = event.index
+    given = index.value if isinstance(index, Constant) and isinstance(index.value, str) else None
+    field = given if given is not None and cls.field(given) is not None else "field"
+    if event.how == "delete":
+        return "build a new instance instead"
+    if cls.frozen is False:
+        return f"use `{name or '...'}.{field} = ...`"
+    return f"use `{name} = {update_text(cls, name, field)}`" if name else f"use `{update_text(cls, None, field)}`"

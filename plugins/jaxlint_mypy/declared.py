@@ -1,0 +1,84 @@
+"""Which classes of a file may be pytrees, by the words of its text: most files are not worth more than a glance."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
+
+#: An installed module without any of these words has nothing to do with JAX.
+_FRAMEWORKS = ("jax", "flax", "chex", "equinox", "penzai", "simple_pytree", "treex", "mujoco")
+#: A module without any of these words declares no pytree class; its classes may still inherit from one.
+_DECLARING = ("dataclass", "NamedTuple", "namedtuple", "register_", "ytree")
+#: Words of calls that make a pytree of a class somewhere else than at its declaration.
+_REGISTERING = ("register_dataclass", "register_pytree", "register_static")
+_CLASS = re.compile(r"^([ \t]*)class[ \t]+(\w+)([^:]*)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+#: The decorator of the standard library, on one line, and the imports that tell that it is that one.
+_PLAIN = re.compile(r"@(?:dataclasses\.)?dataclass(?:\([^()]*\))?$")
+_IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bdataclass\b", re.MULTILINE)
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """What a text may declare: classes with decorators, and classes with bases that are called like a framework's.
+
+    `registers` says that any class may be made a pytree later.
+    """
+
+    decorated: frozenset[str] = frozenset()
+    inheriting: dict[str, frozenset[str]] = {}
+    registers: bool = False
+
+
+NOTHING = Declared()
+
+
+class Reader:
+    """Reads texts; `decorators` and `bases` are further dotted names that the user has configured."""
+
+    def __init__(self, decorators: tuple[str, ...], bases: tuple[str, ...]) -> None:
+        self._bases = frozenset(name.rpartition(".")[2] for name in (*BY_BASE, *bases))
+        known = (*_DECLARING, *sorted(self._bases))
+        lasts = {name.rpartition(".")[2] for name in (*BY_DECORATOR, *decorators)}
+        self._words = (*known, *sorted(last for last in lasts if not any(word in last for word in known)))
+
+    def read(self, text: str, installed: bool) -> Declared:
+        """What a text may declare."""
+        if installed and not any(word in text for word in _FRAMEWORKS):
+            return NOTHING
+        if not any(word in text for word in self._words):
+            return NOTHING
+        decorated: set[str] = set()
+        inheriting: dict[str, frozenset[str]] = {}
+        for indent, name, bases, start in ((m[1], m[2], m[3], m.start()) for m in _CLASS.finditer(text)):
+            if _is_decorated(text, indent, start):
+                decorated.add(name)
+            inheriting[name] = self._bases.intersection(_WORD.findall(bases))
+        return Declared(frozenset(decorated), inheriting, any(word in text for word in _REGISTERING))
+
+
+def _is_decorated(text: str, indent: str, start: int) -> bool:
+    """Whether a class statement has decorators, other than that of the standard library."""
+    above = text[max(0, start - 2000) : start].splitlines()
+    while above and not above[-1].strip():
+        above.pop()
+    if not above or not (above[-1].lstrip().startswith(("@", "#", ")")) or above[-1].rstrip().endswith(")")):
+        return False
+    found: list[str] = []
+    for line in reversed(above):
+        if not line.strip():
+            break
+        if line.startswith(f"{indent}@"):
+            found.append(line.strip())
+    if len(found) == 1 and _PLAIN.match(found[0]):
+        return not _is_plain(found[0], text)
+    return bool(found)
+
+
+def _is_plain(line: str, text: str) -> bool:
+    """Whether a decorator that is called like that of the standard library is that one."""
+    if "." in line.partition("(")[0]:
+        return "\nimport dataclasses\n" in text
+    return {match[1] for match in _IMPORT.finditer(text)} == {"dataclasses"}

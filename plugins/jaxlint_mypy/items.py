@@ -1,0 +1,83 @@
+"""Assignments to items of jax arrays: mypy's stub of the class declares an operator that only raises."""
+
+from __future__ import annotations
+
+from mypy import nodes
+from mypy.checker import TypeChecker
+from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
+from mypy.plugin import MethodContext
+
+from jaxlint.expr import Subscript
+from jaxlint.infer.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
+from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.exprs import to_call, to_expr
+from jaxlint_mypy.statements import Statements
+
+
+class ItemFeeder:
+    """Makes events of the assignments to items that mypy's checker shows."""
+
+    def __init__(self, feeder: EventFeeder) -> None:
+        self.feeder = feeder
+
+    def assign(self, ctx: MethodContext) -> None:
+        """`x[i] = v` where `x` is, or may be, a jax array."""
+        checker, node = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(node, IndexExpr):
+            return
+        held, target = node.base, to_expr(node)
+        if not _is_array(self._value(checker, held)) or self._value(checker, node.index) == Scalar("str"):
+            return  # what is asked for by a string is no array, whatever an annotation says
+        functions, statements = self.feeder.code(checker)
+        store = statements.store(node)
+        if store is None or not isinstance(target, Subscript):
+            return
+        while isinstance(held, IndexExpr) and _is_array(self._value(checker, held.base)):
+            held = held.base
+        made = self._made(checker, held, statements)
+        trusted = made is not None and all(_is_array(value) for value in made)
+        owner = self.feeder.value(checker, held.expr) if isinstance(held, MemberExpr) else None
+        notes, _ = self.feeder.notes(checker, functions, statements.around(node.line))
+        notes.assign_item(
+            target,
+            to_expr(held),
+            Array("jax", declared=not trusted and not _is_inferred(held)),
+            "augment" if store.how == "augment" else "item",
+            None if owner is None else as_instance(owner),
+            made is not None and not trusted,
+        )
+        self.feeder.run(checker, notes)
+
+    def _value(self, checker: TypeChecker, node: Expression) -> Value:
+        return plain(without_none(plain(self.feeder.value(checker, node))))
+
+    def _made(self, checker: TypeChecker, held: Expression, statements: Statements) -> list[Value] | None:
+        """What the function itself puts into the field through which `held` is reached; None if it does not."""
+        attr = ""
+        while isinstance(held, (MemberExpr, IndexExpr)):
+            attr, held = (held.name, held.expr) if isinstance(held, MemberExpr) else (attr, held.base)
+        if not attr or not isinstance(held, NameExpr):
+            return None
+        given = [g for g in statements.given(held.name) if isinstance(g, CallExpr)]
+        made = [(g, g.callee.node) for g in given if isinstance(g.callee, nodes.RefExpr)]
+        calls = [(call, info) for call, info in made if isinstance(info, nodes.TypeInfo)]
+        return [self._argument(checker, call, info, attr) for call, info in calls] if calls else None
+
+    def _argument(self, checker: TypeChecker, call: CallExpr, info: nodes.TypeInfo, name: str) -> Value:
+        """What the call of a class gives a parameter."""
+        cls = self.feeder.front.class_of(info)
+        bound = [] if cls is None else self.feeder.bound(checker, cls, call, to_call(call))
+        value = next((b.value for b in bound if b.name == name), UNKNOWN)
+        return plain(without_none(plain(value)))
+
+
+def _is_array(value: Value) -> bool:
+    """Whether a value certainly is a jax array."""
+    return all(isinstance(o, Array) and o.library == "jax" for o in options(value))
+
+
+def _is_inferred(node: Expression) -> bool:
+    """Whether a type was not written for just this variable or field."""
+    if isinstance(node, NameExpr):
+        return isinstance(node.node, nodes.Var) and node.node.is_inferred
+    return not isinstance(node, MemberExpr)
