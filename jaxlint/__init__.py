@@ -10,15 +10,16 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 
 if TYPE_CHECKING:
-    from jaxlint.engine import Result, check_paths, check_source
+    from jaxlint.engine import check_paths, check_source
     from jaxlint.finding import Finding
+    from jaxlint.result import Result
 
 __all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
 
 
 def __getattr__(name: str) -> object:
     """Import the public names on first use: `jaxlint --version` needs none of them."""
-    if name in ("Result", "check_paths", "check_source"):
+    if name in ("check_paths", "check_source"):
         from jaxlint import engine
 
         return getattr(engine, name)
@@ -26,4 +27,8 @@ def __getattr__(name: str) -> object:
         from jaxlint.finding import Finding
 
         return Finding
+    if name == "Result":
+        from jaxlint.result import Result
+
+        return Result
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,19 +13,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.project import Module
+from jaxlint.project import Module, Project
 from jaxlint.source import Unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from jaxlint.config import Settings
-    from jaxlint.engine import Checker
     from jaxlint.keeping import Keeping
     from jaxlint.packs import Place
 
@@ -63,9 +61,15 @@ class Workers:
     """The processes of a run; they are started when they are needed."""
 
     def __init__(
-        self, checker: Checker, modules: Sequence[Module], neighbours: Sequence[Module], keeping: Keeping
+        self,
+        project: Project,
+        settings: Settings,
+        modules: Sequence[Module],
+        neighbours: Sequence[Module],
+        keeping: Keeping,
     ) -> None:
-        self._checker = checker
+        self._project = project
+        self._settings = settings
         self._modules = modules
         self._neighbours = neighbours
         self._keeping = keeping
@@ -101,19 +105,20 @@ class Workers:
                 module.know(content, interface, None if problem is None else Unreadable(*problem))
                 advance()
 
-    def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> list[Finding]:
-        """The findings of the modules, in no certain order; all modules of the run must have been learnt."""
+    def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> tuple[list[Finding], list[str]]:
+        """The findings of the modules, in no certain order, and what failed; all must have been learnt."""
         self._share()
         findings: list[Finding] = []
+        failed: list[str] = []
         for part, (found, errors) in self._spread("check", modules):
             findings += found
-            self._checker.errors += errors
+            failed += errors
             for _ in part:
                 advance()
         for paths, folders in self._ask_all("read", repeat(None)):
-            self._checker.project.read_elsewhere |= paths
-            self._checker.project.searched_elsewhere |= folders
-        return findings
+            self._project.read_elsewhere |= paths
+            self._project.searched_elsewhere |= folders
+        return findings, failed
 
     def _share(self) -> None:
         """Tell all processes what each has found out."""
@@ -137,14 +142,14 @@ class Workers:
         from multiprocessing import get_context
 
         context: Any = get_context(self._method)
-        project = self._checker.project
+        project = self._project
         for _ in range(self._keeping.jobs):
             plan = _Plan(
-                self._checker.settings,
+                self._settings,
                 project.roots,
                 project.site_packages,
-                tuple(m.path for m in self._modules),
-                tuple(m.path for m in self._neighbours),
+                tuple(m.path for m in self._modules if not m.is_silent),
+                tuple(m.path for m in self._neighbours if not m.is_silent),
                 tuple(self._keeping.known),
                 self._keeping.new_place(),
                 self._keeping.cache is not None,
@@ -218,15 +223,11 @@ class Workers:
             self._sizes[module.path] = size
         return size
 
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def end(self, *, failed: bool) -> None:
+        """End the processes; if the run has failed, whatever they do."""
         for process, connection in self._processes:
             connection.close()  # which ends the process when it next waits for work
-            if error is not None:
+            if failed:
                 process.terminate()
         for process, _ in self._processes:
             process.join()
@@ -304,7 +305,7 @@ class _Server:
     def __init__(self, plan: _Plan) -> None:
         import gc
 
-        from jaxlint.engine import Checker
+        from jaxlint.checker import Checker
         from jaxlint.facts import FactsStore
         from jaxlint.packs import PackWriter, open_packs
         from jaxlint.project import Project

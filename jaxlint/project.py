@@ -49,6 +49,8 @@ class Module:
         #: The digest of what other modules see of it, if it is known already.
         self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
+        #: Whether nothing can be found in it, as its bytes tell; other modules may import it nevertheless.
+        self.is_silent = False
 
     def __repr__(self) -> str:
         return f"Module({self.name!r})"
@@ -106,6 +108,11 @@ class Module:
     def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
+
+    def be_silent(self, content: bytes) -> None:
+        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules."""
+        self.is_silent = True
+        self.content = self.known_interface = content
 
     def _facts(self) -> Facts | None:
         """The facts of the file as it is, if the store has them. Raises `Unreadable`."""
@@ -241,6 +248,7 @@ class Project:
             self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
+        self._packages: dict[str, tuple[str, list[str]]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
         #: Where the facts of the modules are kept, if they are.
         self.store: FactsStore | None = None
@@ -313,7 +321,14 @@ class Project:
     def _package_of(self, path: str) -> tuple[str, list[str]]:
         folder, base = os.path.split(path)
         stem = os.path.splitext(base)[0]
-        parts = [] if stem == "__init__" else [stem]
+        if folder not in self._packages:
+            self._packages[folder] = self._package_at(folder)
+        root, package = self._packages[folder]
+        return root, [*package] if stem == "__init__" else [*package, stem]
+
+    def _package_at(self, folder: str) -> tuple[str, list[str]]:
+        """The folder above the outermost package that a folder is part of, and the name of that part."""
+        parts: list[str] = []
         while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
             parent, name = os.path.split(folder)
             if parent == folder:

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
 from jaxlint.cache import Cache
+from jaxlint.checker import Checker
 from jaxlint.config import Configuration, Settings
-from jaxlint.engine import Checker, Result, add_found, make_project, package_neighbours
+from jaxlint.engine import make_project, package_neighbours
 from jaxlint.facts import FactsStore
 from jaxlint.files import SUFFIXES, discover, is_excluded, would_discover
 from jaxlint.finding import Confidence, Finding
@@ -24,6 +25,7 @@ from jaxlint.fingerprint import file_lines
 from jaxlint.interface import interface_digest
 from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project
+from jaxlint.result import Result, add_found
 from jaxlint.source import Source, Unreadable
 
 #: A file that was changed so shortly before it was read may have been changed again in the same tick.
@@ -167,7 +169,7 @@ class Group:
                     found += [f for f in self._raw_of(other) if f.subject and f.confidence is not Confidence.LOW]
         self._answered[path] = (own, self._edition if is_complete else -1)
         result = Result([], 1, [])
-        add_found(result, found, self.checker(), [path], self._lines)
+        add_found(result, found, self.settings, [path], self.checker().errors, self._lines)
         return [f for f in result.findings if f.path == path]
 
     def checker(self) -> Checker:

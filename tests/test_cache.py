@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import jaxlint.engine
+import jaxlint.checker
 from jaxlint.cache import Cache
 from jaxlint.engine import check_paths
 from jaxlint.finding import Finding
@@ -30,13 +30,13 @@ class Counting:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
-        check = jaxlint.engine.Checker.check
+        check = jaxlint.checker.Checker.check
 
-        def counted(checker: jaxlint.engine.Checker, module: Module) -> list[Finding]:
+        def counted(checker: jaxlint.checker.Checker, module: Module) -> list[Finding]:
             self.paths.append(Path(module.path).name)
             return check(checker, module)
 
-        monkeypatch.setattr(jaxlint.engine.Checker, "check", counted)
+        monkeypatch.setattr(jaxlint.checker.Checker, "check", counted)
 
     def take(self) -> list[str]:
         taken, self.paths = sorted(self.paths), []

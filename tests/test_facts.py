@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 import jaxlint.project
 from jaxlint import cli
-from jaxlint.engine import Result, check_paths
+from jaxlint.engine import check_paths
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.outline import Outline
+from jaxlint.result import Result, codes_checked
 from jaxlint.shards import Shard
 from tests.small_project import BOTH, STATE, STEP, write_project
 
@@ -156,7 +157,7 @@ def test_shards_are_one_run(project: Path, count: int) -> None:
     assert union(parts) == whole.findings
     assert len(whole.findings) == len(BOTH) + 2
     assert sum(part.files for part in parts) == whole.files == 6
-    assert {path for part in parts for path in part.checked} == set(whole.checked)
+    assert set().union(*(codes_checked(part.checked) for part in parts)) == set(codes_checked(whole.checked))
 
 
 def test_shards_depend_on_paths_in_the_checkout_alone(
@@ -173,14 +174,14 @@ def test_shards_depend_on_paths_in_the_checkout_alone(
 
 def test_a_guess_that_another_shard_knows_for_certain(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left out of one run because of another file is left out of the shard as well."""
-    finding = jaxlint.engine.Checker._finding
+    finding = jaxlint.checker.Checker._finding
 
-    def of_one_subject(self: jaxlint.engine.Checker, *arguments: Any) -> Finding:
+    def of_one_subject(self: jaxlint.checker.Checker, *arguments: Any) -> Finding:
         made = finding(self, *arguments)
         sure = Confidence.LOW if made.path.endswith("step.py") else Confidence.HIGH
         return replace(made, code="JAX402", subject="the same", confidence=sure)
 
-    monkeypatch.setattr(jaxlint.engine.Checker, "_finding", of_one_subject)
+    monkeypatch.setattr(jaxlint.checker.Checker, "_finding", of_one_subject)
     for name in ("broken.py", "latin.py"):
         (project / name).unlink()
     whole = check_paths(["."])

@@ -12,9 +12,10 @@ import pytest
 from jaxlint import parallel
 from jaxlint.cache import Cache
 from jaxlint.config import Settings
-from jaxlint.engine import Result, check_paths
+from jaxlint.engine import check_paths
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
+from jaxlint.result import Result
 from tests.small_project import BOTH, STATE, STEP, write_project
 from tests.test_cache import Counting
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from jaxlint import check_paths, check_source
 from jaxlint.config import PerFileIgnore, Settings
-from jaxlint.engine import ordered
 from jaxlint.finding import Confidence, Finding, Severity
+from jaxlint.result import ordered
 from jaxlint.rules import all_rules
 from jaxlint.source import Source
 from jaxlint.suppress import Comments, Kind, Selector, Suppression, mentions_jaxlint, suppressions

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jaxlint.baseline import Stale
-    from jaxlint.engine import Result
     from jaxlint.finding import Finding
+    from jaxlint.result import Result
 
 _NAMED_NOQA = re.compile(r"#\s*noqa\s*:", re.IGNORECASE)
 #: How many stale entries are shown.
@@ -40,9 +40,10 @@ def write_comments(result: Result, reason: str, quiet: bool) -> list[Finding]:
 def write_baseline_file(result: Result, path: str, quiet: bool) -> list[Finding]:
     """Write the findings to the baseline `path`, and return those that no baseline takes."""
     from jaxlint.baseline import UNREADABLE, write_baseline
+    from jaxlint.result import codes_checked
 
     _refuse_if_incomplete(result, f"{path} was not written")
-    count = write_baseline(path, result.findings, result.checked)
+    count = write_baseline(path, result.findings, codes_checked(result.checked))
     if not quiet:
         click.echo(f"jaxlint: {path} holds {_count(count, 'finding')} now", err=True)
     return [finding for finding in result.findings if finding.code == UNREADABLE]

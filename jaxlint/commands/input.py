@@ -15,7 +15,7 @@ from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
     from jaxlint.config import Configuration
-    from jaxlint.engine import Result
+    from jaxlint.result import Result
     from jaxlint.source import Source
 
 

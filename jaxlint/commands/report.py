@@ -12,7 +12,7 @@ from jaxlint.commands.output import output
 from jaxlint.report import FORMATS, STATISTICS, writer
 
 if TYPE_CHECKING:
-    from jaxlint.engine import Result
+    from jaxlint.result import Result
     from jaxlint.source import Source
 
 Command = Callable[..., Any]

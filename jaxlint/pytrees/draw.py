@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from jaxlint.checker import Checker
 from jaxlint.config import Settings, did_you_mean
-from jaxlint.engine import Checker, make_project
+from jaxlint.engine import make_project
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
 from jaxlint.files import shown_path

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 
 from jaxlint.cache import Cache, default_folder
 from jaxlint.config import Configuration
-from jaxlint.engine import Result, check_content, check_paths, has_no_framework
+from jaxlint.engine import check_content, check_paths
 from jaxlint.finding import Finding
+from jaxlint.result import Result
 from jaxlint.rules import all_rules
 from jaxlint.rules.unreadable_file import UnreadableFile
 
@@ -58,8 +59,6 @@ class Findings:
         files = self._files()
         self._found = {path: [] for path in files}
         if not files:
-            return
-        if all(has_no_framework(paths, settings) for settings, paths in self._configuration.groups(files)):
             return
         forked = multiprocessing.parent_process() is None
         result = check_paths(files, self._configuration, jobs=self._jobs if forked else 1, cache=self._cache)

@@ -1,0 +1,295 @@
+"""Checking the modules of one project with the rules that the settings enable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from jaxlint import __version__
+from jaxlint.config import Settings, rule_enabled, unknown_target
+from jaxlint.errors import UserError
+from jaxlint.expr import span_of
+from jaxlint.finding import Edit, Finding, Fix
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.reader import ModuleReader
+from jaxlint.project import Module, Project
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.rules import all_rules
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
+from jaxlint.rules.unreadable_file import UnreadableFile
+from jaxlint.silence import framework_packages
+from jaxlint.source import Unreadable
+from jaxlint.suppress import Comments
+
+_Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
+
+
+class Checker:
+    """Checks the modules of one project with the rules that the settings enable."""
+
+    def __init__(self, project: Project, settings: Settings) -> None:
+        check_extra_names(settings)
+        self.project = project
+        self.settings = settings
+        self.model = PytreeModel(project, settings)
+        self.reader = ModuleReader(self.model)
+        enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
+        self.enabled = frozenset(enabled)
+        self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
+        self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
+        self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
+        self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
+        self.packages = framework_packages(settings)
+        self.errors: list[str] = []
+        self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
+        self._relevant: set[str] = set()
+
+    # -- the whole project ------------------------------------------------------------------
+
+    def learn(
+        self,
+        modules: Sequence[Module],
+        progress: Callable[[], None] = lambda: None,
+        neighbours: Sequence[Module] = (),
+    ) -> None:
+        """Read the outlines of `modules`, and learn who inherits from whom (in `neighbours` too)."""
+        for module in modules:
+            if not module.is_silent:
+                _ = module.outline
+                module.forget_source()
+            progress()
+        seen = [module for module in (*modules, *neighbours) if not module.is_silent]
+        self._relevant = self._reaching_frameworks(seen)
+        self.model.index_subclasses([m for m in seen if m.path in self._relevant])
+
+    def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
+        """The paths of the modules that import a framework, directly or through other modules (checked or not)."""
+        importers = self.project.importers
+        reached: list[str] = []
+        pending = list(reversed(modules))
+        seen = {module.path for module in modules}
+        while pending:
+            module = pending.pop()
+            imports = module.outline.imported_modules
+            tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
+            direct = not self.packages.isdisjoint(tops)
+            if direct:
+                reached.append(module.path)
+            for level, name in imports:
+                imported = (
+                    self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
+                )
+                if imported is None or imported is module:
+                    continue
+                importers.setdefault(imported.path, []).append(module)
+                if self._is_installed(imported):
+                    reached.append(module.path)
+                elif not direct and imported.path not in seen:
+                    seen.add(imported.path)
+                    pending.append(imported)
+                    _ = imported.outline
+                    imported.forget_source()
+        relevant: set[str] = set()
+        while reached:
+            path = reached.pop()
+            if path not in relevant:
+                relevant.add(path)
+                reached += [m.path for m in importers.get(path, [])]
+        return relevant
+
+    def _is_installed(self, module: Module) -> bool:
+        return any(module.path.startswith(root + os.sep) for root in self.project.site_packages)
+
+    # -- one module -------------------------------------------------------------------------
+
+    def check(self, module: Module) -> list[Finding]:
+        """The findings of one module, sorted; those that comments hide say so."""
+        if module.is_silent:
+            return []
+        _ = module.outline
+        if module.problem is not None:
+            return self.unreadable(module, module.problem)
+        try:
+            if module.path in self._relevant:
+                return self._findings(module)
+            if module.outline.has_suppressions:
+                return self._hidden_by_comments(module, [], is_complete=True)
+            return []
+        except Unreadable as problem:  # it vanished or changed since its outline was made
+            return self.unreadable(module, problem)
+        finally:
+            module.forget_source()
+
+    def check_alone(self, module: Module) -> list[Finding]:
+        """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
+        _ = module.outline
+        self._relevant = self._reaching_frameworks([module]) | {module.path}
+        self.model.index_subclasses([module])
+        return self.check(module)
+
+    def _findings(self, module: Module) -> list[Finding]:
+        """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
+        found: dict[Finding, None] = {}
+        failures = len(self.errors)
+        for problem, rule in self._class_problems(module):
+            found[self._finding(problem, rule, module, self._place(problem, module))] = None
+        if (self.event_rules or self.body_rules) and module.outline.units:
+            for finding in self._event_findings(module, self._guarded_events(module)):
+                found[finding] = None
+            unread = [row for path, row in self.reader.unread if path == module.path]
+            self.reader.unread.clear()
+            if unread:
+                _ = module.source
+            for row in unread:
+                message = "this statement nests too deeply to be checked; split it"
+                for finding in self.unreadable(module, Unreadable(message, row, 1)):
+                    found[finding] = None
+        enabled = {rule.code for rule in self.enabled_at(module.path)}
+        findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
+        is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
+        return self._hidden_by_comments(module, findings, is_complete)
+
+    def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
+        """`findings` with what comments do to them, and what is to be said of the comments."""
+        if not findings and not module.outline.has_suppressions:
+            return []
+        enabled = self.enabled_at(module.path)
+        comments = Comments(module.source, findings, enabled if is_complete else frozenset())
+        if not comments:
+            return findings
+        about: list[Finding] = []
+        for rule in self.suppression_rules:
+            if type(rule) in enabled:
+                for problem in rule.check_suppressions(comments):
+                    assert isinstance(problem.at, tuple)
+                    about.append(self._finding(problem, rule, module, problem.at))
+        return sorted(comments.hide(about), key=lambda f: f.sort_key)
+
+    def enabled_at(self, path: str) -> frozenset[type[Rule]]:
+        """The rules that run in a file."""
+        if not self.settings.per_file_ignores:
+            return self.enabled
+        return frozenset(rule for rule in self.enabled if rule_enabled(rule, self.settings, path))
+
+    def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
+        """The finding for a file that is not checked."""
+        if UnreadableFile not in self.enabled_at(module.path):
+            return []
+        row, column = problem.row or 1, problem.column or 1
+        return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
+
+    def _class_problems(self, module: Module) -> Iterable[tuple[Problem, Rule]]:
+        if not self.class_rules:
+            return
+        for cls in self.model.classes_in(module):
+            if cls.symbol.declaration.expects_error:
+                continue
+            for rule in self.class_rules:
+                if not cls.is_pytree and not rule.all_classes:
+                    continue
+                try:
+                    problems = list(rule.check_class(cls, self.reader.evaluator))
+                except Exception as error:
+                    self._failed(rule.code, module, error)
+                    continue
+                for problem in problems:
+                    yield problem, rule
+
+    def _guarded_events(self, module: Module) -> list[list[Event]]:
+        try:
+            return self.reader.events(module)
+        except Exception as error:
+            self._failed("the reader", module, error)
+            return []
+
+    def _event_findings(self, module: Module, read: list[list[Event]]) -> Iterator[Finding]:
+        """What the rules find in what happens in the units of a module."""
+        for events in read:
+            for event in events:
+                for problem, rule in self._problems_of(event, module):
+                    yield self._finding(problem, rule, module, self._place(problem, module))
+
+    def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
+        """What the event rules and body rules say of an event."""
+        kind, evaluator = type(event), self.reader.evaluator
+        if kind not in self._checks:
+            self._checks[kind] = self._checks_of(kind)
+        for rule, check in self._checks[kind]:
+            try:
+                problems = list(check(event, evaluator))
+            except Exception as error:
+                self._failed(rule.code, module, error)
+                continue
+            for problem in problems:
+                yield problem, rule
+
+    def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
+        """The rules that look at events of a kind, and their methods for it."""
+        checks: list[tuple[Rule, _Check]] = [
+            (rule, rule.check_event) for rule in self.event_rules if issubclass(kind, rule.events)
+        ]
+        if issubclass(kind, CodeRead):
+            checks += [(rule, rule.check_body) for rule in self.body_rules]
+        return checks
+
+    def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
+        """The range of a problem with columns from 1 in code points."""
+        span = problem.at if isinstance(problem.at, tuple) else span_of(problem.at)
+        row, column, end_row, end_column = span
+        source = module.source
+        return (
+            row,
+            source.codepoint_column(row, column) + 1,
+            end_row,
+            source.codepoint_column(end_row, end_column) + 1,
+        )
+
+    def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
+        return Finding(
+            path=module.path,
+            row=place[0],
+            column=place[1],
+            end_row=place[2],
+            end_column=place[3],
+            code=rule.code,
+            name=rule.name,
+            message=problem.message,
+            severity=problem.severity or rule.severity,
+            confidence=problem.confidence or rule.confidence,
+            reason=problem.reason,
+            help=problem.help,
+            subject=problem.subject,
+            fix=_fix(problem, module, place),
+        )
+
+    def _failed(self, what: str, module: Module, error: Exception) -> None:
+        """Keep one line about a failure of ours; the rest goes on."""
+        text = " ".join(str(error).split())
+        self.errors.append(
+            f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
+        )
+
+
+def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:
+    """The edits that a problem proposes."""
+    fix = problem.fix
+    if isinstance(fix, Insertion):
+        start = module.source.offset(place[0], place[1] - 1)
+        return Fix(fix.title, fix.applicability, (Edit(start, start, fix.text),))
+    return fix
+
+
+def check_extra_names(settings: Settings) -> None:
+    """Raise `UserError` if an extra name is said to stand for something that jaxlint does not know."""
+    extra: dict[str, dict[str, str]] = {
+        "extra-decorators": settings.extra_decorators,
+        "extra-bases": settings.extra_bases,
+        "extra-fields": {name: field.like for name, field in settings.extra_fields.items()},
+    }
+    for key, names in extra.items():
+        for name, target in names.items():
+            problem = unknown_target(key, name, target)
+            if problem is not None:
+                raise UserError(f"{key}: {problem}")
