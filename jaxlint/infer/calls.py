@@ -181,6 +181,9 @@ class CallEvaluator:
                 receiver = outer if isinstance(outer, Array) else receiver
             owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
             root = as_instance(self.evaluator.evaluate(_root(held), env))
+            index = plain(self.evaluator.evaluate(target.index, env))
+        if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
+            return  # what is asked for by a string is no array, whatever an annotation says
         self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.exact)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:

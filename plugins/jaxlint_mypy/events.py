@@ -271,7 +271,9 @@ class EventFeeder:
         """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a static field."""
         checker, node = ctx.api, ctx.context
         held = _held(node)
-        if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr) or self._is_other(held.expr):
+        if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr):
+            return
+        if held.name not in self.front.static_names:  # to ask the checker for the type of the owner takes time
             return
         owner = as_instance(self._type_value(checker, held.expr))
         field = owner.cls.field(held.name) if owner is not None else None
@@ -286,14 +288,6 @@ class EventFeeder:
         notes.mutate(span_of(node), to_expr(held), self.front.value(ctx.type, False), how, UNKNOWN, owner, env)
         notes.events = [e for event in notes.events or () for e in self._with_code(event, notes)]
         self.run(checker, notes)
-
-    def _is_other(self, node: Expression) -> bool:
-        """Whether it is the `self` of a class that is no pytree: to ask the checker for its type takes time."""
-        variable = node.node if isinstance(node, nodes.NameExpr) else None
-        if not isinstance(variable, nodes.Var) or not variable.is_self or variable.type is None:
-            return False
-        known = get_proper_type(variable.type)
-        return isinstance(known, Instance) and self.front.class_of(known.type) is None
 
     def _with_code(self, event: Event, notes: Notes) -> list[Event]:
         """The event, and the body that it stands in for the rules that read bodies."""

@@ -108,6 +108,8 @@ class FrontEnd:
         self._deleting: dict[str, bool] = {}
         self._declaring: dict[str, Declared] = {}
         self._classes: dict[str, PytreeClass | None] = {}
+        #: The names of the static fields of these classes; mypy shows a class before it shows what its fields hold.
+        self.static_names: set[str] = set()
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
         self._stamps = {}
 
@@ -215,7 +217,9 @@ class FrontEnd:
         """jaxlint's class for one of mypy's, if it may be of interest to a rule."""
         key = info.fullname
         if self._classes.get(key) is None and (self.is_daemon or key not in self._classes):
-            self._classes[key] = self._find_class(info)
+            found = self._classes[key] = self._find_class(info)
+            if found is not None:
+                self.static_names.update(field.name for field in found.static_fields)
         return self._classes[key]
 
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
