@@ -14,7 +14,7 @@ from jaxlint.finding import Finding
 from jaxlint.project import Module
 from jaxlint.silence import silent_files
 
-FILES = {
+FILES: dict[str, str | bytes] = {
     "pkg/__init__.py": "",
     "pkg/state.py": "from flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: int = 0\n",
     # names no framework, and imports a module that does: by a relative import, over lines, through another module
