@@ -110,7 +110,9 @@ class ItemAssignment(EventRule):
             what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) has no items"
             way_out = _update_of_instance(event, instances[0].cls)
         else:
-            what = f"{f'`{name}`' if name else 'this'} is a jax array, which never changes"
+            owner = event.owner.cls if event.owner is not None else None
+            of = f" of `{owner.name}`" if owner is not None and owner.is_pytree else ""
+            what = f"{f'`{name}`' if name else 'this'}{of} is a jax array, which never changes"
             way_out = _update_of_array(event)
         does = "deleting an item raises" if event.how == "delete" else "assigning an item raises TypeError"
         yield Problem(
