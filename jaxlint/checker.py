@@ -102,6 +102,13 @@ class Checker:
     def _is_installed(self, module: Module) -> bool:
         return any(module.path.startswith(root + os.sep) for root in self.project.site_packages)
 
+    def release(self) -> None:
+        """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
+        reader, calls = self.reader, self.reader.calls
+        functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
+        for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
+            vars(part).clear()
+
     # -- one module -------------------------------------------------------------------------
 
     def check(self, module: Module) -> list[Finding]:

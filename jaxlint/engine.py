@@ -199,11 +199,10 @@ class _Check:
 
     def _learn(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""
-        if not unread:
-            return
-        if len(unread) > len(self._modules) // 2:  # a first run
+        if unread and len(unread) > len(self._modules) // 2:  # a first run
             self._mark_silent()
-        self._workers.learn([module for module in unread if not module.is_silent])
+        if unread and self._keeping.jobs > 1:
+            self._workers.learn([module for module in unread if not module.is_silent])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
@@ -211,7 +210,7 @@ class _Check:
         missing = [module for module in missing if not module.is_silent]
         if not missing:
             return []
-        if self._workers.pay(missing):
+        if self._keeping.jobs > 1 and self._workers.pay(missing):
             self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -153,7 +154,7 @@ def _parse(source: Source) -> tuple[Outline, Unreadable | None]:
     try:
         return _outline_of(text), None
     except SyntaxError as error:
-        outline = _newer_grammar(text)
+        outline = _newer_grammar(text) if _may_be_newer(text, error) else None
         return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))
     except (ValueError, RecursionError, MemoryError) as error:
         return _EMPTY, _syntax_problem(error, source)
@@ -181,6 +182,21 @@ def read_statements(text: str, row: int) -> list[ast.stmt] | None:
         return with_deep_stack(lambda: parse_tree(text).body)
     except (ValueError, MemoryError):
         return None
+
+
+#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
+#: f-strings over several lines.
+_NEWER = re.compile(
+    r"\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
+    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
+    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$",
+    re.MULTILINE,
+)
+
+
+def _may_be_newer(text: str, error: SyntaxError) -> bool:
+    """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
+    return "f-string" in (error.msg or "") or _NEWER.search(text) is not None
 
 
 def _newer_grammar(text: str) -> Outline | None:

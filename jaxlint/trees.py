@@ -128,7 +128,8 @@ class Group:
             self._stamps.pop(path, None)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
-        self._project, self._checker = project, None
+        self._project = project
+        self._drop_checker()
         self._changed.clear()
 
     def _interface(self, module: Module) -> bytes | None:
@@ -172,13 +173,22 @@ class Group:
         add_found(result, found, self.settings, [path], self.checker().errors, self._lines)
         return [f for f in result.findings if f.path == path]
 
+    def _drop_checker(self) -> None:
+        if self._checker is not None:
+            self._checker.release()
+            self._checker = None
+
     def checker(self) -> Checker:
         """What checks the files as they are now."""
         self._renew()
         if self._checker is None:
             checker = Checker(self._project, self.settings)
             modules = [self._project.add_file(path) for path in self._order]
-            checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])
+            try:
+                checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])
+            except BaseException:
+                checker.release()
+                raise
             self._checker = checker
             self._note_stamps()
         return self._checker
@@ -195,7 +205,7 @@ class Group:
             try:
                 found = checker.check(checker.project.add_file(path))
             except BaseException:
-                self._checker = None  # it has read something by half
+                self._drop_checker()  # it has read something by half
                 raise
             self._note_stamps()
             if checker.errors:

@@ -185,6 +185,10 @@ class PytreeModel:
         self._classes[symbol.key] = built
         return built
 
+    def classes_built(self) -> list[PytreeClass]:
+        """The classes that were asked for so far."""
+        return list(self._classes.values())
+
     @property
     def is_building(self) -> bool:
         """Whether some class is being built, so that classes in a cycle with it are not known yet."""
