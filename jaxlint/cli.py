@@ -141,6 +141,8 @@ def check(
         raise click.UsageError("--show-files lists files; the standard input is none.")
     if (only_files or stdin is not None) and (facts or shard):
         raise click.UsageError("--facts and --shard need files that are checked.")
+    if shard is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline needs the findings of all files; leave --shard out.")
     if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
         raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
     paths = paths if stdin is None else (stdin,)

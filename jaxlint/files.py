@@ -295,3 +295,15 @@ def _layers(patterns: Sequence[Patterns]) -> list[_Layer]:
 def _contains(directory: str, path: str) -> bool:
     """Whether `path` is `directory` or lies below it."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def stamp(path: str) -> tuple[int, int]:
+    """When a file was changed (in nanoseconds), and its size; zeros if there is none.
+
+    What was moved or copied here with an old time was changed when that happened.
+    """
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return max(status.st_mtime_ns, status.st_ctime_ns), status.st_size

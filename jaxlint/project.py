@@ -219,7 +219,8 @@ def _syntax_problem(error: Exception, source: Source) -> Unreadable:
         row = error.lineno
         if row is not None and row > len(source.lines):
             row, column = len(source.lines) or 1, None
-        return Unreadable(f"invalid syntax: {error.msg}", row, column if column and column > 0 else None)
+        message = error.msg if error.msg == "invalid syntax" else f"invalid syntax: {error.msg}"
+        return Unreadable(message, row, column if column and column > 0 else None)
     if isinstance(error, (RecursionError, MemoryError)):
         return Unreadable("too deeply nested to parse", None, None)
     return Unreadable(f"cannot be parsed: {error}", None, None)

@@ -6,12 +6,12 @@ What is found in a file depends on its text, on the settings, and on what the ot
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 
 from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
+from jaxlint.files import stamp
 from jaxlint.finding import Finding
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
@@ -54,7 +54,7 @@ class Run:
         previous = self._previous
         if previous is None or previous.state != self._state:
             return {}
-        if any(_stamp(path) != stamp for path, stamp in previous.others.items()):
+        if any(stamp(path) != before for path, before in previous.others.items()):
             return {}
         if any(listing_digest(path) != known for path, known in previous.folders.items()):
             return {}
@@ -72,7 +72,7 @@ class Run:
             return
         still = previous is not None and previous.state == self._state and bool(known)
         others = dict(previous.others) if still and previous is not None else {}
-        others |= {path: _stamp(path) for path in self._project.paths_read() if path not in self._files}
+        others |= {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = dict(previous.folders) if still and previous is not None else {}
         folders |= self._project.folders_searched()
         findings = dict(previous.findings) if still and previous is not None else {}
@@ -88,11 +88,11 @@ class Run:
         before = self._previous.files.get(module.path) if self._previous is not None else None
         if before is None or self._previous is None or before.mtime >= self._previous.written - _TICK:
             return None
-        return before if (before.mtime, before.size) == _stamp(module.path) else None
+        return before if (before.mtime, before.size) == stamp(module.path) else None
 
     def _record(self, module: Module) -> FileRecord:
         """The file as it is now."""
-        mtime, size = _stamp(module.path)
+        mtime, size = stamp(module.path)
         try:
             interface = module.interface
         except Unreadable as problem:
@@ -100,15 +100,6 @@ class Run:
         assert module.content is not None
         module.forget_source()
         return FileRecord(mtime, size, module.content, interface)
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """When a file was changed (in nanoseconds), and its size; zeros if there is none."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return status.st_mtime_ns, status.st_size
 
 
 def findings_of(

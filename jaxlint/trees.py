@@ -19,7 +19,7 @@ from jaxlint.checker import Checker
 from jaxlint.config import Configuration, Settings
 from jaxlint.engine import make_project, package_neighbours
 from jaxlint.facts import FactsStore
-from jaxlint.files import SUFFIXES, discover, is_excluded, would_discover
+from jaxlint.files import SUFFIXES, discover, is_excluded, stamp, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.interface import interface_digest
@@ -289,15 +289,6 @@ class Tree:
     def is_current(self) -> bool:
         """Whether it still holds the same files; its groups note those that have changed on disk."""
         return self._files() == self._found and all([group.is_same_on_disk() for group in self.groups])
-
-
-def stamp(path: str) -> tuple[int, int]:
-    """When a file was changed (in nanoseconds), and its size; zeros if there is none."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return status.st_mtime_ns, status.st_size
 
 
 def _content(module: Module) -> bytes | str:

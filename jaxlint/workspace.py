@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from jaxlint.cache import Cache
 from jaxlint.config import Configuration
 from jaxlint.expr import Expr
-from jaxlint.files import CONFIG_NAMES, ancestors, would_discover
+from jaxlint.files import CONFIG_NAMES, ancestors, stamp, would_discover
 from jaxlint.finding import Finding
 from jaxlint.pytrees.draw import Drawer
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.source import Source, Unreadable
-from jaxlint.trees import Group, Texts, TooMany, Tree, stamp
+from jaxlint.trees import Group, Texts, TooMany, Tree
 
 #: Larger files are not read: parsing them would keep an editor waiting.
 LARGEST_FILE = 1_000_000

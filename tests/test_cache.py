@@ -197,3 +197,19 @@ def test_at_the_same_time(project: Path, tmp_path: Path, monkeypatch: pytest.Mon
 def test_interface(before: str, after: str, same: bool) -> None:
     one, other = (interface_digest(build_outline(parse_tree(t), t), t) for t in (before, after))
     assert (one == other) is same
+
+
+def test_a_file_that_is_moved_here_with_the_time_and_size_of_the_old_one(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxlint.runs._TICK", 0)
+    cache, path, other = tmp_path / "cache", project / "step.py", project / "other.txt"
+    os.utime(path, ns=(10**18, 10**18))
+    assert found(project, cache) == BOTH
+    text = path.read_text()
+    fixed = STEP.format(field="x")
+    other.write_text(fixed + "#" * (len(text) - len(fixed)))
+    os.utime(other, ns=(10**18, 10**18))
+    assert path.stat().st_size == other.stat().st_size
+    other.replace(path)
+    assert found(project, cache) == BOTH[1:]

@@ -107,7 +107,7 @@ class ItemAssignment(EventRule):
             return
         name = dotted(event.target)
         if instances:
-            what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) has no items"
+            what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) takes no items"
             way_out = _update_of_instance(event, instances[0].cls)
         else:
             owner = event.owner.cls if event.owner is not None else None
