@@ -16,6 +16,7 @@ import msgspec
 
 from jaxlint.deep_stack import with_deep_stack
 from jaxlint.facts import Facts, FactsStore
+from jaxlint.files import ROOT_MARKERS, SUFFIXES
 from jaxlint.interface import interface_digest
 from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.packs import digest
@@ -23,9 +24,6 @@ from jaxlint.source import Source, Unreadable
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
-
-#: What marks the folder of a project.
-_ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 
 _EMPTY = build_outline(parse_tree(""), "")
 
@@ -228,10 +226,11 @@ def _syntax_problem(error: Exception, source: Source) -> Unreadable:
 
 def listing_digest(folder: str) -> bytes:
     """The digest of what in a folder could be a module, a package, or mark a project."""
-    return _names_digest(_names_in(folder))
+    return _names_digest(names_in(folder))
 
 
-def _names_in(folder: str) -> frozenset[str]:
+def names_in(folder: str) -> frozenset[str]:
+    """What is there in a folder; nothing if it cannot be listed."""
     try:
         return frozenset(os.listdir(folder))
     except OSError:
@@ -239,8 +238,12 @@ def _names_in(folder: str) -> frozenset[str]:
 
 
 def _names_digest(names: frozenset[str]) -> bytes:
-    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
-    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
+    return digest("\0".join(sorted(telling_names(names))).encode("utf-8", "surrogateescape"))
+
+
+def telling_names(names: Iterable[str]) -> set[str]:
+    """What could be a module or a package, or marks a project."""
+    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
 
 
 class Project:
@@ -359,7 +362,7 @@ class Project:
         roots = [root]
         folder = root
         for _ in range(8):
-            if self._listing(folder) & _ROOT_MARKERS:
+            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
                 roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
@@ -372,7 +375,7 @@ class Project:
     def _listing(self, folder: str) -> frozenset[str]:
         names = self._listings.get(folder)
         if names is None:
-            names = self._listings[folder] = _names_in(folder) | self._unsaved.get(folder, frozenset())
+            names = self._listings[folder] = names_in(folder) | self._unsaved.get(folder, frozenset())
         return names
 
     # -- imports ----------------------------------------------------------------------------

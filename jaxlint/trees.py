@@ -19,19 +19,15 @@ from jaxlint.checker import Checker
 from jaxlint.config import Configuration, Settings
 from jaxlint.engine import make_project, package_neighbours
 from jaxlint.facts import FactsStore
-from jaxlint.files import SUFFIXES, discover, is_excluded, stamp, would_discover
+from jaxlint.files import discover, is_excluded, stamp, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
-from jaxlint.interface import interface_digest
 from jaxlint.packs import open_packs
-from jaxlint.project import Module, Project
+from jaxlint.project import Module, Project, names_in, telling_names
 from jaxlint.result import Result, add_found
+from jaxlint.runs import is_settled
 from jaxlint.source import Source, Unreadable
 
-#: A file that was changed so shortly before it was read may have been changed again in the same tick.
-_TICK = 2_000_000_000
-#: Files in a folder that tell where imports start.
-_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 _UNSURE = (-1, -1)
 #: Of a folder with more than that, each open file is checked with its package only.
 _MOST_FILES = 3_000
@@ -88,7 +84,6 @@ class Group:
         #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
         self._answered: dict[str, tuple[list[Finding], int]] = {}
-        self._interfaces: dict[str, tuple[Module, bytes | None]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -123,8 +118,8 @@ class Group:
             if _content(before) == _content(after):
                 still.add(path)
             else:
-                interface = self._interface(before)
-                visible |= interface is None or interface != self._interface(after)
+                interface = _interface(before)
+                visible |= interface is None or interface != _interface(after)
             self._stamps.pop(path, None)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
@@ -132,22 +127,11 @@ class Group:
         self._drop_checker()
         self._changed.clear()
 
-    def _interface(self, module: Module) -> bytes | None:
-        """What `_interface` says, worked out once for each module."""
-        known = self._interfaces.get(module.path)
-        if known is None or known[0] is not module:
-            self._interfaces[module.path] = known = (module, _interface(module))
-        return known[1]
-
     def is_same_on_disk(self) -> bool:
         """Whether the same files are in the folders that were looked into; notes the files that have changed."""
         for folder, before in self._project.folders_seen().items():
-            try:
-                now = frozenset(os.listdir(folder))
-            except OSError:
-                now = frozenset()
             unsaved = {os.path.basename(p) for p in self._texts.open if os.path.dirname(p) == folder}
-            if _telling(now | unsaved) != _telling(before):
+            if telling_names(names_in(folder) | unsaved) != telling_names(before):
                 return False
         for path, before_stamp in self._stamps.items():
             if path not in self._texts.open and stamp(path) != before_stamp:
@@ -225,7 +209,7 @@ class Group:
         for path in self._project.paths_read():
             if path not in self._stamps and path not in self._texts.open:
                 mtime, size = stamp(path)
-                self._stamps[path] = (mtime, size) if mtime < now - _TICK else _UNSURE
+                self._stamps[path] = (mtime, size) if is_settled(mtime, now) else _UNSURE
 
 
 class TooMany(Exception):
@@ -301,11 +285,11 @@ def _content(module: Module) -> bytes | str:
 
 def _interface(module: Module) -> bytes | None:
     """The digest of what others see of a module; nothing if it cannot be parsed, None if it is not known any more."""
-    outline = module.outline
+    _ = module.outline
     if module.problem is not None:
         return b""
     try:
-        return interface_digest(outline, module.source.text)
+        return module.interface
     except Unreadable:
         return None
 
@@ -313,8 +297,3 @@ def _interface(module: Module) -> bytes | None:
 def _yields(finding: Finding) -> bool:
     """Whether a finding gives way to one that says the same of the same thing for certain."""
     return finding.confidence is Confidence.LOW and bool(finding.subject)
-
-
-def _telling(names: Iterable[str]) -> set[str]:
-    """What is there of a folder that imports and roots depend on."""
-    return {n for n in names if n.endswith(SUFFIXES) or n in _MARKERS or ("." not in n and n != "__pycache__")}
