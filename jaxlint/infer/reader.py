@@ -175,7 +175,8 @@ def _join_statements(found: list[list[Event]]) -> None:
     """Make one body of the top-level statements of all units."""
     read = [e for events in found for e in events if isinstance(e, CodeRead) and e.function is None]
     if len(read) > 1:
+        joined = set(map(id, read))
         for events in found:
-            events[:] = [e for e in events if not any(e is one for one in read)]
+            events[:] = [e for e in events if id(e) not in joined]
         body = tuple(statement for one in read for statement in one.body)
         found[-1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))
