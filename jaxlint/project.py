@@ -10,7 +10,8 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +22,9 @@ from jaxlint.interface import interface_digest
 from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.edited_outline import EditedOutline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
@@ -41,6 +45,9 @@ class Module:
         self._source: Source | None = None
         self._is_given = False
         self._outline: Outline | None = None
+        #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
+        self._is_edited = False
+        self._edited: EditedOutline | None = None
         #: The digest of the content, once it was read.
         self.content: bytes | None = None
         #: Where facts of modules are found and kept.
@@ -104,6 +111,15 @@ class Module:
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
 
+    def follow(self, before: Module) -> None:
+        """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
+        self._is_edited, self._edited = self._is_given, before._edited
+
+    @property
+    def parsed_units(self) -> int:
+        """How many units were parsed to make the outline, as far as that is counted: of edited texts that are right."""
+        return 0 if self._edited is None else self._edited.parsed
+
     def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
@@ -137,7 +153,7 @@ class Module:
     def _parsed(self) -> Outline:
         """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
         source = self.source
-        outline, self.problem = _parse(source)
+        outline, self.problem = _parse(source, self._outline_after_edit if self._is_edited else _outline_of)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:
@@ -145,12 +161,22 @@ class Module:
             self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
+    def _outline_after_edit(self, text: str) -> Outline:
+        """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
+        from jaxlint.edited_outline import EditedOutline
 
-def _parse(source: Source) -> tuple[Outline, Unreadable | None]:
-    """The outline of a text, or an empty one and why there is none."""
+        try:
+            self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
+        except RecursionError:
+            return _outline_of(text)
+        return self._edited.outline
+
+
+def _parse(source: Source, read: Callable[[str], Outline]) -> tuple[Outline, Unreadable | None]:
+    """The outline of a text as `read` tells it, or an empty one and why there is none."""
     text = source.text
     try:
-        return _outline_of(text), None
+        return read(text), None
     except SyntaxError as error:
         outline = _newer_grammar(text) if _may_be_newer(text, error) else None
         return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))

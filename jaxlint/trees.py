@@ -114,6 +114,7 @@ class Group:
         for path in sorted(changed):
             before, after = self._project.module(path), project.add_file(path)
             assert before is not None
+            after.follow(before)
             self._texts.step()
             if _content(before) == _content(after):
                 still.add(path)
