@@ -22,6 +22,7 @@ from jaxlint.facts import FactsStore
 from jaxlint.files import discover, is_excluded, stamp, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
+from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project, names_in, telling_names
 from jaxlint.result import Result, add_found
@@ -78,6 +79,7 @@ class Group:
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
+        self._kept_units = ParsedUnits()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -168,6 +170,7 @@ class Group:
         self._renew()
         if self._checker is None:
             checker = Checker(self._project, self.settings)
+            checker.reader.kept_units = self._kept_units
             modules = [self._project.add_file(path) for path in self._order]
             try:
                 checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])

@@ -14,6 +14,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
+from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
@@ -40,6 +41,8 @@ class ModuleReader:
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
+        #: Units that were parsed by other readers, if they are kept.
+        self.kept_units: ParsedUnits | None = None
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
@@ -71,12 +74,22 @@ class ModuleReader:
                 start = piece.first - unit.first
                 margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
                 lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
-        statements = read_statements("\n".join(lines) + "\n", unit.first)
-        self.parsed += 1
-        self._units[key] = None if statements is None else to_body(statements)
+        self._units[key] = self._parsed("\n".join(lines) + "\n", unit.first)
         if len(self._units) > _UNITS_KEPT:
             self._units.popitem(last=False)
         return self._units[key]
+
+    def _parsed(self, text: str, row: int) -> Body | None:
+        """The statements of a text that starts in a row."""
+        kept = self.kept_units
+        if kept is not None and (text, row) in kept:
+            return kept[text, row]
+        statements = read_statements(text, row)
+        self.parsed += 1
+        body = None if statements is None else to_body(statements)
+        if kept is not None:
+            kept[text, row] = body
+        return body
 
     def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
