@@ -214,6 +214,7 @@ class Checker:
     def _event_findings(self, module: Module, read: list[list[Event]]) -> Iterator[Finding]:
         """What the rules find in what happens in the units of a module."""
         for events in read:
+            self.reader.step()
             for event in events:
                 for problem, rule in self._problems_of(event, module):
                     yield self._finding(problem, rule, module, self._place(problem, module))

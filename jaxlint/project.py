@@ -115,11 +115,6 @@ class Module:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
         self._is_edited, self._edited = self._is_given, before._edited
 
-    @property
-    def parsed_units(self) -> int:
-        """How many units were parsed to make the outline, as far as that is counted: of edited texts that are right."""
-        return 0 if self._edited is None else self._edited.parsed
-
     def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem

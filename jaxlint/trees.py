@@ -170,7 +170,7 @@ class Group:
         self._renew()
         if self._checker is None:
             checker = Checker(self._project, self.settings)
-            checker.reader.kept_units = self._kept_units
+            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
             modules = [self._project.add_file(path) for path in self._order]
             try:
                 checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 
 from jaxlint.infer.call_sites import CallSites
@@ -43,6 +44,8 @@ class ModuleReader:
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         #: Units that were parsed by other readers, if they are kept.
         self.kept_units: ParsedUnits | None = None
+        #: Called before each unit is read; what it raises ends the reading.
+        self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
@@ -101,6 +104,7 @@ class ModuleReader:
         self.calls.transformed.start()
         self.evaluator.crossings.start()
         for unit, rows in self.triggers.worth_reading(module):
+            self.step()
             body = self.statements(module, unit, rows)
             if body is None:
                 self.unread.append((module.path, unit.first))
