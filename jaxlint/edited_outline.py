@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jaxlint.expr import Span
 from jaxlint.outline import (
@@ -46,6 +46,8 @@ class _Part:
     #: What it adds to the context of the units behind it.
     transforms: frozenset[str]
     modules: frozenset[str]
+    #: The same for the unit as long as its text stays the same.
+    mark: object = field(default_factory=object)
 
     def shifted(self, rows: int) -> _Part:
         """The same some rows further down."""
@@ -69,6 +71,11 @@ class EditedOutline:
         self.outline = _joined(self._parts, context.all_names, mentions_jaxlint(text))
         #: How many units were parsed to make it.
         self.parsed = len(parts)
+
+    @property
+    def marks(self) -> tuple[object, ...]:
+        """One thing for each unit, the same as before an edit where the text of the unit is the same."""
+        return tuple([part.mark for part in self._parts])
 
     @classmethod
     def read(cls, text: str) -> EditedOutline:

@@ -115,6 +115,12 @@ class Module:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
         self._is_edited, self._edited = self._is_given, before._edited
 
+    @property
+    def unit_marks(self) -> tuple[object, ...] | None:
+        """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
+        edited = self._edited
+        return edited.marks if edited is not None and edited.outline is self._outline else None
+
     def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem

@@ -12,6 +12,7 @@ import os
 import time
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import count
 
 from jaxlint.cache import Cache
@@ -25,6 +26,7 @@ from jaxlint.fingerprint import file_lines
 from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project, names_in, telling_names
+from jaxlint.rechecking import Rechecks
 from jaxlint.result import Result, add_found
 from jaxlint.runs import is_settled
 from jaxlint.source import Source, Unreadable
@@ -80,6 +82,7 @@ class Group:
         self._project: Project = project
         self._checker: Checker | None = None
         self._kept_units = ParsedUnits()
+        self._rechecks = Rechecks()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -112,7 +115,7 @@ class Group:
         self._large |= self._texts.too_large(changed)
         project = self._project.renewed(changed)
         still: set[str] = set()
-        visible = False
+        visible: set[str] = set()
         for path in sorted(changed):
             before, after = self._project.module(path), project.add_file(path)
             assert before is not None
@@ -122,8 +125,11 @@ class Group:
                 still.add(path)
             else:
                 interface = _interface(before)
-                visible |= interface is None or interface != _interface(after)
+                if interface is None or interface != _interface(after):
+                    visible.add(path)
             self._stamps.pop(path, None)
+        if visible:
+            self._rechecks.forget_all_but(visible)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
         self._project = project
@@ -171,6 +177,7 @@ class Group:
         if self._checker is None:
             checker = Checker(self._project, self.settings)
             checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
+            checker.find = partial(self._rechecks.find, checker)
             modules = [self._project.add_file(path) for path in self._order]
             try:
                 checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])

@@ -38,9 +38,14 @@ class Crossings:
         self.evaluator = evaluator
         self._noted: dict[tuple[str, str], Crossing] = {}
 
-    def start(self) -> None:
-        """Forget what was seen in the module before."""
-        self._noted = {}
+    def start(self, noted: dict[tuple[str, str], Crossing] | None = None) -> None:
+        """Forget what was seen before, but for what is given."""
+        self._noted = {} if noted is None else noted
+
+    @property
+    def noted(self) -> dict[tuple[str, str], Crossing]:
+        """The classes that code which was read passes to transformed functions, by path and qualified name."""
+        return self._noted
 
     def note(self, value: Value, crossing: Crossing) -> None:
         """Note what the module being read passes to a transformed function."""
@@ -53,7 +58,11 @@ class Crossings:
 
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class cross, so that every module can know."""
-        return symbol.key in self._declared
+        return self.declares(symbol.key)
+
+    def declares(self, key: tuple[str, str]) -> bool:
+        """The same for the class with a path and a qualified name."""
+        return key in self._declared
 
     @cached_property
     def _declared(self) -> dict[tuple[str, str], Crossing]:

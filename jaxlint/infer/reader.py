@@ -52,7 +52,11 @@ class ModuleReader:
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed)
         self.call_sites = CallSites(model)
-        self.calls.note_call = self.call_sites.note
+        self.calls.note_call = self._note_call
+        #: The functions whose bodies were asked for, and those that the units read last pass something to of which
+        #: their annotations do not tell: by path and qualified name.
+        self.opened: set[tuple[str, str]] = set()
+        self.passed_to: set[tuple[str, str]] = set()
         self._return_depth = 0
         #: How many units were parsed.
         self.parsed = 0
@@ -96,31 +100,49 @@ class ModuleReader:
 
     def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
-        found: list[list[Event]] = []
+        self.start(module)
         env = Environment(module, "")
+        read = [self.read_unit(module, unit, rows, env) for unit, rows in self.triggers.worth_reading(module)]
+        found = [events for events in read if events]
+        join_statements(found)
+        return found + [events for _, events in self.called()]
+
+    def start(self, module: Module) -> None:
+        """Begin with the units of a module, or begin again."""
+        if self._reading is module:  # calls are to tell again what happens in functions
+            self._returns.clear()
         self._reading = module
         self._called = []
+        self.passed_to = set()
         self.call_sites.start()
         self.calls.transformed.start()
         self.evaluator.crossings.start()
-        for unit, rows in self.triggers.worth_reading(module):
-            self.step()
-            body = self.statements(module, unit, rows)
-            if body is None:
-                self.unread.append((module.path, unit.first))
-                continue
-            events: list[Event] = []
-            declarations = Declarations(self.triggers.declared(module, unit), body)
-            reader = UnitReader(self.evaluator, self.calls, module, declarations)
-            place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
-            try:
-                reader.read(body, env, events, place)
-            except RecursionError:
-                self.unread.append((module.path, unit.first))
-            if events:
-                found.append(events)
-        _join_statements(found)
-        return found + [events for function, events in self._called if events and self.call_sites.agree(function)]
+
+    def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
+        """What happens in a unit of the module that was begun with."""
+        self.step()
+        events: list[Event] = []
+        body = self.statements(module, unit, rows)
+        if body is None:
+            self.unread.append((module.path, unit.first))
+            return events
+        declarations = Declarations(self.triggers.declared(module, unit), body)
+        reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
+        try:
+            reader.read(body, env, events, place)
+        except RecursionError:
+            self.unread.append((module.path, unit.first))
+        return events
+
+    def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
+        """What happens in functions of the module when they are called with what the calls agree on."""
+        return [(function, events) for function, events in self._called if events and self.call_sites.agree(function)]
+
+    def _note_call(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
+        """Note what is passed to a function of the module."""
+        self.passed_to.add(function.key)
+        self.call_sites.note(function, passed, caller)
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -158,6 +180,7 @@ class ModuleReader:
 
     def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""
+        self.opened.add(symbol.key)
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
@@ -188,7 +211,7 @@ class ModuleReader:
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 
-def _join_statements(found: list[list[Event]]) -> None:
+def join_statements(found: list[list[Event]]) -> None:
     """Make one body of the top-level statements of all units."""
     read = [e for events in found for e in events if isinstance(e, CodeRead) and e.function is None]
     if len(read) > 1:
