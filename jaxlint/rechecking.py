@@ -279,12 +279,13 @@ def _again(checker: Checker, module: Module, units: _Units, record: _Record) -> 
     if not own <= again:
         return None
     told = [_told(found, units, again) for found in (record.found, reading.found)]
-    old, new = ({key: list(notes) for key, notes in one.applied.items()} for one in told)
-    if old != new:
+    applied = [{key: list(notes) for key, notes in one.applied.items()} for one in told]
+    if applied[0] != applied[1]:
         return None
     if any(not checker.reader.evaluator.crossings.declares(key) for key in _differing(*[t.crossings for t in told])):
         return None
-    if len(before.source.lines) != len(units.source.lines) and _is_told_of(again, reading.found, units):
+    is_moved = any(new is not None and units[new].first != before[old].first for old, new in new_of.items())
+    if is_moved and _is_told_of(again, reading.found, units):
         return None
     return reading
 
