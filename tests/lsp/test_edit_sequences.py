@@ -24,6 +24,7 @@ from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]
 NEW = "app/new.py"
+WORDS = ("    state.step = 10", "    state.weight", "    step: int = 10", "    # a comment", "\tstate.step")
 
 
 def shown(findings: list[Finding]) -> list[tuple[object, ...]]:
@@ -61,6 +62,13 @@ class Edits(RuleBasedStateMachine):
     def insert(self, name: str, at: int, line: str) -> None:
         lines = self.text(name).splitlines(keepends=True)
         self.edit(name, "".join([*lines[:at], line + "\n", *lines[at:]]))
+
+    @rule(name=st.sampled_from(MODULES[1:]), at=st.integers(4, 14), word=st.sampled_from(WORDS))
+    def type(self, name: str, at: int, word: str) -> None:
+        lines = self.text(name).splitlines(keepends=True)
+        for end in range(len(word) - 3, len(word) + 1):
+            self.edit(name, "".join([*lines[:at], word[:end] + "\n", *lines[at:]]))
+            self.ask(name)
 
     @rule(name=st.sampled_from(MODULES), at=st.integers(0, 20), count=st.integers(1, 3))
     def remove(self, name: str, at: int, count: int) -> None:
