@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -13,9 +12,12 @@ from jaxlint.expr import span_of
 from jaxlint.finding import Edit, Finding, Fix
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.learning import Learner
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.knowledge import ImportGraph, Knowledge
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.reach import import_graph
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
@@ -44,9 +46,17 @@ class Checker:
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
         self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
-        self._relevant: set[str] = set()
 
     # -- the whole project ------------------------------------------------------------------
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the project as a whole."""
+        return self.model.knowledge
+
+    def know(self, knowledge: Knowledge) -> None:
+        """Take what was learnt of the project earlier, instead of learning it again."""
+        self.model.know(knowledge)
 
     def learn(
         self,
@@ -61,46 +71,17 @@ class Checker:
                 module.forget_source()
             progress()
         seen = [module for module in (*modules, *neighbours) if not module.is_silent]
-        self._relevant = self._reaching_frameworks(seen)
-        self.model.index_subclasses([m for m in seen if m.path in self._relevant])
+        graph = import_graph(seen, self.project, self.packages)
+        self._learn_from([module for module in seen if module.path in graph.relevant], graph)
 
-    def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
-        """The paths of the modules that import a framework, directly or through other modules (checked or not)."""
-        importers = self.project.importers
-        reached: list[str] = []
-        pending = list(reversed(modules))
-        seen = {module.path for module in modules}
-        while pending:
-            module = pending.pop()
-            imports = module.outline.imported_modules
-            tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
-            direct = not self.packages.isdisjoint(tops)
-            if direct:
-                reached.append(module.path)
-            for level, name in imports:
-                imported = (
-                    self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
-                )
-                if imported is None or imported is module:
-                    continue
-                importers.setdefault(imported.path, []).append(module)
-                if self._is_installed(imported):
-                    reached.append(module.path)
-                elif not direct and imported.path not in seen:
-                    seen.add(imported.path)
-                    pending.append(imported)
-                    _ = imported.outline
-                    imported.forget_source()
-        relevant: set[str] = set()
-        while reached:
-            path = reached.pop()
-            if path not in relevant:
-                relevant.add(path)
-                reached += [m.path for m in importers.get(path, [])]
-        return relevant
-
-    def _is_installed(self, module: Module) -> bool:
-        return any(module.path.startswith(root + os.sep) for root in self.project.site_packages)
+    def _learn_from(self, modules: Sequence[Module], graph: ImportGraph) -> None:
+        """Learn what the modules tell that are worth a look."""
+        knowledge = Knowledge(graph)
+        self.model.know(knowledge)
+        learner = Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
+        for module in modules:
+            learner.learn(module)
+        knowledge.close()
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
@@ -119,7 +100,7 @@ class Checker:
         if module.problem is not None:
             return self.unreadable(module, module.problem)
         try:
-            if module.path in self._relevant:
+            if module.path in self.knowledge.imports.relevant:
                 return self._findings(module)
             if module.outline.has_suppressions:
                 return self._hidden_by_comments(module, [], is_complete=True)
@@ -132,8 +113,9 @@ class Checker:
     def check_alone(self, module: Module) -> list[Finding]:
         """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
         _ = module.outline
-        self._relevant = self._reaching_frameworks([module]) | {module.path}
-        self.model.index_subclasses([module])
+        graph = import_graph([module], self.project, self.packages)
+        graph.relevant.add(module.path)
+        self._learn_from([module], graph)
         return self.check(module)
 
     def _findings(self, module: Module) -> list[Finding]:

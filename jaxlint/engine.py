@@ -23,6 +23,7 @@ from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from jaxlint.checker import Checker
+    from jaxlint.knowledge import Knowledge
     from jaxlint.parallel import Workers
 
 
@@ -153,6 +154,10 @@ class _Check:
         self._keeping = keeping
         self._advance = advance
         self._is_marked = False
+        self._run: Run | None = None
+        self._knows = False
+        #: What this run has learnt of the project.
+        self._learnt: Knowledge | None = None
 
     @cached_property
     def _checker(self) -> Checker:
@@ -171,11 +176,13 @@ class _Check:
         try:
             find = self._check
             if self._keeping.cache is not None:
-                run = Run(
+                self._run = run = Run(
                     self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
                 )
                 self._keeping.needed |= run.contents()
-                find = partial(findings_of, run, check=self._check, failed=lambda: bool(self.errors))
+                find = partial(
+                    findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
+                )
             found = find(mine)
             if len(mine) < len(self._modules) and any(f.confidence is Confidence.LOW for f in found):
                 # what is a guess here may be known for certain from the files of other shards
@@ -206,21 +213,51 @@ class _Check:
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
-        self._mark_silent()
+        in_several = self._keeping.jobs > 1 and self._workers.pay(missing)
+        if in_several or not self._is_known(missing):
+            self._mark_silent()
         missing = [module for module in missing if not module.is_silent]
         if not missing:
             return []
-        if self._keeping.jobs > 1 and self._workers.pay(missing):
+        if in_several and self._workers.pay(missing):
             self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors
             return found
-        self._checker.learn(self._modules, self._advance, self._neighbours)
+        self._know()
         findings: list[Finding] = []
         for module in missing:
             findings += self._checker.check(module)
             self._advance()
         return findings
+
+    def _is_known(self, missing: Sequence[Module]) -> bool:
+        """Whether the project is known from an earlier run, and the missing modules can all be parsed.
+
+        Then it does not matter which modules are silent, which takes long to find out.
+        """
+        if self._kept is None:
+            return False
+        for module in missing:
+            _ = module.outline
+            module.forget_source()
+        return all(module.problem is None for module in missing)
+
+    @cached_property
+    def _kept(self) -> Knowledge | None:
+        """What an earlier run has learnt of the project, if that still holds."""
+        return None if self._run is None else self._run.knowledge()
+
+    def _know(self) -> None:
+        """See that the checker knows the project."""
+        if self._knows:
+            return
+        if self._kept is not None:
+            self._checker.know(self._kept)
+        else:
+            self._checker.learn(self._modules, self._advance, self._neighbours)
+            self._learnt = self._checker.knowledge
+        self._knows = True
 
 
 class _Progress:

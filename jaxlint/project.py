@@ -273,8 +273,6 @@ class Project:
         self.read_elsewhere: set[str] = set()
         #: The folders in which other processes have looked for modules.
         self.searched_elsewhere: set[str] = set()
-        #: The modules that import a module, by its path; filled by whoever walks the import graph.
-        self.importers: dict[str, list[Module]] = {}
 
     # -- files ------------------------------------------------------------------------------
 

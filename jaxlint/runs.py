@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
@@ -16,6 +18,9 @@ from jaxlint.finding import Finding
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.knowledge import Knowledge
 
 #: A file that was changed so shortly before the record was written may have been changed again in the same tick.
 _TICK = 2_000_000_000
@@ -46,38 +51,60 @@ class Run:
         self._previous = cache.run(self._key)
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
         learn([m for m in self._seen if unchanged[m.path] is None])
+        for module in self._seen:
+            before = unchanged[module.path]
+            if before is not None and before.interface:
+                module.content = before.content
         self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
         self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
 
-    def known(self) -> dict[str, list[Finding]]:
-        """The findings of the modules that need not be checked, by path."""
+    @cached_property
+    def _still(self) -> RunRecord | None:
+        """What the earlier run left, if what the modules show of themselves is still the same."""
         previous = self._previous
         if previous is None or previous.state != self._state:
-            return {}
+            return None
         if any(stamp(path) != before for path, before in previous.others.items()):
-            return {}
+            return None
         if any(listing_digest(path) != known for path, known in previous.folders.items()):
+            return None
+        return previous
+
+    def known(self) -> dict[str, list[Finding]]:
+        """The findings of the modules that need not be checked, by path."""
+        still = self._still
+        if still is None:
             return {}
         found: dict[str, list[Finding]] = {}
         for module in self._modules:
-            kept = previous.findings.get(module.path)
+            kept = still.findings.get(module.path)
             if kept is not None and kept[0] == self._files[module.path].content:
                 found[module.path] = kept[1]
         return found
 
-    def keep(self, known: dict[str, list[Finding]], found: dict[str, list[Finding]]) -> None:
-        """Keep what was found, with what was `known` before; nothing is written if nothing is new."""
+    def knowledge(self) -> Knowledge | None:
+        """What is known of the project as a whole, if it need not be learnt."""
+        still = self._still
+        return self._cache.knowledge(self._key, still.knowledge) if still is not None and still.knowledge else None
+
+    def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
+        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new."""
         previous = self._previous
         if not found and previous is not None and previous.files == self._files:
             return
-        still = previous is not None and previous.state == self._state and bool(known)
-        others = dict(previous.others) if still and previous is not None else {}
-        others |= {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
-        folders = dict(previous.folders) if still and previous is not None else {}
-        folders |= self._project.folders_searched()
-        findings = dict(previous.findings) if still and previous is not None else {}
-        findings |= {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        self._cache.keep_run(self._key, RunRecord(self._started, self._state, self._files, others, folders, findings))
+        still = self._still
+        others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
+        folders = self._project.folders_searched()
+        findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
+        knowledge = b"" if learnt is None else self._cache.keep_knowledge(self._key, learnt)
+        if still is not None:
+            others = still.others | others
+            folders = still.folders | folders
+            findings = still.findings | findings
+            knowledge = knowledge or still.knowledge
+        record = RunRecord(self._started, self._state, self._files, others, folders, findings, knowledge)
+        self._cache.keep_run(self._key, record)
+        self._previous = self._still = record
 
     def contents(self) -> set[bytes]:
         """The digests of the files."""
@@ -106,14 +133,18 @@ def findings_of(
     run: Run | None,
     modules: Sequence[Module],
     check: Callable[[Sequence[Module]], list[Finding]],
+    learnt: Callable[[], Knowledge | None],
     failed: Callable[[], bool],
 ) -> list[Finding]:
-    """The findings of all modules: `check` is called with those that are not known from an earlier run."""
+    """The findings of all modules: `check` is called with those that are not known from an earlier run.
+
+    `learnt` tells what it has found out about the project as a whole, and `failed` whether something went wrong.
+    """
     known = run.known() if run is not None else {}
     missing = [m for m in modules if m.path not in known]
     fresh: dict[str, list[Finding]] = {m.path: [] for m in missing}
     for finding in check(missing) if missing else ():
         fresh.setdefault(finding.path, []).append(finding)
     if run is not None and not failed():
-        run.keep(known, fresh)
+        run.keep(fresh, learnt())
     return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]

@@ -149,9 +149,9 @@ class Triggers:
             or unit.repeats
             or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
             or not unit.discards.isdisjoint(_DISCARDED)
-            or not unit.discards.isdisjoint(self.model.updating_method_names)
+            or not unit.discards.isdisjoint(self.model.knowledge.updating_method_names)
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
-            or bool(unit.mutations & self.model.static_field_names)
+            or bool(unit.mutations & self.model.knowledge.static_field_names)
             or ("[]" in unit.methods and self._stores_in_array(unit, module))
             or self._holds_class_of_interest(unit, module)
             or self._holds_transformed_function(unit, module)
@@ -160,7 +160,8 @@ class Triggers:
 
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
         """Whether an item is assigned of what has the name of an array field, or of an array or instance."""
-        if unit.mutations & self.model.array_field_names or unit.calls & self.model.pytree_class_names:
+        knowledge = self.model.knowledge
+        if unit.mutations & knowledge.array_field_names or unit.calls & knowledge.pytree_class_names:
             return True
         if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
             return True
@@ -206,7 +207,7 @@ class Triggers:
     def _changes(self, unit: Unit) -> bool:
         """Whether something other than a local variable may be changed in it."""
         stores = unit.stores or bool(unit.self_stores)
-        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.changing_method_names)
+        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.knowledge.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
@@ -270,7 +271,8 @@ class Triggers:
     def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
-            return name in self.model.telling_class_names or name in self.transformed.names_with_static_arguments
+            knowledge = self.model.knowledge
+            return name in knowledge.telling_class_names or name in knowledge.names_with_static_arguments
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -25,15 +25,18 @@ from jaxlint.expr import Span
 from jaxlint.finding import Confidence, Finding
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.crossings import Crossings
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
+from jaxlint.infer.learning import subclasses_among
 from jaxlint.infer.values import Array, Value
+from jaxlint.knowledge import Crossing, Key
 from jaxlint.names import ClassSymbol, External
 from jaxlint.outline import Class, Function
 from jaxlint.project import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import is_train_state
+from jaxlint.pytrees.updating import VisibleUpdates, is_train_state
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.source import Unreadable
@@ -338,9 +341,9 @@ class FrontEnd:
 
     def focus(self, module: Module) -> None:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
-        if self.model.indexed_modules != (module,):
+        if self.model.focused is not module:
             self.model.focus(module)
-            self.evaluator.crossings = Crossings(self.evaluator)
+            self.evaluator.crossings = _FocusedCrossings(self.evaluator, module)
 
     #: What `x.at` is read from.
     array = Array("jax", declared=True)
@@ -432,19 +435,42 @@ class FrontEnd:
 class _FocusedModel(PytreeModel):
     """The model of which one module at a time is looked at for subclasses, once one is asked for."""
 
+    focused: Module | None = None
     _indexed: Module | None = None
 
     def focus(self, module: Module) -> None:
         """Look at this module from now on."""
-        self.indexed_modules = (module,)
+        self.focused = module
+        self.knowledge.indexed = {module.path}
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The classes of the module that inherit from `cls`, directly or not."""
-        for module in self.indexed_modules:
-            if module is not self._indexed:
-                self._indexed = module
-                self.index_subclasses([module])
+        module = self.focused
+        if module is not None and module is not self._indexed:
+            self._indexed = module
+            self.knowledge.subclasses = subclasses_among(self.classes_in(module))
         return super().subclasses(cls)
+
+    @cached_property
+    def visible_updates(self) -> VisibleUpdates:
+        """What the methods of the classes that were asked for so far make of `replace(...)` and kin."""
+        found = VisibleUpdates()
+        for cls in self.classes_built():
+            found.see(self.project.package_root(cls.module.path), cls, self.updating_methods)
+        return found
+
+
+class _FocusedCrossings(Crossings):
+    """The classes that one module sends into transformations, once that is asked for."""
+
+    def __init__(self, evaluator: Evaluator, module: Module) -> None:
+        super().__init__(evaluator)
+        self._module = module
+
+    @cached_property
+    def declared(self) -> Mapping[Key, Crossing]:
+        """The classes that the module sends into transformed functions."""
+        return self.declared_in(self._module)
 
 
 class _VisibleProject(Project):
