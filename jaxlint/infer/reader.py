@@ -44,7 +44,7 @@ class ModuleReader:
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
-        self.triggers = Triggers(model, self.calls.transformed)
+        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self._return_depth = 0
@@ -87,7 +87,9 @@ class ModuleReader:
         self.call_sites.start()
         self.calls.transformed.start()
         self.evaluator.crossings.start()
-        for unit, rows in self.triggers.worth_reading(module):
+        chosen = self.triggers.worth_reading(module)
+        self.calls.deferral.start(self.triggers.loud_names(module, [unit for unit, _ in chosen]))
+        for unit, rows in chosen:
             body = self.statements(module, unit, rows)
             if body is None:
                 self.unread.append((module.path, unit.first))

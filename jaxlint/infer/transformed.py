@@ -90,6 +90,10 @@ class TransformedFunctions:
                 found.add(name)
         return found
 
+    def names(self, module: Module) -> set[str]:
+        """The names of the functions of a module that have a decorator which is a transformation."""
+        return {f.name for f in module.outline.functions.values() if self.decorating(f, module)}
+
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""
         role = JAX_DATACLASSES.role
