@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,14 +25,9 @@ from jaxlint.finding import Finding
 from jaxlint.packs import Pack, PackWriter, Place, digest, open_packs
 from jaxlint.writing import TEMPORARY_PREFIX, write_atomically
 
-if TYPE_CHECKING:
-    from jaxlint.knowledge import Knowledge
-
 _CHECKSUM = 16
 _FOLDER = ".jaxlint_cache"
 _PACK = ".pack"
-#: The folders of what runs saw and found, and of what they learnt of projects.
-_RECORDS, _KNOWLEDGE = "runs", "knowledge"
 _TAG_FILE = "CACHEDIR.TAG"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
 #: How much is kept: the caches of other versions, runs, packs of facts, and bytes of facts that the run does not need.
@@ -63,8 +57,11 @@ class RunRecord(msgspec.Struct, array_like=True):
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
     findings: dict[str, tuple[bytes, list[Finding]]]
-    #: The digest of what was learnt of the project as a whole, which holds as long as `state`; empty if nothing was.
+    #: The key of the pack record with what was learnt of the project as a whole, which holds as long as `state`; empty
+    #: if nothing was.
     knowledge: bytes
+    #: The files that nobody has imported.
+    leaves: set[str]
 
 
 class Cache:
@@ -103,7 +100,7 @@ class Cache:
 
     def run(self, key: bytes) -> RunRecord | None:
         """What the last run with this key saw and found."""
-        payload = self._read(os.path.join(_RECORDS, key.hex()))
+        payload = self._read(os.path.join("runs", key.hex()))
         with contextlib.suppress(msgspec.MsgspecError, RecursionError):
             return None if payload is None else self._runs.decode(payload)
         return None
@@ -111,26 +108,7 @@ class Cache:
     def keep_run(self, key: bytes, record: RunRecord) -> None:
         """Keep what a run saw and found."""
         with contextlib.suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-            self._write(os.path.join(_RECORDS, key.hex()), self._encoder.encode(record))
-
-    def knowledge(self, key: bytes, wanted: bytes) -> Knowledge | None:
-        """What a run with this key learnt of the project, if it is what has the digest `wanted`."""
-        from jaxlint.knowledge import Knowledge
-
-        payload = self._read(os.path.join(_KNOWLEDGE, key.hex()))
-        if payload is None or digest(payload) != wanted:
-            return None
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-            return msgspec.msgpack.decode(payload, type=Knowledge)
-        return None
-
-    def keep_knowledge(self, key: bytes, knowledge: Knowledge) -> bytes:
-        """Keep what a run has learnt of the project. Returns its digest, empty if it cannot be kept."""
-        with contextlib.suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-            payload = self._encoder.encode(knowledge)
-            self._write(os.path.join(_KNOWLEDGE, key.hex()), payload)
-            return digest(payload)
-        return b""
+            self._write(os.path.join("runs", key.hex()), self._encoder.encode(record))
 
     # -- files ------------------------------------------------------------------------------
 
@@ -171,7 +149,7 @@ class Cache:
     def trim(self, needed: Collection[bytes]) -> None:
         """Drop what is old if this run has added to the cache, so that it does not grow without bound.
 
-        `needed` are the digests of the files of this run.
+        `needed` are the keys of the records that this run needs.
         """
         if not self._has_grown:
             return
@@ -180,11 +158,9 @@ class Cache:
         for path in _newest_first(self._root)[_VERSIONS:]:
             if os.path.isdir(path):
                 shutil.rmtree(path, ignore_errors=True)
-        folders = [os.path.join(self.folder, name) for name in (_RECORDS, _KNOWLEDGE)]
-        for folder in folders:
-            for path in _newest_first(folder)[_RUNS:]:
-                _remove(path)
-        for folder in (self._root, self._facts_folder, *folders):
+        for path in _newest_first(os.path.join(self.folder, "runs"))[_RUNS:]:
+            _remove(path)
+        for folder in (self._root, self._facts_folder, os.path.join(self.folder, "runs")):
             _remove_abandoned(folder)
         self._trim_packs(needed)
 

@@ -179,7 +179,7 @@ class _Check:
                 self._run = run = Run(
                     self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
                 )
-                self._keeping.needed |= run.contents()
+                self._keeping.needed |= run.needed()
                 find = partial(
                     findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
                 )
@@ -193,6 +193,8 @@ class _Check:
             self._end(failed=True)
             raise
         self._end(failed=False)
+        if self._run is not None:
+            self._keeping.needed |= self._run.needed()
         return found
 
     def _end(self, *, failed: bool) -> None:

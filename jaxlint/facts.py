@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -73,17 +74,20 @@ class FactsStore:
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
+        for record in self.records(content):
+            with suppress(msgspec.MsgspecError, RecursionError):
+                return _FACTS.decode(record)
+        return None
+
+    def records(self, key: bytes) -> Iterator[bytes]:
+        """What the packs hold under a key."""
         if self._later is not None:
             self._packs += self._later()
             self._later = None
         for pack in self._packs:
-            record = pack.get(content)
+            record = pack.get(key)
             if record is not None:
-                try:
-                    return _FACTS.decode(record)
-                except (msgspec.MsgspecError, RecursionError):
-                    continue
-        return None
+                yield record
 
     def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> None:
         """Keep the facts of a file, if that is possible."""

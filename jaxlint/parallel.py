@@ -115,9 +115,10 @@ class Workers:
             failed += errors
             for _ in part:
                 advance()
-        for paths, folders in self._ask_all("read", repeat(None)):
+        for paths, folders, imported in self._ask_all("read", repeat(None)):
             self._project.read_elsewhere |= paths
             self._project.searched_elsewhere |= folders
+            self._project.imported |= imported
         return findings, failed
 
     def _share(self) -> None:
@@ -359,10 +360,10 @@ class _Server:
         findings = [finding for path in paths for finding in self._checker.check(project.add_file(path))]
         return findings, self._checker.errors
 
-    def read(self, _: None) -> tuple[set[str], set[str]]:
-        """The modules that were read, and the folders that were looked into."""
+    def read(self, _: None) -> tuple[set[str], set[str], set[str]]:
+        """The modules that were read, the folders that were looked into, and the modules that were imported."""
         project = self._checker.project
-        return project.paths_read(), set(project.folders_searched())
+        return project.paths_read(), set(project.folders_searched()), project.imported
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

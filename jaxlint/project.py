@@ -273,6 +273,8 @@ class Project:
         self.read_elsewhere: set[str] = set()
         #: The folders in which other processes have looked for modules.
         self.searched_elsewhere: set[str] = set()
+        #: The paths of the modules that were found where something imports or names them.
+        self.imported: set[str] = set()
 
     # -- files ------------------------------------------------------------------------------
 
@@ -383,7 +385,7 @@ class Project:
         key = (importer.roots, name)
         if key not in self._found:
             searched = (*importer.roots, *self.roots, *self.site_packages)
-            self._found[key] = self._search(name.split("."), searched)
+            self._found[key] = self._noted(self._search(name.split("."), searched))
         return self._found[key]
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
@@ -391,14 +393,20 @@ class Project:
         folder = os.path.dirname(importer.path)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
-        return self._descend(folder, name.split(".") if name else [], importer)
+        return self._noted(self._descend(folder, name.split(".") if name else [], importer))
 
     def submodule(self, package: Module, name: str) -> Module | None:
         """The module `name` inside a package (or namespace folder)."""
         if not package.is_package:
             return None
         folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
-        return self._descend(folder, [name], package)
+        return self._noted(self._descend(folder, [name], package))
+
+    def _noted(self, module: Module | None) -> Module | None:
+        """The same module, of which it is noted that it was found."""
+        if module is not None:
+            self.imported.add(module.path)
+        return module
 
     def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
         namespace: Module | None = None

@@ -7,14 +7,18 @@ What is found in a file depends on its text, on the settings, and on what the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
+from jaxlint.interface import shown_without_import
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
@@ -56,7 +60,7 @@ class Run:
             if before is not None and before.interface:
                 module.content = before.content
         self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
-        self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
+        self._state = self._state_without(self._previous.leaves if self._previous is not None else ())
 
     @cached_property
     def _still(self) -> RunRecord | None:
@@ -84,8 +88,28 @@ class Run:
 
     def knowledge(self) -> Knowledge | None:
         """What is known of the project as a whole, if it need not be learnt."""
-        still = self._still
-        return self._cache.knowledge(self._key, still.knowledge) if still is not None and still.knowledge else None
+        still, store = self._still, self._project.store
+        if still is None or store is None or not still.knowledge:
+            return None
+        from jaxlint.knowledge import Knowledge
+
+        for record in store.records(still.knowledge):
+            with suppress(msgspec.MsgspecError, RecursionError):
+                return msgspec.msgpack.decode(record, type=Knowledge)
+        return None
+
+    def _keep_knowledge(self, knowledge: Knowledge) -> bytes:
+        """Keep what was learnt of the project. Returns its key, empty if it cannot be kept."""
+        store = self._project.store
+        if store is None or store.writer is None:
+            return b""
+        try:
+            record = msgspec.msgpack.encode(knowledge)
+        except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
+            return b""
+        key = digest(record)
+        store.writer.add(key, record)
+        return key
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
         """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new."""
@@ -96,19 +120,28 @@ class Run:
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
         findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        knowledge = b"" if learnt is None else self._cache.keep_knowledge(self._key, learnt)
+        knowledge = b"" if learnt is None else self._keep_knowledge(learnt)
         if still is not None:
             others = still.others | others
             folders = still.folders | folders
             findings = still.findings | findings
             knowledge = knowledge or still.knowledge
-        record = RunRecord(self._started, self._state, self._files, others, folders, findings, knowledge)
+        imported = self._project.imported
+        leaves = (self._files.keys() if still is None else still.leaves) - imported
+        state = self._state_without(leaves)
+        record = RunRecord(self._started, state, self._files, others, folders, findings, knowledge, leaves)
         self._cache.keep_run(self._key, record)
         self._previous = self._still = record
 
-    def contents(self) -> set[bytes]:
-        """The digests of the files."""
-        return {record.content for record in self._files.values()}
+    def _state_without(self, leaves: Collection[str]) -> bytes:
+        """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""
+        shown = [(p, shown_without_import(r.interface) if p in leaves else r.interface) for p, r in self._files.items()]
+        return digest(repr(shown).encode("utf-8", "surrogatepass"))
+
+    def needed(self) -> set[bytes]:
+        """The keys of what the packs hold for this run, and the next."""
+        known = {self._previous.knowledge} if self._previous is not None else set()
+        return known | {record.content for record in self._files.values()}
 
     def _unchanged(self, module: Module) -> FileRecord | None:
         """The file as it was, if its time and size say that it still is."""

@@ -96,7 +96,7 @@ def test_damage(project: Path, tmp_path: Path, damage: str) -> None:
     cache = tmp_path / "cache"
     assert found(project, cache) == BOTH
     files = sorted(p for p in cache.rglob("*") if p.is_file() and p.name not in ("CACHEDIR.TAG", ".gitignore"))
-    assert [p.parent.name for p in files] == ["facts", "knowledge", "runs"]
+    assert [p.parent.name for p in files] == ["facts", "runs"]
     contents = [p.read_bytes() for p in files]
     for path, content in zip(files, contents, strict=True):
         match damage:
