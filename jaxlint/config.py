@@ -433,6 +433,32 @@ def rule_enabled(rule: type[Rule], settings: Settings, path: str | None = None) 
     )
 
 
+class EnabledRules:
+    """Those of some rules that settings enable: everywhere (`rules`, in the given order), or in a file."""
+
+    def __init__(self, rules: Iterable[type[Rule]], settings: Settings) -> None:
+        self.rules = [rule for rule in rules if rule_enabled(rule, settings)]
+        self._everywhere = frozenset(self.rules)
+        self._codes = frozenset(rule.code for rule in self.rules)
+        self._settings = settings
+
+    def at(self, path: str) -> frozenset[type[Rule]]:
+        """The rules that run in the file `path`."""
+        if not self._settings.per_file_ignores:
+            return self._everywhere
+        return frozenset(rule for rule in self.rules if rule_enabled(rule, self._settings, path))
+
+    def codes_at(self, path: str) -> frozenset[str]:
+        """The codes of the rules that run in the file `path`."""
+        return frozenset(rule.code for rule in self.at(path)) if self._settings.per_file_ignores else self._codes
+
+
+def is_sure_enough(confidence: Confidence, settings: Settings) -> bool:
+    """Whether the settings ask for findings that are no surer than that."""
+    order = tuple(Confidence)
+    return order.index(confidence) <= order.index(settings.min_confidence)
+
+
 def _specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
     """How exactly the best of `selectors` means `rule`: 0 for `ALL`, 6 for its code or name, -1 for none."""
     best = -1

@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
-from jaxlint.config import Configuration, Settings
+from jaxlint.config import Configuration, Settings, is_sure_enough
 from jaxlint.environment import activated, site_packages
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.keeping import Keeping
 from jaxlint.project import Module, Project
-from jaxlint.result import Result, add_found, is_sure_enough, ordered
+from jaxlint.result import Result, add_found, ordered
 from jaxlint.runs import Run, findings_of
 from jaxlint.shards import Shard
 from jaxlint.silence import mark_silent
@@ -199,9 +199,11 @@ class _Check:
 
     def _learn(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""
-        if unread and len(unread) > len(self._modules) // 2:  # a first run
+        if not unread:
+            return
+        if len(unread) > len(self._modules) // 2:  # a first run
             self._mark_silent()
-        if unread and self._keeping.jobs > 1:
+        if self._keeping.jobs > 1:
             self._workers.learn([module for module in unread if not module.is_silent])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
@@ -269,4 +271,4 @@ def check_source(text: str, path: str = "<string>.py", settings: Settings | None
     source = Source.from_text(path, text)
     checker = make_checker(make_project([source.path], settings), settings)
     found = checker.check_alone(checker.project.add_source(source))
-    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f, settings)]
+    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f.confidence, settings)]

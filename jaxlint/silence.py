@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from jaxlint.config import Settings
-from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES
+from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, stamp
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.frameworks import FRAMEWORKS
+from jaxlint.suppress import mentions_jaxlint
 
 #: Less than that (bytes) is parsed in any case, so that syntax errors are told.
 _WORTH_A_LOOK = 500_000
@@ -23,8 +24,6 @@ _MAX_FOLDERS = 4000
 _MOST_NAMING = 0.25
 _IMPORT = re.compile(rb"\b(?:from\b[^\n(]*\([^)]*\)|(?:from|import)\b(?:[^\n\\]|\\\r?\n?)*)")
 _WORD = re.compile(rb"\w+")
-_SUPPRESSION = re.compile(rb"#\s*noqa\s*:[^\n]*JAX|jaxlint:", re.IGNORECASE)
-
 
 #: Importing one of these packages, directly or through other modules, makes a module worth a look.
 _FRAMEWORK_PACKAGES = frozenset(
@@ -55,7 +54,7 @@ def silent_files(files: Sequence[str], project: Project, packages: Collection[st
     if project.site_packages or None in below:
         return {}
     everything = sorted({*files, *(path for found in below if found is not None for path in found)})
-    if sum(map(_size, everything)) < _WORTH_A_LOOK:
+    if sum(stamp(path)[1] for path in everything) < _WORTH_A_LOOK:
         return {}
     words = sorted(name.encode() for name in packages)
     naming = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, words)))
@@ -96,17 +95,16 @@ def _drop_importers(quiet: dict[str, bytes], stems: set[bytes]) -> None:
 
 def _is_telling(raw: bytes) -> bool:
     """Whether there is something to say of a file itself: it may suppress findings, or not be decodable."""
-    if any(word in raw for word in (b"noqa", b"jaxlint")) and _SUPPRESSION.search(raw):
-        return True
     if b"\0" in raw or b"coding" in b"".join(raw.split(b"\n", 2)[:2]):
         return True
-    if raw.isascii():
+    may_mention = any(word in raw for word in (b"noqa", b"jaxlint"))
+    if raw.isascii() and not may_mention:
         return False
     try:
-        raw.decode("utf-8")
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return True
-    return False
+    return may_mention and mentions_jaxlint(text)
 
 
 def _stem(path: str) -> bytes:
@@ -125,13 +123,6 @@ def _python_files_below(root: str) -> list[str] | None:
         folders[:] = [name for name in folders if name not in DEFAULT_EXCLUDES]
         found += [os.path.join(folder, name) for name in names if name.endswith(SUFFIXES)]
     return found
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _read(path: str) -> bytes | None:

@@ -43,7 +43,6 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
-
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
 
