@@ -6,28 +6,25 @@ what the package it lies in calls it. Nothing is ever imported or executed.
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.deep_stack import with_deep_stack
 from jaxlint.facts import Facts, FactsStore
-from jaxlint.interface import interface_digest
-from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
 
 #: What marks the folder of a project.
 _ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
-
-_EMPTY = build_outline(parse_tree(""), "")
 
 
 class Module:
@@ -82,14 +79,15 @@ class Module:
         return self._outline
 
     def _read_outline(self) -> Outline:
-        if self.is_namespace or self.problem is not None:
-            return _EMPTY
-        try:
-            outline = self._known_outline()
-            return outline if outline is not None else self._parsed()
-        except Unreadable as problem:
-            self.problem = problem
-            return _EMPTY
+        if not self.is_namespace and self.problem is None:
+            try:
+                outline = self._known_outline()
+                return outline if outline is not None else self._parsed()
+            except Unreadable as problem:
+                self.problem = problem
+        from jaxlint.parsing import EMPTY
+
+        return EMPTY
 
     @property
     def interface(self) -> bytes:
@@ -103,6 +101,8 @@ class Module:
             elif self._outline is None:
                 self._outline = self._parsed()
         if self.known_interface is None:
+            from jaxlint.interface import interface_digest
+
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
 
@@ -138,92 +138,17 @@ class Module:
 
     def _parsed(self) -> Outline:
         """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        from jaxlint.interface import interface_digest
+        from jaxlint.parsing import parse
+
         source = self.source
-        outline, self.problem = _parse(source)
+        outline, self.problem = parse(source)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:
                 self.known_interface = interface_digest(outline, source.text)
             self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
-
-
-def _parse(source: Source) -> tuple[Outline, Unreadable | None]:
-    """The outline of a text, or an empty one and why there is none."""
-    text = source.text
-    try:
-        return _outline_of(text), None
-    except SyntaxError as error:
-        outline = _newer_grammar(text) if _may_be_newer(text, error) else None
-        return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))
-    except (ValueError, RecursionError, MemoryError) as error:
-        return _EMPTY, _syntax_problem(error, source)
-
-
-def _outline_of(text: str) -> Outline:
-    """The outline of a text. Raises what `ast.parse` raises."""
-    try:
-        return build_outline(parse_tree(text), text)
-    except RecursionError:
-        return with_deep_stack(lambda: build_outline(parse_tree(text), text))
-
-
-def read_statements(text: str, row: int) -> list[ast.stmt] | None:
-    """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
-    text = "\n" * (row - 1) + text
-    try:
-        return parse_tree(text).body
-    except SyntaxError:
-        from jaxlint.newer_grammar import rewrite
-
-        rewritten = rewrite(text)
-        return None if rewritten is None else parse_tree(rewritten).body
-    except RecursionError:
-        return with_deep_stack(lambda: parse_tree(text).body)
-    except (ValueError, MemoryError):
-        return None
-
-
-#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
-#: f-strings over several lines.
-_NEWER = re.compile(
-    r"\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
-    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
-    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$",
-    re.MULTILINE,
-)
-
-
-def _may_be_newer(text: str, error: SyntaxError) -> bool:
-    """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
-    return "f-string" in (error.msg or "") or _NEWER.search(text) is not None
-
-
-def _newer_grammar(text: str) -> Outline | None:
-    """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
-    from jaxlint.newer_grammar import rewrite
-
-    rewritten = rewrite(text)
-    if rewritten is None:
-        return None
-    try:
-        return _outline_of(rewritten)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _syntax_problem(error: Exception, source: Source) -> Unreadable:
-    """The finding for a file that no parser reads, with row and column from 1 where known."""
-    if isinstance(error, SyntaxError):
-        column = error.offset
-        row = error.lineno
-        if row is not None and row > len(source.lines):
-            row, column = len(source.lines) or 1, None
-        message = error.msg if error.msg == "invalid syntax" else f"invalid syntax: {error.msg}"
-        return Unreadable(message, row, column if column and column > 0 else None)
-    if isinstance(error, (RecursionError, MemoryError)):
-        return Unreadable("too deeply nested to parse", None, None)
-    return Unreadable(f"cannot be parsed: {error}", None, None)
 
 
 def listing_digest(folder: str) -> bytes:
@@ -289,7 +214,7 @@ class Project:
             if isinstance(text, Source):
                 module._source, module._is_given = text, True
             elif text is not None:
-                module._outline, module.problem, module._is_given = _EMPTY, text, True
+                module.problem, module._is_given = text, True
             else:
                 module.store = self.store
             self._modules[path] = module

@@ -13,7 +13,6 @@ from jaxlint.config import Settings
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, stamp
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project
-from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.suppress import mentions_jaxlint
 
 #: Less than that (bytes) is parsed in any case, so that syntax errors are told.
@@ -26,15 +25,16 @@ _IMPORT = re.compile(rb"\b(?:from\b[^\n(]*\([^)]*\)|(?:from|import)\b(?:[^\n\\]|
 _WORD = re.compile(rb"\w+")
 
 #: Importing one of these packages, directly or through other modules, makes a module worth a look.
-_FRAMEWORK_PACKAGES = frozenset(
-    {"jax"} | {name.partition(".")[0] for f in FRAMEWORKS for name in (*f.decorators, *f.bases) if f.is_pytree}
-) - {"typing", "dataclasses", "collections"}
+#: They are those of `jaxlint.pytrees.frameworks`, which takes twice as long to load as Python to start.
+FRAMEWORK_PACKAGES = frozenset(
+    ["chex", "equinox", "flax", "jax", "jax_dataclasses", "mujoco", "penzai", "simple_pytree", "tjax", "treeo", "treex"]
+)
 
 
 def framework_packages(settings: Settings) -> frozenset[str]:
     """The packages of the built-in frameworks and of those that the settings name."""
     extra = (*settings.extra_decorators, *settings.extra_bases, *settings.extra_fields)
-    return _FRAMEWORK_PACKAGES | {name.partition(".")[0] for name in extra}
+    return FRAMEWORK_PACKAGES | {name.partition(".")[0] for name in extra}
 
 
 def mark_silent(modules: Sequence[Module], project: Project, settings: Settings) -> None:

@@ -12,7 +12,8 @@ from jaxlint.config import Settings
 from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
 from jaxlint.project import Module
-from jaxlint.silence import silent_files
+from jaxlint.pytrees.frameworks import FRAMEWORKS
+from jaxlint.silence import FRAMEWORK_PACKAGES, silent_files
 
 FILES: dict[str, str | bytes] = {
     "pkg/__init__.py": "",
@@ -46,6 +47,13 @@ def look(folder: Path) -> set[str]:
     files = sorted(str(path) for path in folder.rglob("*.py"))
     found = silent_files(files, make_project(files, Settings()), {"jax", "flax"})
     return {Path(path).name for path in found if not Path(path).name.startswith("filler")}
+
+
+def test_the_packages_are_those_of_the_frameworks() -> None:
+    names = [name for f in FRAMEWORKS if f.is_pytree for name in (*f.decorators, *f.bases)]
+    assert {"jax", *(name.partition(".")[0] for name in names)} - {"typing", "dataclasses", "collections"} == (
+        FRAMEWORK_PACKAGES
+    )
 
 
 def test_small_projects_are_parsed(project: Path) -> None:

@@ -18,7 +18,8 @@ from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
-from jaxlint.project import Module, read_statements
+from jaxlint.parsing import read_statements
+from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition

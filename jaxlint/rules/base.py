@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxlint.finding import Applicability, Confidence, Finding, Fix, Severity
+from jaxlint.finding import Applicability, Confidence, Finding, Fix, Severity, page_url
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -27,8 +27,6 @@ HEADINGS = (
     "When not to use it",
     "References",
 )
-
-DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Rule:
     @classmethod
     def url(cls) -> str:
         """Where the page is published; stable per rule name."""
-        return f"{DOCS_URL}/{cls.name}/"
+        return page_url(cls.name)
 
     @classmethod
     def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int], fix: Fix | None = None) -> Finding:
