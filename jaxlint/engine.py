@@ -17,13 +17,13 @@ from jaxlint.keeping import Keeping
 from jaxlint.project import Module, Project
 from jaxlint.result import Result, add_found, ordered
 from jaxlint.runs import Run, findings_of
-from jaxlint.shards import Shard
 from jaxlint.silence import mark_silent
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from jaxlint.checker import Checker
     from jaxlint.parallel import Workers
+    from jaxlint.shards import Shard
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -39,7 +39,12 @@ def make_project(
     """The project that the files belong to: their package roots, the configured roots, the environment."""
     python = settings.python or activated(os.environ)
     project = Project(settings.src, site_packages(python) if python else (), texts)
-    roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
+    by_folder: dict[str, str] = {}
+    for path in files:
+        folder = os.path.dirname(path)
+        if folder not in by_folder and not os.path.isdir(path):
+            by_folder[folder] = path
+    roots = {project.package_root(path) for path in by_folder.values()}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
 

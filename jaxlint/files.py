@@ -67,8 +67,9 @@ def discover(
             continue
         files = _walk(absolute, excludes, visit) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
-            known = found.get(real, file)
-            found[real] = min(known, file, key=lambda name: (name != real, name))
+            known = found.setdefault(real, file)
+            if known is not file:
+                found[real] = min(known, file, key=lambda name: (name != real, name))
     return sorted(found.values())
 
 
@@ -268,10 +269,10 @@ def _is_python(name: str) -> bool:
 
 def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], excluded: Sequence[_Layer]) -> bool:
     """Whether the excludes of the user, the default ones or else the nearest .gitignore leave `path` out."""
-    verdict = _verdict(path, excluded)
+    verdict = _verdict(path, excluded) if excluded else None
     if verdict is not None:
         return verdict
-    return directory_name in DEFAULT_EXCLUDES or _is_ignored(path, layers)
+    return directory_name in DEFAULT_EXCLUDES or (bool(layers) and _is_ignored(path, layers))
 
 
 def _is_ignored(path: str, layers: Sequence[_Layer]) -> bool:

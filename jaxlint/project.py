@@ -151,9 +151,11 @@ class Module:
         return outline
 
 
-def listing_digest(folder: str) -> bytes:
-    """The digest of what in a folder could be a module, a package, or mark a project."""
-    return _names_digest(_names_in(folder))
+def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
+    """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
+    names = _names_in(folder) if names is None else names
+    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
+    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
 def _names_in(folder: str) -> frozenset[str]:
@@ -161,11 +163,6 @@ def _names_in(folder: str) -> frozenset[str]:
         return frozenset(os.listdir(folder))
     except OSError:
         return frozenset()
-
-
-def _names_digest(names: frozenset[str]) -> bytes:
-    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
-    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
 class Project:
@@ -190,7 +187,8 @@ class Project:
             self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
-        self._packages: dict[str, tuple[str, list[str]]] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
         #: Where the facts of the modules are kept, if they are.
         self.store: FactsStore | None = None
@@ -207,9 +205,12 @@ class Project:
         """The module of the file `path` (absolute)."""
         module = self._modules.get(path)
         if module is None:
-            root, parts = self._package_of(path)
-            is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
-            module = Module(path, ".".join(parts), is_package, self._own_roots(root))
+            folder, base = os.path.split(path)
+            root, package = self._package_at(folder)
+            stem = os.path.splitext(base)[0]
+            is_package = stem == "__init__"
+            name = package if is_package else f"{package}.{stem}" if package else stem
+            module = Module(path, name, is_package, self._own_roots(root))
             text = self._texts.get(path)
             if isinstance(text, Source):
                 module._source, module._is_given = text, True
@@ -247,7 +248,7 @@ class Project:
 
     def folders_searched(self) -> dict[str, bytes]:
         """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
-        here = {folder: _names_digest(names) for folder, names in self._listings.items()}
+        here = {folder: listing_digest(folder, names) for folder, names in self._listings.items()}
         return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
 
     def add_source(self, source: Source) -> Module:
@@ -258,18 +259,16 @@ class Project:
 
     def package_root(self, path: str) -> str:
         """The folder above the outermost package that holds the file."""
-        return self._package_of(path)[0]
+        return self._package_at(os.path.dirname(path))[0]
 
-    def _package_of(self, path: str) -> tuple[str, list[str]]:
-        folder, base = os.path.split(path)
-        stem = os.path.splitext(base)[0]
-        if folder not in self._packages:
-            self._packages[folder] = self._package_at(folder)
-        root, package = self._packages[folder]
-        return root, [*package] if stem == "__init__" else [*package, stem]
+    def _package_at(self, folder: str) -> tuple[str, str]:
+        """The folder above the outermost package that a folder is part of, and the dotted name of that part."""
+        known = self._packages.get(folder)
+        if known is None:
+            known = self._packages[folder] = self._find_package(folder)
+        return known
 
-    def _package_at(self, folder: str) -> tuple[str, list[str]]:
-        """The folder above the outermost package that a folder is part of, and the name of that part."""
+    def _find_package(self, folder: str) -> tuple[str, str]:
         parts: list[str] = []
         while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
             parent, name = os.path.split(folder)
@@ -277,10 +276,16 @@ class Project:
                 break
             parts.insert(0, name)
             folder = parent
-        return folder, parts
+        return folder, ".".join(parts)
 
     def _own_roots(self, root: str) -> tuple[str, ...]:
         """Where the imports of a file start: its package root and, for namespace packages, the folders above."""
+        known = self._roots_of.get(root)
+        if known is None:
+            known = self._roots_of[root] = self._find_roots(root)
+        return known
+
+    def _find_roots(self, root: str) -> tuple[str, ...]:
         roots = [root]
         folder = root
         for _ in range(8):
@@ -344,7 +349,7 @@ class Project:
             last = index == len(parts) - 1
             if last:
                 for suffix in (".py", ".pyi"):
-                    if part + suffix in names and not self._is_package(os.path.join(folder, part)):
+                    if part + suffix in names and not (part in names and self._is_package(os.path.join(folder, part))):
                         return self.add_file(os.path.join(folder, part + suffix))
             if part not in names:
                 return None

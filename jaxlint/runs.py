@@ -56,7 +56,8 @@ class Run:
             return {}
         if any(stamp(path) != before for path, before in previous.others.items()):
             return {}
-        if any(listing_digest(path) != known for path, known in previous.folders.items()):
+        seen = self._project.folders_seen()
+        if any(listing_digest(path, seen.get(path)) != known for path, known in previous.folders.items()):
             return {}
         found: dict[str, list[Finding]] = {}
         for module in self._modules:

@@ -13,7 +13,6 @@ from jaxlint.config import Settings
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, stamp
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project
-from jaxlint.suppress import mentions_jaxlint
 
 #: Less than that (bytes) is parsed in any case, so that syntax errors are told.
 _WORTH_A_LOOK = 500_000
@@ -104,7 +103,11 @@ def _is_telling(raw: bytes) -> bool:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return True
-    return may_mention and mentions_jaxlint(text)
+    if not may_mention:
+        return False
+    from jaxlint.suppress import mentions_jaxlint
+
+    return mentions_jaxlint(text)
 
 
 def _stem(path: str) -> bytes:
