@@ -200,7 +200,8 @@ class _Check:
     def _mark_silent(self) -> None:
         if not self._is_marked:
             self._is_marked = True
-            mark_silent([*self._modules, *self._neighbours], self._project, self._settings)
+            modules, is_kept = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            mark_silent(modules, self._project, self._settings, digests=is_kept)
 
     def _learn(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""

@@ -110,8 +110,11 @@ class Module:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
 
-    def be_silent(self, content: bytes) -> None:
-        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules."""
+    def be_silent(self, content: bytes | None) -> None:
+        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
+
+        `content` is None where nobody is going to ask for it.
+        """
         self.is_silent = True
         self.content = self.known_interface = content
 

@@ -171,7 +171,10 @@ PATTERNS = st.builds(
     st.sampled_from(["", "", "!"]),
     st.sampled_from(["", "", "/", "**/"]),
     st.sampled_from(
-        ["a", "b", "gen", "*.py", "x.*", "?", "a*", "[ab]", "a/b", "a/**", "a/*", "a/**/b", "gen/x.py", "*"]
+        [
+            *("a", "b", "gen", "*.py", "x.*", "?", "a*", "[ab]", "a/b", "a/**", "a/*", "a/**/b", "gen/x.py", "*"),
+            *("*.py[cod]", "*.p[xy]", "[!a]*", "x[.]py", "?en", "x.py  ", "\\gen", "# a"),
+        ]
     ),
     st.sampled_from(["", "", "/"]),
 ).filter(lambda pattern: not pattern.endswith("/**/"))  # pathspec reads `a/**/` as `a/`

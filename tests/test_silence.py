@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
 from jaxlint.project import Module
 from jaxlint.pytrees.frameworks import FRAMEWORKS
-from jaxlint.silence import FRAMEWORK_PACKAGES, silent_files
+from jaxlint.silence import FRAMEWORK_PACKAGES, _Names, silent_files
 
 FILES: dict[str, str | bytes] = {
     "pkg/__init__.py": "",
@@ -64,6 +65,33 @@ def test_small_projects_are_parsed(project: Path) -> None:
 def test_which_files_are_silent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxlint.silence, "_WORTH_A_LOOK", 0)
     assert look(project) == SILENT
+
+
+def test_what_is_no_file_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe would never end."""
+    monkeypatch.setattr(jaxlint.silence, "_WORTH_A_LOOK", 0)
+    os.mkfifo(project / "pkg" / "pipe.py")
+    assert look(project) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import jax\n", True),
+        ("from equinox.nn import Linear\n", True),
+        ("import jax_dataclasses as jdc\n", True),
+        ("x = 'jax'", True),
+        ("treeo", True),
+        ("import simple_pytree\n", True),
+        ("x = mine.wörter", True),
+        ("import jaxtyping, flaxy, reflax, jax_md, my_jax, Jax, JAX, treeox\n", False),
+        ("axes = max(x.j, equinoxes)\n", False),
+        ("jax_dataclasses_too = wörterbuch\n", False),
+        ("", False),
+    ],
+)
+def test_which_names_are_found(text: str, expected: bool) -> None:
+    assert _Names({*FRAMEWORK_PACKAGES, "wörter"}).are_in(text.encode()) is expected
 
 
 def test_where_jax_is_everywhere_all_is_parsed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
