@@ -45,7 +45,9 @@ class Run:
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
-        learn([m for m in self._seen if unchanged[m.path] is None])
+        unread = [m for m in self._seen if unchanged[m.path] is None]
+        self._has_read = bool(unread)
+        learn(unread)
         self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
         self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
 
@@ -67,9 +69,12 @@ class Run:
         return found
 
     def keep(self, known: dict[str, list[Finding]], found: dict[str, list[Finding]]) -> None:
-        """Keep what was found, with what was `known` before; nothing is written if nothing is new."""
+        """Keep what was found, with what was `known` before; nothing is written if nothing is new.
+
+        That files were read which are the same is new: the next run need not read them.
+        """
         previous = self._previous
-        if not found and previous is not None and previous.files == self._files:
+        if not found and not self._has_read and previous is not None and previous.files == self._files:
             return
         still = previous is not None and previous.state == self._state and bool(known)
         others = dict(previous.others) if still and previous is not None else {}
