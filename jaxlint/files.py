@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from jaxlint.errors import UserError
+from jaxlint.pattern_names import PatternNames
 
 SUFFIXES = (".py", ".pyi")
 
@@ -161,13 +162,12 @@ class _Layer:
     def __init__(self, base: str, lines: Sequence[str]) -> None:
         self._prefix = base.rstrip(os.sep) + os.sep
         self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
-        parts = {_necessary_part(line) for line in self._lines}
-        self._parts = [part for part, is_followed in parts if not is_followed]
-        self._followed_parts = [part for part, is_followed in parts if is_followed]
+        self._names = PatternNames(self._lines)
 
     def verdict(self, path: str) -> bool | None:
         """Whether to leave `path` out; a directory ends in a separator. None if no pattern speaks of it itself."""
-        if not self._may_speak_of(path) or not path.startswith(self._prefix):
+        name = path.rstrip(os.sep).rpartition(os.sep)[2]
+        if not self._names.may_mean(name) or not path.startswith(self._prefix):
             return None
         relative = path[len(self._prefix) :].replace(os.sep, "/")
         # One search for all patterns: of the others, too, nearly every path matches none.
@@ -176,14 +176,6 @@ class _Layer:
                 if _means(regex, relative):
                     return is_out
         return None
-
-    def _may_speak_of(self, path: str) -> bool:
-        """Whether the last name of a path holds what some pattern asks for: nearly none does."""
-        name = path.rstrip(os.sep).rpartition(os.sep)[2]
-        if any(part in name for part in self._parts):
-            return True
-        name = name[:-1]
-        return any(part in name for part in self._followed_parts)
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
@@ -215,24 +207,14 @@ class _Above:
         return any(_verdict(part + os.sep, self._layers) for part in self._inside)
 
 
-def _necessary_part(line: str) -> tuple[str, bool]:
-    """What the name of all that a pattern means must hold, and whether more must follow there; "" if that is not easy.
-
-    `*.py[cod]` means names that hold `.py`, and not at their end.
-    """
-    segment = "" if "\\" in line else line.strip().removeprefix("!").rstrip("/").rpartition("/")[2]
-    before, bracket, _ = segment.partition("[")
-    literals = re.split(r"[*?]", before)
-    if bracket and literals[-1]:
-        return literals[-1], True
-    return max(literals, key=len), False
-
-
 def _compiled(lines: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
     """The patterns of a .gitignore, the last first. Raises ValueError for one that git would refuse."""
     from pathspec import GitIgnoreSpec, RegexPattern  # takes as long as two starts of Python
 
-    patterns = reversed(list(GitIgnoreSpec.from_lines(lines).patterns))
+    try:
+        patterns = reversed(list(GitIgnoreSpec.from_lines(lines).patterns))
+    except re.error as error:  # a range like [b-a]
+        raise ValueError(str(error)) from error
     return [(p.regex, p.include) for p in patterns if isinstance(p, RegexPattern) and p.regex and p.include is not None]
 
 

@@ -155,7 +155,7 @@ def test_gitignore_above_the_walked_directory() -> None:
 
 def test_gitignore_that_git_would_not_take_whole() -> None:
     make("a.py", "b.py", "c.py")
-    Path(".gitignore").write_bytes(b"\xff\xfe\n!\na.py\r\nfoo\\\n# c.py\n")
+    Path(".gitignore").write_bytes(b"\xff\xfe\n!\na.py\r\nfoo\\\n# c.py\n[b-a].py\n")
     assert found() == ["b.py", "c.py"]
 
 
