@@ -18,10 +18,9 @@ def run() -> None:
         print(f"jaxlint {__version__}")
         code = 0
     else:
-        gc.disable()  # nothing of what is loaded is garbage
+        gc.disable()  # a command makes little garbage before it ends
         from jaxlint.cli import main
 
-        gc.enable()
         code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
