@@ -239,3 +239,22 @@ def test_files_that_were_just_written_are_read_once_more(
     read.clear()
     assert found(project, tmp_path / "cache") == BOTH
     assert read == []
+
+
+def test_an_unchanged_run_loads_little(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAXLINT_NO_CACHE")
+    (project / ".git").mkdir()
+    (project / ".gitignore").write_text("*.py[cod]\nout/\n")
+    program = (
+        "import sys, jaxlint.runs; from jaxlint.cli import main\n"
+        "jaxlint.runs._TICK = 0\n"
+        "main(sys.argv[1:]); print(*(name for name in sys.modules if name.startswith(('jaxlint.', 'pathspec'))))"
+    )
+    command = [sys.executable, "-c", program, "check", "-q", f"--cache-dir={tmp_path / 'cache'}", str(project)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "JAX401" in done.stdout
+    assert "jaxlint.report.text" in loaded
+    heavy = {"outline", "parsing", "checker", "rules", "pytrees", "infer", "suppress", "parallel"}
+    assert loaded.isdisjoint({"pathspec", *(f"jaxlint.{name}" for name in heavy)})
