@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from jaxlint import __version__
-from jaxlint.config import Settings, rule_enabled, unknown_target
+from jaxlint.config import EnabledRules, Settings, unknown_target
 from jaxlint.errors import UserError
 from jaxlint.expr import span_of
 from jaxlint.finding import Edit, Finding, Fix
@@ -37,8 +37,8 @@ class Checker:
         self.settings = settings
         self.model = PytreeModel(project, settings)
         self.reader = ModuleReader(self.model)
-        enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
-        self.enabled = frozenset(enabled)
+        self.enabled = EnabledRules(all_rules(), settings)
+        enabled = self.enabled.rules
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
@@ -135,7 +135,7 @@ class Checker:
                 message = "this statement nests too deeply to be checked; split it"
                 for finding in self.unreadable(module, Unreadable(message, row, 1)):
                     found[finding] = None
-        enabled = {rule.code for rule in self.enabled_at(module.path)}
+        enabled = self.enabled.codes_at(module.path)
         findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
@@ -144,7 +144,7 @@ class Checker:
         """`findings` with what comments do to them, and what is to be said of the comments."""
         if not findings and not module.outline.has_suppressions:
             return []
-        enabled = self.enabled_at(module.path)
+        enabled = self.enabled.at(module.path)
         comments = Comments(module.source, findings, enabled if is_complete else frozenset())
         if not comments:
             return findings
@@ -156,15 +156,9 @@ class Checker:
                     about.append(self._finding(problem, rule, module, problem.at))
         return sorted(comments.hide(about), key=lambda f: f.sort_key)
 
-    def enabled_at(self, path: str) -> frozenset[type[Rule]]:
-        """The rules that run in a file."""
-        if not self.settings.per_file_ignores:
-            return self.enabled
-        return frozenset(rule for rule in self.enabled if rule_enabled(rule, self.settings, path))
-
     def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
         """The finding for a file that is not checked."""
-        if UnreadableFile not in self.enabled_at(module.path):
+        if UnreadableFile not in self.enabled.at(module.path):
             return []
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
@@ -236,22 +230,7 @@ class Checker:
         )
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
-        return Finding(
-            path=module.path,
-            row=place[0],
-            column=place[1],
-            end_row=place[2],
-            end_column=place[3],
-            code=rule.code,
-            name=rule.name,
-            message=problem.message,
-            severity=problem.severity or rule.severity,
-            confidence=problem.confidence or rule.confidence,
-            reason=problem.reason,
-            help=problem.help,
-            subject=problem.subject,
-            fix=_fix(problem, module, place),
-        )
+        return rule.finding(problem, module.path, place, _fix(problem, module, place))
 
     def _failed(self, what: str, module: Module, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""

@@ -54,7 +54,9 @@ class Run:
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
-        learn([m for m in self._seen if unchanged[m.path] is None])
+        unread = [m for m in self._seen if unchanged[m.path] is None]
+        self._has_read = bool(unread)
+        learn(unread)
         for module in self._seen:
             before = unchanged[module.path]
             if before is not None and before.interface:
@@ -70,7 +72,8 @@ class Run:
             return None
         if any(stamp(path) != before for path, before in previous.others.items()):
             return None
-        if any(listing_digest(path) != known for path, known in previous.folders.items()):
+        seen = self._project.folders_seen()
+        if any(listing_digest(path, seen.get(path)) != known for path, known in previous.folders.items()):
             return None
         return previous
 
@@ -112,9 +115,12 @@ class Run:
         return key
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
-        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new."""
+        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
+
+        That files were read which are the same is new: the next run need not read them.
+        """
         previous = self._previous
-        if not found and previous is not None and previous.files == self._files:
+        if not found and not self._has_read and previous is not None and previous.files == self._files:
             return
         still = self._still
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}

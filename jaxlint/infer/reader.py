@@ -18,7 +18,8 @@ from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
-from jaxlint.project import Module, read_statements
+from jaxlint.parsing import read_statements
+from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition
@@ -48,8 +49,6 @@ class ModuleReader:
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self._return_depth = 0
-        #: How many units were parsed.
-        self.parsed = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
 
@@ -72,7 +71,6 @@ class ModuleReader:
                 margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
                 lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
         statements = read_statements("\n".join(lines) + "\n", unit.first)
-        self.parsed += 1
         self._units[key] = None if statements is None else to_body(statements)
         if len(self._units) > _UNITS_KEPT:
             self._units.popitem(last=False)

@@ -131,19 +131,16 @@ class TransformedFunctions:
                 return default if complete else None
             return self._integers(given[name])
 
-        def names(name: str) -> tuple[str, ...] | None:
-            if name not in given:
-                return () if complete else None
-            return self._strings(given[name])
-
+        if "static_argnames" in given:
+            static_names = self._strings(given["static_argnames"])
+        else:
+            static_names = () if complete else None
         has_aux = given["has_aux"].expr if "has_aux" in given else None
         return Applied(
             transform,
             at,
             numbers("static_broadcasted_argnums" if transform.name == "jax.pmap" else "static_argnums"),
-            names("static_argnames"),
-            numbers("donate_argnums"),
-            names("donate_argnames"),
+            static_names,
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
             options=frozenset(given),

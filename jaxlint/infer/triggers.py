@@ -47,11 +47,9 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
-
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
 _LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
-
 
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
