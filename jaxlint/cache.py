@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 import time
 from collections.abc import Collection, Sequence
@@ -57,6 +56,11 @@ class RunRecord(msgspec.Struct, array_like=True):
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
     findings: dict[str, tuple[bytes, list[Finding]]]
+    #: The key of the pack record with what was learnt of the project as a whole, which holds as long as `state`; empty
+    #: if nothing was.
+    knowledge: bytes
+    #: The files that nobody has imported.
+    leaves: set[str]
 
 
 class Cache:
@@ -144,10 +148,12 @@ class Cache:
     def trim(self, needed: Collection[bytes]) -> None:
         """Drop what is old if this run has added to the cache, so that it does not grow without bound.
 
-        `needed` are the digests of the files of this run.
+        `needed` are the keys of the records that this run needs.
         """
         if not self._has_grown:
             return
+        import shutil
+
         with contextlib.suppress(OSError):
             os.utime(self.folder)
         for path in _newest_first(self._root)[_VERSIONS:]:
@@ -201,6 +207,8 @@ def remove(folder: str) -> tuple[int, int] | None:
         return None
     if not _is_cache(folder):
         raise UserError(f"{shown_path(folder)}: is no cache of jaxlint (it has no {_TAG_FILE} of jaxlint); not removed")
+    import shutil
+
     files = size = 0
     for directory, _, names in os.walk(folder):
         for name in names:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from jaxlint import __version__
-from jaxlint.config import Settings, rule_enabled, unknown_target
+from jaxlint.config import EnabledRules, Settings, unknown_target
 from jaxlint.errors import UserError
 from jaxlint.expr import span_of
 from jaxlint.finding import Edit, Finding, Fix
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.learning import Learner
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.knowledge import ImportGraph, Knowledge
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.reach import import_graph
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
@@ -36,8 +38,8 @@ class Checker:
         self.settings = settings
         self.model = PytreeModel(project, settings)
         self.reader = ModuleReader(self.model)
-        enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
-        self.enabled = frozenset(enabled)
+        self.enabled = EnabledRules(all_rules(), settings)
+        enabled = self.enabled.rules
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
@@ -47,9 +49,17 @@ class Checker:
         #: What says what the rules find in a module instead of `find_all`, if it is known in part.
         self.find: Callable[[Module], Iterable[Finding]] | None = None
         self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
-        self._relevant: set[str] = set()
 
     # -- the whole project ------------------------------------------------------------------
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the project as a whole."""
+        return self.model.knowledge
+
+    def know(self, knowledge: Knowledge) -> None:
+        """Take what was learnt of the project earlier, instead of learning it again."""
+        self.model.know(knowledge)
 
     def learn(
         self,
@@ -64,46 +74,17 @@ class Checker:
                 module.forget_source()
             progress()
         seen = [module for module in (*modules, *neighbours) if not module.is_silent]
-        self._relevant = self._reaching_frameworks(seen)
-        self.model.index_subclasses([m for m in seen if m.path in self._relevant])
+        graph = import_graph(seen, self.project, self.packages)
+        self._learn_from([module for module in seen if module.path in graph.relevant], graph)
 
-    def _reaching_frameworks(self, modules: Sequence[Module]) -> set[str]:
-        """The paths of the modules that import a framework, directly or through other modules (checked or not)."""
-        importers = self.project.importers
-        reached: list[str] = []
-        pending = list(reversed(modules))
-        seen = {module.path for module in modules}
-        while pending:
-            module = pending.pop()
-            imports = module.outline.imported_modules
-            tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
-            direct = not self.packages.isdisjoint(tops)
-            if direct:
-                reached.append(module.path)
-            for level, name in imports:
-                imported = (
-                    self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
-                )
-                if imported is None or imported is module:
-                    continue
-                importers.setdefault(imported.path, []).append(module)
-                if self._is_installed(imported):
-                    reached.append(module.path)
-                elif not direct and imported.path not in seen:
-                    seen.add(imported.path)
-                    pending.append(imported)
-                    _ = imported.outline
-                    imported.forget_source()
-        relevant: set[str] = set()
-        while reached:
-            path = reached.pop()
-            if path not in relevant:
-                relevant.add(path)
-                reached += [m.path for m in importers.get(path, [])]
-        return relevant
-
-    def _is_installed(self, module: Module) -> bool:
-        return any(module.path.startswith(root + os.sep) for root in self.project.site_packages)
+    def _learn_from(self, modules: Sequence[Module], graph: ImportGraph) -> None:
+        """Learn what the modules tell that are worth a look."""
+        knowledge = Knowledge(graph)
+        self.model.know(knowledge)
+        learner = Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
+        for module in modules:
+            learner.learn(module)
+        knowledge.close()
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
@@ -123,7 +104,7 @@ class Checker:
         if module.problem is not None:
             return self.unreadable(module, module.problem)
         try:
-            if module.path in self._relevant:
+            if module.path in self.knowledge.imports.relevant:
                 return self._findings(module)
             if module.outline.has_suppressions:
                 return self._hidden_by_comments(module, [], is_complete=True)
@@ -136,8 +117,9 @@ class Checker:
     def check_alone(self, module: Module) -> list[Finding]:
         """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
         _ = module.outline
-        self._relevant = self._reaching_frameworks([module]) | {module.path}
-        self.model.index_subclasses([module])
+        graph = import_graph([module], self.project, self.packages)
+        graph.relevant.add(module.path)
+        self._learn_from([module], graph)
         return self.check(module)
 
     def _findings(self, module: Module) -> list[Finding]:
@@ -152,7 +134,7 @@ class Checker:
             message = "this statement nests too deeply to be checked; split it"
             for finding in self.unreadable(module, Unreadable(message, row, 1)):
                 found[finding] = None
-        enabled = {rule.code for rule in self.enabled_at(module.path)}
+        enabled = self.enabled.codes_at(module.path)
         findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
@@ -172,7 +154,7 @@ class Checker:
         """`findings` with what comments do to them, and what is to be said of the comments."""
         if not findings and not module.outline.has_suppressions:
             return []
-        enabled = self.enabled_at(module.path)
+        enabled = self.enabled.at(module.path)
         comments = Comments(module.source, findings, enabled if is_complete else frozenset())
         if not comments:
             return findings
@@ -184,15 +166,9 @@ class Checker:
                     about.append(self._finding(problem, rule, module, problem.at))
         return sorted(comments.hide(about), key=lambda f: f.sort_key)
 
-    def enabled_at(self, path: str) -> frozenset[type[Rule]]:
-        """The rules that run in a file."""
-        if not self.settings.per_file_ignores:
-            return self.enabled
-        return frozenset(rule for rule in self.enabled if rule_enabled(rule, self.settings, path))
-
     def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
         """The finding for a file that is not checked."""
-        if UnreadableFile not in self.enabled_at(module.path):
+        if UnreadableFile not in self.enabled.at(module.path):
             return []
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
@@ -267,22 +243,7 @@ class Checker:
         )
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
-        return Finding(
-            path=module.path,
-            row=place[0],
-            column=place[1],
-            end_row=place[2],
-            end_column=place[3],
-            code=rule.code,
-            name=rule.name,
-            message=problem.message,
-            severity=problem.severity or rule.severity,
-            confidence=problem.confidence or rule.confidence,
-            reason=problem.reason,
-            help=problem.help,
-            subject=problem.subject,
-            fix=_fix(problem, module, place),
-        )
+        return rule.finding(problem, module.path, place, _fix(problem, module, place))
 
     def _failed(self, what: str, module: Module, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""

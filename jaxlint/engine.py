@@ -9,21 +9,22 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
-from jaxlint.config import Configuration, Settings
+from jaxlint.config import Configuration, Settings, is_sure_enough
 from jaxlint.environment import activated, site_packages
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.keeping import Keeping
 from jaxlint.project import Module, Project
-from jaxlint.result import Result, add_found, is_sure_enough, ordered
+from jaxlint.result import Result, add_found, ordered
 from jaxlint.runs import Run, findings_of
-from jaxlint.shards import Shard
 from jaxlint.silence import mark_silent
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from jaxlint.checker import Checker
+    from jaxlint.knowledge import Knowledge
     from jaxlint.parallel import Workers
+    from jaxlint.shards import Shard
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -39,7 +40,12 @@ def make_project(
     """The project that the files belong to: their package roots, the configured roots, the environment."""
     python = settings.python or activated(os.environ)
     project = Project(settings.src, site_packages(python) if python else (), texts)
-    roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
+    by_folder: dict[str, str] = {}
+    for path in files:
+        folder = os.path.dirname(path)
+        if folder not in by_folder and not os.path.isdir(path):
+            by_folder[folder] = path
+    roots = {project.package_root(path) for path in by_folder.values()}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
 
@@ -153,6 +159,10 @@ class _Check:
         self._keeping = keeping
         self._advance = advance
         self._is_marked = False
+        self._run: Run | None = None
+        self._knows = False
+        #: What this run has learnt of the project.
+        self._learnt: Knowledge | None = None
 
     @cached_property
     def _checker(self) -> Checker:
@@ -171,11 +181,13 @@ class _Check:
         try:
             find = self._check
             if self._keeping.cache is not None:
-                run = Run(
+                self._run = run = Run(
                     self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
                 )
-                self._keeping.needed |= run.contents()
-                find = partial(findings_of, run, check=self._check, failed=lambda: bool(self.errors))
+                self._keeping.needed |= run.needed()
+                find = partial(
+                    findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
+                )
             found = find(mine)
             if len(mine) < len(self._modules) and any(f.confidence is Confidence.LOW for f in found):
                 # what is a guess here may be known for certain from the files of other shards
@@ -186,6 +198,8 @@ class _Check:
             self._end(failed=True)
             raise
         self._end(failed=False)
+        if self._run is not None:
+            self._keeping.needed |= self._run.needed()
         return found
 
     def _end(self, *, failed: bool) -> None:
@@ -195,32 +209,65 @@ class _Check:
     def _mark_silent(self) -> None:
         if not self._is_marked:
             self._is_marked = True
-            mark_silent([*self._modules, *self._neighbours], self._project, self._settings)
+            modules, is_kept = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            mark_silent(modules, self._project, self._settings, digests=is_kept)
 
     def _learn(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""
-        if unread and len(unread) > len(self._modules) // 2:  # a first run
+        if not unread:
+            return
+        if len(unread) > len(self._modules) // 2:  # a first run
             self._mark_silent()
-        if unread and self._keeping.jobs > 1:
+        if self._keeping.jobs > 1:
             self._workers.learn([module for module in unread if not module.is_silent])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
-        self._mark_silent()
+        in_several = self._keeping.jobs > 1 and self._workers.pay(missing)
+        if in_several or not self._is_known(missing):
+            self._mark_silent()
         missing = [module for module in missing if not module.is_silent]
         if not missing:
             return []
-        if self._keeping.jobs > 1 and self._workers.pay(missing):
+        if in_several and self._workers.pay(missing):
             self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors
             return found
-        self._checker.learn(self._modules, self._advance, self._neighbours)
+        self._know()
         findings: list[Finding] = []
         for module in missing:
             findings += self._checker.check(module)
             self._advance()
         return findings
+
+    def _is_known(self, missing: Sequence[Module]) -> bool:
+        """Whether the project is known from an earlier run, and the missing modules can all be parsed.
+
+        Then it does not matter which modules are silent, which takes long to find out.
+        """
+        if self._kept is None:
+            return False
+        for module in missing:
+            _ = module.outline
+            module.forget_source()
+        return all(module.problem is None for module in missing)
+
+    @cached_property
+    def _kept(self) -> Knowledge | None:
+        """What an earlier run has learnt of the project, if that still holds."""
+        return None if self._run is None else self._run.knowledge()
+
+    def _know(self) -> None:
+        """See that the checker knows the project."""
+        if self._knows:
+            return
+        if self._kept is not None:
+            self._checker.know(self._kept)
+        else:
+            self._checker.learn(self._modules, self._advance, self._neighbours)
+            self._learnt = self._checker.knowledge
+        self._knows = True
 
 
 class _Progress:
@@ -269,4 +316,4 @@ def check_source(text: str, path: str = "<string>.py", settings: Settings | None
     source = Source.from_text(path, text)
     checker = make_checker(make_project([source.path], settings), settings)
     found = checker.check_alone(checker.project.add_source(source))
-    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f, settings)]
+    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f.confidence, settings)]

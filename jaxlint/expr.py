@@ -29,7 +29,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-class _Base(msgspec.Struct, frozen=True, tag=True, gc=False):
+class _Base(msgspec.Struct, frozen=True, tag=True, gc=False, array_like=True):
     if TYPE_CHECKING:
         at: Any
     else:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
 from jaxlint.files import shown_path
-from jaxlint.outline import Outline
 from jaxlint.packs import NoPack, Pack, PackWriter
 from jaxlint.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.outline import Outline
 
 
 class Facts(msgspec.Struct, frozen=True, array_like=True):
@@ -38,14 +41,21 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
 
     def outline(self) -> Outline:
         """The outline. Raises a `msgspec.MsgspecError` or RecursionError if the facts are damaged."""
-        return _OUTLINES.decode(self.raw)
+        return _outlines().decode(self.raw)
 
 
 _FACTS = msgspec.msgpack.Decoder(Facts)
-_OUTLINES = msgspec.msgpack.Decoder(Outline)
 _ENCODER = msgspec.msgpack.Encoder()
 # the same bytes whatever the hash seed
 _REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
+
+
+@cache
+def _outlines() -> msgspec.msgpack.Decoder[Outline]:
+    """Decodes outlines, which a run in which nothing has changed does not."""
+    from jaxlint.outline import Outline
+
+    return msgspec.msgpack.Decoder(Outline)
 
 
 class FactsStore:
@@ -73,17 +83,20 @@ class FactsStore:
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
+        for record in self.records(content):
+            with suppress(msgspec.MsgspecError, RecursionError):
+                return _FACTS.decode(record)
+        return None
+
+    def records(self, key: bytes) -> Iterator[bytes]:
+        """What the packs hold under a key."""
         if self._later is not None:
             self._packs += self._later()
             self._later = None
         for pack in self._packs:
-            record = pack.get(content)
+            record = pack.get(key)
             if record is not None:
-                try:
-                    return _FACTS.decode(record)
-                except (msgspec.MsgspecError, RecursionError):
-                    continue
-        return None
+                yield record
 
     def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> None:
         """Keep the facts of a file, if that is possible."""
@@ -101,9 +114,11 @@ class FactsStore:
         self._packs += packs
 
 
-@lru_cache(maxsize=1)
+@cache
 def facts_writer() -> str:
     """What facts for other machines depend on: the version and the code of jaxlint, and the grammar of Python."""
+    from hashlib import blake2b
+
     found = blake2b(digest_size=8)
     folder = os.path.dirname(os.path.abspath(__file__))
     for directory, folders, names in os.walk(folder):

@@ -1,41 +1,67 @@
 """What other modules can see of a module, as a digest: while it stays the same, they need not be checked again.
 
-The digest covers the text of a module without comments, blank lines and the bodies of functions that say what they
-return; of those it covers what the outline tells other modules. Soundness is what counts here: text that is
-covered needlessly costs a check, text that is left out wrongly costs a finding.
+The digest has two parts. The first covers what every module may see: the text without comments, blank lines and the
+bodies of functions that are plain, or that say what they return; of those it covers what the outline tells other
+modules. The second covers what is left to modules that import this one: the bodies of plain functions that do not say
+what they return. Soundness is what counts here: text that is covered needlessly costs a check, text that is left out
+wrongly costs a finding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 
-from jaxlint.outline import Function, Outline
+from jaxlint.expr import Call, Expr, Lambda, Name, Span
+from jaxlint.outline import EXPECTS_ERROR, Assignment, Function, Import, Outline
+from jaxlint.statements import parts
 
+_SIZE = 16
 #: Methods whose bodies tell other modules what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
+#: More statements than that, and twice as many as there are functions inside, make no difference (`pytrees.callee`).
+_COUNTED_STATEMENTS = 10
 
 
 def interface_digest(outline: Outline, text: str) -> bytes:
     """The digest of what other modules can see of the module with this outline and text."""
-    digest = blake2b(digest_size=16)
+    shown, imported = blake2b(digest_size=_SIZE), blake2b(digest_size=_SIZE)
     lines = text.splitlines()
-    hidden: set[int] = set()
-    holding_classes = {cls.scope for cls in outline.classes.values()}
+    telling = _telling_scopes(outline)
     open_bodies = changes_modules(outline)
+    # what methods return that stand for inherited ones is followed without an import
+    has_plain = not any(cls.bases for cls in outline.classes.values())
+    plain: set[str] = set()
+    closed_rows: set[int] = set()
+    plain_rows: set[int] = set()
     for function in outline.functions.values():
-        if not open_bodies and _is_closed(function, holding_classes):
-            hidden.update(range(function.body_rows[0], function.body_rows[1] + 1))
-            digest.update(repr(_facts(function, lines)).encode())
+        rows = range(function.body_rows[0], function.body_rows[1] + 1)
+        is_hidden = function.body_rows[0] > 0 and "flatten" not in function.name and not _holds(function, telling)
+        if has_plain and is_hidden and not function.scope:
+            plain.add(function.qualname)
+            plain_rows.update(rows)
+        if not open_bodies and is_hidden and _is_closed(function):
+            closed_rows.update(rows)
+        elif function.qualname.partition(".")[0] not in plain:
+            continue
+        is_plain = function.qualname.partition(".")[0] in plain
+        shown.update(_encoded(_facts(function, outline, lines, is_plain)))
+        if is_plain:
+            imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
     for row, line in enumerate(lines, 1):
         stripped = line.strip()
-        if row not in hidden and stripped and not stripped.startswith("#"):
-            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
-    calls = sorted({name for unit in outline.units for name in unit.calls})
-    digest.update(repr((calls, outline.imported_modules)).encode())
+        if row not in closed_rows and stripped and not stripped.startswith("#"):
+            (imported if row in plain_rows else shown).update(line.encode("utf-8", "surrogatepass") + b"\n")
+    expecting = [(name, not unit.calls.isdisjoint(EXPECTS_ERROR)) for unit in outline.units for name in unit.calls]
+    shown.update(_encoded((sorted(set(expecting)), outline.imported_modules)))
     for applying in outline.applying:  # what is done to functions of other modules
-        at = applying.call.at
-        digest.update(repr((applying.scope, lines[at.row - 1 : at.end_row])).encode("utf-8", "surrogatepass"))
-    return digest.digest()
+        shown.update(_encoded((applying.scope, _text(applying.call.at, lines))))
+    return shown.digest() + imported.digest()
+
+
+def shown_without_import(interface: bytes) -> bytes:
+    """The part of a digest that covers what modules see that do not import the module."""
+    return interface[:_SIZE]
 
 
 def changes_modules(outline: Outline) -> bool:
@@ -43,30 +69,61 @@ def changes_modules(outline: Outline) -> bool:
     return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)
 
 
-def _is_closed(function: Function, holding_classes: set[str]) -> bool:
+def _telling_scopes(outline: Outline) -> frozenset[str]:
+    """The scopes of functions that declare classes or bind names of the module."""
+    holding = {cls.scope for cls in outline.classes.values()}
+    found = holding | {scope.qualname for scope in outline.scopes.values() if scope.is_global}
+    return frozenset(scope for scope in found if "<locals>" in scope)
+
+
+def _holds(function: Function, scopes: Collection[str]) -> bool:
+    """Whether one of the scopes is that of a function, or of one that is declared in it."""
+    own = f"{function.qualname}.<locals>"
+    return any(scope.startswith(own) for scope in scopes)
+
+
+def _is_closed(function: Function) -> bool:
     """Whether other modules see nothing of the body but what `_facts` says."""
-    return (
-        function.body_rows[0] > 0
-        and function.returns is not None
-        and function.name not in _TELLING
-        and "flatten" not in function.name
-        and not function.self_assignments
-        and f"{function.qualname}.<locals>" not in holding_classes
-    )
+    return function.returns is not None and function.name not in _TELLING and not function.self_assignments
 
 
-def _facts(function: Function, lines: list[str]) -> tuple[object, ...]:
-    """What the outline says of a body."""
-    returned = [lines[value.at.row - 1 : value.at.end_row] for value in function.return_values]
-    effects = [lines[call.at.row - 1 : call.at.end_row] for call in function.effects]
+def _facts(function: Function, outline: Outline, lines: list[str], is_plain: bool) -> tuple[object, ...]:
+    """What the outline says of a body; of a plain function, who does not import it sees no constant that it returns."""
+    returned = [_text(v.at, lines) for v in function.return_values if not is_plain or _names_something(v)]
+    effects = [_text(call.at, lines) for call in function.effects]
     return (
         function.qualname,
         function.is_generator,
         function.only_returns,
-        function.statements,
+        min(function.statements, _COUNTED_STATEMENTS + 2 * len(outline.functions)),
         sorted(function.self_calls),
         sorted(function.self_reads),
         sorted(function.self_mutations),
         returned,
         effects,
+        list(_local_meanings(function, outline, lines)),
     )
+
+
+def _local_meanings(function: Function, outline: Outline, lines: list[str]) -> Iterator[tuple[str, object]]:
+    """What names mean inside of a function, as far as the outline says."""
+    scope = outline.scopes.get(f"{function.qualname}.<locals>")
+    for name, bindings in scope.bindings.items() if scope is not None else ():
+        for binding in bindings:
+            if isinstance(binding, Import):
+                yield name, repr(binding)
+            elif isinstance(binding, Assignment) and binding.value is not None and binding.guard != "parameter":
+                yield name, _text(binding.at, lines)
+
+
+def _names_something(value: Expr) -> bool:
+    """Whether an expression is more than a constant."""
+    return any(isinstance(part, (Call, Lambda, Name)) for part in parts(value))
+
+
+def _text(at: Span, lines: list[str]) -> list[str]:
+    return lines[at.row - 1 : at.end_row]
+
+
+def _encoded(found: object) -> bytes:
+    return repr(found).encode("utf-8", "surrogatepass")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -21,7 +20,7 @@ class Keeping:
     def __init__(self, cache: Cache | None, facts: Sequence[str] = (), jobs: int = 1) -> None:
         self.cache = cache
         self.jobs = jobs
-        #: The digests of the contents that the run needs facts of.
+        #: The keys of the records that the run, or the next, needs.
         self.needed: set[bytes] = set()
         self.store: FactsStore | None = None
         self._folder: str | None = None
@@ -61,4 +60,6 @@ class Keeping:
         if self.cache is not None:
             self.cache.trim(self.needed)
         if self._folder is not None:
+            import shutil
+
             shutil.rmtree(self._folder, ignore_errors=True)

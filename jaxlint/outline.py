@@ -21,7 +21,7 @@ from jaxlint.suppress import mentions_jaxlint
 from jaxlint.transforms import LAST_NAMES
 
 
-class Import(msgspec.Struct, frozen=True, tag=True):
+class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
     """`import module`, or `from module import name`; `level` counts the dots of a relative import.
 
     `import a.b` binds `a` (module "a"); `import a.b as c` binds `c` (module "a.b").
@@ -33,7 +33,7 @@ class Import(msgspec.Struct, frozen=True, tag=True):
     guard: str = ""
 
 
-class Definition(msgspec.Struct, frozen=True, tag=True):
+class Definition(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
     """A `class` or `def` statement that binds a name; `kind` is "class" or "function"."""
 
     kind: str
@@ -41,7 +41,7 @@ class Definition(msgspec.Struct, frozen=True, tag=True):
     guard: str = ""
 
 
-class Assignment(msgspec.Struct, frozen=True, tag=True):
+class Assignment(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
     """A name bound by `=` or an annotation; `value` is None where it cannot be read off the statement."""
 
     value: Expr | None
@@ -72,7 +72,7 @@ _TryStar: Any = getattr(ast, "TryStar", ast.Try)
 _TypeAlias: Any = getattr(ast, "TypeAlias", ast.Assign)
 
 
-class Scope(msgspec.Struct):
+class Scope(msgspec.Struct, array_like=True, gc=False):
     """A module, class or function scope: its bindings in source order, name by name."""
 
     kind: str
@@ -84,7 +84,7 @@ class Scope(msgspec.Struct):
     keeps_values: bool = True
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parameter; `kind` is "positional", "keyword", "*" or "**"."""
 
     name: str
@@ -94,7 +94,7 @@ class Parameter(msgspec.Struct, frozen=True):
     at: Span
 
 
-class SelfAssignment(msgspec.Struct, frozen=True):
+class SelfAssignment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`self.attr = value` in a method; `value` is None where it is not a plain assignment."""
 
     attr: str
@@ -103,7 +103,7 @@ class SelfAssignment(msgspec.Struct, frozen=True):
     at: Span
 
 
-class Function(msgspec.Struct):
+class Function(msgspec.Struct, array_like=True, gc=False):
     """A function declaration, with what it returns and what it does to `self`."""
 
     name: str
@@ -141,7 +141,7 @@ class Function(msgspec.Struct):
         return self.parameters[0].name
 
 
-class FieldDeclaration(msgspec.Struct, frozen=True):
+class FieldDeclaration(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An annotated name in a class body."""
 
     name: str
@@ -151,7 +151,7 @@ class FieldDeclaration(msgspec.Struct, frozen=True):
     name_at: Span
 
 
-class ClassAssignment(msgspec.Struct, frozen=True):
+class ClassAssignment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An unannotated name in a class body."""
 
     name: str
@@ -160,7 +160,7 @@ class ClassAssignment(msgspec.Struct, frozen=True):
     name_at: Span
 
 
-class Class(msgspec.Struct):
+class Class(msgspec.Struct, array_like=True, gc=False):
     """A class declaration, exactly as written."""
 
     name: str
@@ -179,7 +179,7 @@ class Class(msgspec.Struct):
     conditional_body: bool = False
 
 
-class Applying(msgspec.Struct, frozen=True):
+class Applying(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A call that may apply a transformation to functions, and where its names are to be read."""
 
     call: Call
@@ -191,7 +191,7 @@ class Applying(msgspec.Struct, frozen=True):
     shadowed: tuple[str, ...] = ()
 
 
-class Unit(msgspec.Struct, frozen=True):
+class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules.
 
     A unit that holds several functions (a class with its methods) also tells of each of its `pieces`: the outermost
@@ -219,7 +219,7 @@ class Unit(msgspec.Struct, frozen=True):
     pieces: tuple[Unit, ...] = ()
 
 
-class Outline(msgspec.Struct):
+class Outline(msgspec.Struct, array_like=True, gc=False):
     """The facts of one file."""
 
     scopes: dict[str, Scope]

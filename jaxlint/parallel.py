@@ -16,6 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxlint.errors import UserError
+from jaxlint.files import stamp
 from jaxlint.finding import Finding
 from jaxlint.project import Module, Project
 from jaxlint.source import Unreadable
@@ -115,9 +116,10 @@ class Workers:
             failed += errors
             for _ in part:
                 advance()
-        for paths, folders in self._ask_all("read", repeat(None)):
+        for paths, folders, imported in self._ask_all("read", repeat(None)):
             self._project.read_elsewhere |= paths
             self._project.searched_elsewhere |= folders
+            self._project.imported |= imported
         return findings, failed
 
     def _share(self) -> None:
@@ -216,11 +218,7 @@ class Workers:
     def _size(self, module: Module) -> int:
         size = self._sizes.get(module.path)
         if size is None:
-            try:
-                size = os.stat(module.path).st_size
-            except (OSError, ValueError):
-                size = 0
-            self._sizes[module.path] = size
+            size = self._sizes[module.path] = stamp(module.path)[1]
         return size
 
     def end(self, *, failed: bool) -> None:
@@ -359,10 +357,10 @@ class _Server:
         findings = [finding for path in paths for finding in self._checker.check(project.add_file(path))]
         return findings, self._checker.errors
 
-    def read(self, _: None) -> tuple[set[str], set[str]]:
-        """The modules that were read, and the folders that were looked into."""
+    def read(self, _: None) -> tuple[set[str], set[str], set[str]]:
+        """The modules that were read, the folders that were looked into, and the modules that were imported."""
         project = self._checker.project
-        return project.paths_read(), set(project.folders_searched())
+        return project.paths_read(), set(project.folders_searched()), project.imported
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

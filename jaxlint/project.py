@@ -6,30 +6,24 @@ what the package it lies in calls it. Nothing is ever imported or executed.
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.deep_stack import with_deep_stack
 from jaxlint.facts import Facts, FactsStore
 from jaxlint.files import ROOT_MARKERS, SUFFIXES
-from jaxlint.interface import interface_digest
-from jaxlint.outline import Outline, build_outline, parse_tree
 from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from jaxlint.edited_outline import EditedOutline
+    from jaxlint.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
-
-_EMPTY = build_outline(parse_tree(""), "")
 
 
 class Module:
@@ -87,14 +81,15 @@ class Module:
         return self._outline
 
     def _read_outline(self) -> Outline:
-        if self.is_namespace or self.problem is not None:
-            return _EMPTY
-        try:
-            outline = self._known_outline()
-            return outline if outline is not None else self._parsed()
-        except Unreadable as problem:
-            self.problem = problem
-            return _EMPTY
+        if not self.is_namespace and self.problem is None:
+            try:
+                outline = self._known_outline()
+                return outline if outline is not None else self._parsed()
+            except Unreadable as problem:
+                self.problem = problem
+        from jaxlint.parsing import EMPTY
+
+        return EMPTY
 
     @property
     def interface(self) -> bytes:
@@ -108,6 +103,8 @@ class Module:
             elif self._outline is None:
                 self._outline = self._parsed()
         if self.known_interface is None:
+            from jaxlint.interface import interface_digest
+
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
 
@@ -125,8 +122,11 @@ class Module:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
 
-    def be_silent(self, content: bytes) -> None:
-        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules."""
+    def be_silent(self, content: bytes | None) -> None:
+        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
+
+        `content` is None where nobody is going to ask for it.
+        """
         self.is_silent = True
         self.content = self.known_interface = content
 
@@ -153,8 +153,11 @@ class Module:
 
     def _parsed(self) -> Outline:
         """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        from jaxlint.interface import interface_digest
+        from jaxlint.parsing import parse
+
         source = self.source
-        outline, self.problem = _parse(source, self._outline_after_edit if self._is_edited else _outline_of)
+        outline, self.problem = parse(source, self._outline_after_edit) if self._is_edited else parse(source)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:
@@ -165,95 +168,24 @@ class Module:
     def _outline_after_edit(self, text: str) -> Outline:
         """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
         from jaxlint.edited_outline import EditedOutline
+        from jaxlint.parsing import outline_of
 
         try:
             self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
         except RecursionError:
-            return _outline_of(text)
+            return outline_of(text)
         return self._edited.outline
 
 
-def _parse(source: Source, read: Callable[[str], Outline]) -> tuple[Outline, Unreadable | None]:
-    """The outline of a text as `read` tells it, or an empty one and why there is none."""
-    text = source.text
-    try:
-        return read(text), None
-    except SyntaxError as error:
-        outline = _newer_grammar(text) if _may_be_newer(text, error) else None
-        return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))
-    except (ValueError, RecursionError, MemoryError) as error:
-        return _EMPTY, _syntax_problem(error, source)
+def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
+    """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
+    telling = telling_names(names_in(folder) if names is None else names)
+    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
-def _outline_of(text: str) -> Outline:
-    """The outline of a text. Raises what `ast.parse` raises."""
-    try:
-        return build_outline(parse_tree(text), text)
-    except RecursionError:
-        return with_deep_stack(lambda: build_outline(parse_tree(text), text))
-
-
-def read_statements(text: str, row: int) -> list[ast.stmt] | None:
-    """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
-    text = "\n" * (row - 1) + text
-    try:
-        return parse_tree(text).body
-    except SyntaxError:
-        from jaxlint.newer_grammar import rewrite
-
-        rewritten = rewrite(text)
-        return None if rewritten is None else parse_tree(rewritten).body
-    except RecursionError:
-        return with_deep_stack(lambda: parse_tree(text).body)
-    except (ValueError, MemoryError):
-        return None
-
-
-#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
-#: f-strings over several lines.
-_NEWER = re.compile(
-    r"\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
-    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
-    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$",
-    re.MULTILINE,
-)
-
-
-def _may_be_newer(text: str, error: SyntaxError) -> bool:
-    """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
-    return "f-string" in (error.msg or "") or _NEWER.search(text) is not None
-
-
-def _newer_grammar(text: str) -> Outline | None:
-    """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
-    from jaxlint.newer_grammar import rewrite
-
-    rewritten = rewrite(text)
-    if rewritten is None:
-        return None
-    try:
-        return _outline_of(rewritten)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _syntax_problem(error: Exception, source: Source) -> Unreadable:
-    """The finding for a file that no parser reads, with row and column from 1 where known."""
-    if isinstance(error, SyntaxError):
-        column = error.offset
-        row = error.lineno
-        if row is not None and row > len(source.lines):
-            row, column = len(source.lines) or 1, None
-        message = error.msg if error.msg == "invalid syntax" else f"invalid syntax: {error.msg}"
-        return Unreadable(message, row, column if column and column > 0 else None)
-    if isinstance(error, (RecursionError, MemoryError)):
-        return Unreadable("too deeply nested to parse", None, None)
-    return Unreadable(f"cannot be parsed: {error}", None, None)
-
-
-def listing_digest(folder: str) -> bytes:
-    """The digest of what in a folder could be a module, a package, or mark a project."""
-    return _names_digest(names_in(folder))
+def telling_names(names: Iterable[str]) -> set[str]:
+    """What could be a module or a package, or marks a project."""
+    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
 
 
 def names_in(folder: str) -> frozenset[str]:
@@ -262,15 +194,6 @@ def names_in(folder: str) -> frozenset[str]:
         return frozenset(os.listdir(folder))
     except OSError:
         return frozenset()
-
-
-def _names_digest(names: frozenset[str]) -> bytes:
-    return digest("\0".join(sorted(telling_names(names))).encode("utf-8", "surrogateescape"))
-
-
-def telling_names(names: Iterable[str]) -> set[str]:
-    """What could be a module or a package, or marks a project."""
-    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
 
 
 class Project:
@@ -295,7 +218,8 @@ class Project:
             self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
-        self._packages: dict[str, tuple[str, list[str]]] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
         #: Where the facts of the modules are kept, if they are.
         self.store: FactsStore | None = None
@@ -303,8 +227,8 @@ class Project:
         self.read_elsewhere: set[str] = set()
         #: The folders in which other processes have looked for modules.
         self.searched_elsewhere: set[str] = set()
-        #: The modules that import a module, by its path; filled by whoever walks the import graph.
-        self.importers: dict[str, list[Module]] = {}
+        #: The paths of the modules that were found where something imports or names them.
+        self.imported: set[str] = set()
 
     # -- files ------------------------------------------------------------------------------
 
@@ -312,14 +236,17 @@ class Project:
         """The module of the file `path` (absolute)."""
         module = self._modules.get(path)
         if module is None:
-            root, parts = self._package_of(path)
-            is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
-            module = Module(path, ".".join(parts), is_package, self._own_roots(root))
+            folder, base = os.path.split(path)
+            root, package = self._package_at(folder)
+            stem = os.path.splitext(base)[0]
+            is_package = stem == "__init__"
+            name = package if is_package else f"{package}.{stem}" if package else stem
+            module = Module(path, name, is_package, self._own_roots(root))
             text = self._texts.get(path)
             if isinstance(text, Source):
                 module._source, module._is_given = text, True
             elif text is not None:
-                module._outline, module.problem, module._is_given = _EMPTY, text, True
+                module.problem, module._is_given = text, True
             else:
                 module.store = self.store
             self._modules[path] = module
@@ -352,7 +279,7 @@ class Project:
 
     def folders_searched(self) -> dict[str, bytes]:
         """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
-        here = {folder: _names_digest(names) for folder, names in self._listings.items()}
+        here = {folder: listing_digest(folder, names) for folder, names in self._listings.items()}
         return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
 
     def add_source(self, source: Source) -> Module:
@@ -363,18 +290,16 @@ class Project:
 
     def package_root(self, path: str) -> str:
         """The folder above the outermost package that holds the file."""
-        return self._package_of(path)[0]
+        return self._package_at(os.path.dirname(path))[0]
 
-    def _package_of(self, path: str) -> tuple[str, list[str]]:
-        folder, base = os.path.split(path)
-        stem = os.path.splitext(base)[0]
-        if folder not in self._packages:
-            self._packages[folder] = self._package_at(folder)
-        root, package = self._packages[folder]
-        return root, [*package] if stem == "__init__" else [*package, stem]
+    def _package_at(self, folder: str) -> tuple[str, str]:
+        """The folder above the outermost package that a folder is part of, and the dotted name of that part."""
+        known = self._packages.get(folder)
+        if known is None:
+            known = self._packages[folder] = self._find_package(folder)
+        return known
 
-    def _package_at(self, folder: str) -> tuple[str, list[str]]:
-        """The folder above the outermost package that a folder is part of, and the name of that part."""
+    def _find_package(self, folder: str) -> tuple[str, str]:
         parts: list[str] = []
         while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
             parent, name = os.path.split(folder)
@@ -382,10 +307,16 @@ class Project:
                 break
             parts.insert(0, name)
             folder = parent
-        return folder, parts
+        return folder, ".".join(parts)
 
     def _own_roots(self, root: str) -> tuple[str, ...]:
         """Where the imports of a file start: its package root and, for namespace packages, the folders above."""
+        known = self._roots_of.get(root)
+        if known is None:
+            known = self._roots_of[root] = self._find_roots(root)
+        return known
+
+    def _find_roots(self, root: str) -> tuple[str, ...]:
         roots = [root]
         folder = root
         for _ in range(8):
@@ -415,7 +346,7 @@ class Project:
         key = (importer.roots, name)
         if key not in self._found:
             searched = (*importer.roots, *self.roots, *self.site_packages)
-            self._found[key] = self._search(name.split("."), searched)
+            self._found[key] = self._noted(self._search(name.split("."), searched))
         return self._found[key]
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
@@ -423,14 +354,20 @@ class Project:
         folder = os.path.dirname(importer.path)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
-        return self._descend(folder, name.split(".") if name else [], importer)
+        return self._noted(self._descend(folder, name.split(".") if name else [], importer))
 
     def submodule(self, package: Module, name: str) -> Module | None:
         """The module `name` inside a package (or namespace folder)."""
         if not package.is_package:
             return None
         folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
-        return self._descend(folder, [name], package)
+        return self._noted(self._descend(folder, [name], package))
+
+    def _noted(self, module: Module | None) -> Module | None:
+        """The same module, of which it is noted that it was found."""
+        if module is not None:
+            self.imported.add(module.path)
+        return module
 
     def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
         namespace: Module | None = None
@@ -449,7 +386,7 @@ class Project:
             last = index == len(parts) - 1
             if last:
                 for suffix in (".py", ".pyi"):
-                    if part + suffix in names and not self._is_package(os.path.join(folder, part)):
+                    if part + suffix in names and not (part in names and self._is_package(os.path.join(folder, part))):
                         return self.add_file(os.path.join(folder, part + suffix))
             if part not in names:
                 return None

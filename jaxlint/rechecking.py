@@ -11,22 +11,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import msgspec
 
 from jaxlint.checker import Checker
 from jaxlint.finding import Edit, Finding
-from jaxlint.infer.crossings import Crossing
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import join_statements
 from jaxlint.infer.transformed import Notes
+from jaxlint.knowledge import Crossing, Key
 from jaxlint.outline import MUTATING, UPDATING, Outline, Unit
 from jaxlint.project import Module
 from jaxlint.source import Source, Unreadable
-
-_Key: TypeAlias = tuple[str, str]
 
 #: No rule and no class asks which units make calls of these names.
 _ORDINARY = UPDATING | MUTATING | frozenset("abs enumerate float int len max min print range str sum zip".split())
@@ -37,9 +34,9 @@ class _Effects:
     """What reading a unit tells others."""
 
     #: The functions of the module that it passes something to of which their annotations do not tell.
-    passed_to: frozenset[_Key] = frozenset()
+    passed_to: frozenset[Key] = frozenset()
     #: The classes that it passes to transformed functions, and the functions that it transforms.
-    crossings: dict[_Key, Crossing] = field(default_factory=dict)
+    crossings: dict[Key, Crossing] = field(default_factory=dict)
     applied: Notes = field(default_factory=dict)
 
 
@@ -78,7 +75,7 @@ class _Units:
         index = bisect_right(self._rows, row) - 1
         return index if index >= 0 and end_row <= self[index].last else None
 
-    def of_function(self, key: _Key) -> int | None:
+    def of_function(self, key: Key) -> int | None:
         """The index of the unit that holds a function of the module."""
         function = self.outline.functions.get(key[1]) if key[0] == self.path else None
         return None if function is None else self.at(function.at.row, function.at.row)
@@ -91,7 +88,7 @@ class _Units:
         """Where the text of a unit starts."""
         return self.source.offset(self[index].first, 0)
 
-    def edited_functions(self, index: int, others: Sequence[str]) -> set[_Key]:
+    def edited_functions(self, index: int, others: Sequence[str]) -> set[Key]:
         """The functions of a unit in which it differs from a unit with these lines."""
         lines, unit = self.lines(index), self[index]
         above = _alike(lines, others)
@@ -110,7 +107,7 @@ class _Record:
 
     units: _Units
     found: list[_Found]
-    opened: frozenset[_Key]
+    opened: frozenset[Key]
 
 
 class Rechecks:
@@ -156,6 +153,7 @@ class _Reading:
         self.units = units
         self.found = found
         chosen = {unit.first: (unit, rows) for unit, rows in checker.reader.triggers.worth_reading(module)}
+        #: What of each unit is worth reading.
         self.chosen = [chosen.get(unit.first) for unit in units.outline.units]
         #: Whether nothing was found that several units tell together, as the statements of a script do.
         self.is_separable = all(one is None or one[0].kind == "definition" for one in self.chosen)
@@ -179,12 +177,13 @@ class _Reading:
                 assert index_of_class is not None
                 self.found[index_of_class].in_classes += checker.find_in_classes(module, [cls])
         transformed, crossings = reader.calls.transformed, reader.evaluator.crossings
-        reader.start(module)
+        reader.start(module, [chosen for chosen in self.chosen if chosen is not None])
         env = Environment(module, "")
         read: list[tuple[_Found, list[Event]]] = []
-        crossed: dict[_Key, Crossing] = {}
+        crossed: dict[Key, Crossing] = {}
         applied: Notes = {}
         for index, (found, chosen) in enumerate(zip(self.found, self.chosen, strict=True)):
+            reader.step()
             if index in again and chosen is not None:
                 reader.passed_to = set()
                 transformed.start()
@@ -282,7 +281,7 @@ def _again(checker: Checker, module: Module, units: _Units, record: _Record) -> 
     applied = [{key: list(notes) for key, notes in one.applied.items()} for one in told]
     if applied[0] != applied[1]:
         return None
-    if any(not checker.reader.evaluator.crossings.declares(key) for key in _differing(*[t.crossings for t in told])):
+    if not _differing(*[one.crossings for one in told]) <= checker.reader.evaluator.crossings.declared.keys():
         return None
     is_moved = any(new is not None and units[new].first != before[old].first for old, new in new_of.items())
     if is_moved and _is_told_of(again, reading.found, units):
@@ -365,7 +364,7 @@ def _kept(
 
 def _told(found: Iterable[_Found], units: _Units, again: set[int]) -> _Effects:
     """What all units tell, of functions those that are not read again, wherever they are transformed."""
-    crossings: dict[_Key, Crossing] = {}
+    crossings: dict[Key, Crossing] = {}
     applied: Notes = {}
     for one in found:
         crossings = one.effects.crossings | crossings
@@ -375,7 +374,7 @@ def _told(found: Iterable[_Found], units: _Units, again: set[int]) -> _Effects:
     return _Effects(frozenset(), crossings, applied)
 
 
-def _differing(some: dict[_Key, Crossing], others: dict[_Key, Crossing]) -> set[_Key]:
+def _differing(some: dict[Key, Crossing], others: dict[Key, Crossing]) -> set[Key]:
     """The classes of which two mappings tell something else."""
     return {key for key in some.keys() | others.keys() if some.get(key) != others.get(key)}
 

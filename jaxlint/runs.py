@@ -7,15 +7,24 @@ What is found in a file depends on its text, on the settings, and on what the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
+from jaxlint.interface import shown_without_import
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.knowledge import Knowledge
 
 #: So long (ns) a file may be changed again without another time of its last change.
 _TICK = 2_000_000_000
@@ -50,43 +59,100 @@ class Run:
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
-        learn([m for m in self._seen if unchanged[m.path] is None])
+        unread = [m for m in self._seen if unchanged[m.path] is None]
+        self._has_read = bool(unread)
+        learn(unread)
+        for module in self._seen:
+            before = unchanged[module.path]
+            if before is not None and before.interface:
+                module.content = before.content
         self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
-        self._state = digest(repr([(p, r.interface) for p, r in self._files.items()]).encode("utf-8", "surrogatepass"))
+        self._state = self._state_without(self._previous.leaves if self._previous is not None else ())
+
+    @cached_property
+    def _still(self) -> RunRecord | None:
+        """What the earlier run left, if what the modules show of themselves is still the same."""
+        previous = self._previous
+        if previous is None or previous.state != self._state:
+            return None
+        if any(stamp(path) != before for path, before in previous.others.items()):
+            return None
+        seen = self._project.folders_seen()
+        if any(listing_digest(path, seen.get(path)) != known for path, known in previous.folders.items()):
+            return None
+        return previous
 
     def known(self) -> dict[str, list[Finding]]:
         """The findings of the modules that need not be checked, by path."""
-        previous = self._previous
-        if previous is None or previous.state != self._state:
-            return {}
-        if any(stamp(path) != before for path, before in previous.others.items()):
-            return {}
-        if any(listing_digest(path) != known for path, known in previous.folders.items()):
+        still = self._still
+        if still is None:
             return {}
         found: dict[str, list[Finding]] = {}
         for module in self._modules:
-            kept = previous.findings.get(module.path)
+            kept = still.findings.get(module.path)
             if kept is not None and kept[0] == self._files[module.path].content:
                 found[module.path] = kept[1]
         return found
 
-    def keep(self, known: dict[str, list[Finding]], found: dict[str, list[Finding]]) -> None:
-        """Keep what was found, with what was `known` before; nothing is written if nothing is new."""
-        previous = self._previous
-        if not found and previous is not None and previous.files == self._files:
-            return
-        still = previous is not None and previous.state == self._state and bool(known)
-        others = dict(previous.others) if still and previous is not None else {}
-        others |= {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
-        folders = dict(previous.folders) if still and previous is not None else {}
-        folders |= self._project.folders_searched()
-        findings = dict(previous.findings) if still and previous is not None else {}
-        findings |= {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        self._cache.keep_run(self._key, RunRecord(self._started, self._state, self._files, others, folders, findings))
+    def knowledge(self) -> Knowledge | None:
+        """What is known of the project as a whole, if it need not be learnt."""
+        still, store = self._still, self._project.store
+        if still is None or store is None or not still.knowledge:
+            return None
+        from jaxlint.knowledge import Knowledge
 
-    def contents(self) -> set[bytes]:
-        """The digests of the files."""
-        return {record.content for record in self._files.values()}
+        for record in store.records(still.knowledge):
+            with suppress(msgspec.MsgspecError, RecursionError):
+                return msgspec.msgpack.decode(record, type=Knowledge)
+        return None
+
+    def _keep_knowledge(self, knowledge: Knowledge) -> bytes:
+        """Keep what was learnt of the project. Returns its key, empty if it cannot be kept."""
+        store = self._project.store
+        if store is None or store.writer is None:
+            return b""
+        try:
+            record = msgspec.msgpack.encode(knowledge)
+        except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
+            return b""
+        key = digest(record)
+        store.writer.add(key, record)
+        return key
+
+    def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
+        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
+
+        That files were read which are the same is new: the next run need not read them.
+        """
+        previous = self._previous
+        if not found and not self._has_read and previous is not None and previous.files == self._files:
+            return
+        still = self._still
+        others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
+        folders = self._project.folders_searched()
+        findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
+        knowledge = b"" if learnt is None else self._keep_knowledge(learnt)
+        if still is not None:
+            others = still.others | others
+            folders = still.folders | folders
+            findings = still.findings | findings
+            knowledge = knowledge or still.knowledge
+        imported = self._project.imported
+        leaves = (self._files.keys() if still is None else still.leaves) - imported
+        state = self._state_without(leaves)
+        record = RunRecord(self._started, state, self._files, others, folders, findings, knowledge, leaves)
+        self._cache.keep_run(self._key, record)
+        self._previous = self._still = record
+
+    def _state_without(self, leaves: Collection[str]) -> bytes:
+        """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""
+        shown = [(p, shown_without_import(r.interface) if p in leaves else r.interface) for p, r in self._files.items()]
+        return digest(repr(shown).encode("utf-8", "surrogatepass"))
+
+    def needed(self) -> set[bytes]:
+        """The keys of what the packs hold for this run, and the next."""
+        known = {self._previous.knowledge} if self._previous is not None else set()
+        return known | {record.content for record in self._files.values()}
 
     def _unchanged(self, module: Module) -> FileRecord | None:
         """The file as it was, if its time and size say that it still is."""
@@ -111,14 +177,18 @@ def findings_of(
     run: Run | None,
     modules: Sequence[Module],
     check: Callable[[Sequence[Module]], list[Finding]],
+    learnt: Callable[[], Knowledge | None],
     failed: Callable[[], bool],
 ) -> list[Finding]:
-    """The findings of all modules: `check` is called with those that are not known from an earlier run."""
+    """The findings of all modules: `check` is called with those that are not known from an earlier run.
+
+    `learnt` tells what it has found out about the project as a whole, and `failed` whether something went wrong.
+    """
     known = run.known() if run is not None else {}
     missing = [m for m in modules if m.path not in known]
     fresh: dict[str, list[Finding]] = {m.path: [] for m in missing}
     for finding in check(missing) if missing else ():
         fresh.setdefault(finding.path, []).append(finding)
     if run is not None and not failed():
-        run.keep(known, fresh)
+        run.keep(fresh, learnt())
     return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]

@@ -24,6 +24,7 @@ from jaxlint.files import discover, is_excluded, stamp, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
 from jaxlint.infer.parsed_units import ParsedUnits
+from jaxlint.knowledge import Knowledge
 from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project, names_in, telling_names
 from jaxlint.rechecking import Rechecks
@@ -81,6 +82,8 @@ class Group:
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
+        #: What is known of all files together, while they show the same of themselves.
+        self._knowledge: Knowledge | None = None
         self._kept_units = ParsedUnits()
         self._rechecks = Rechecks()
         self._changed: set[str] = set()
@@ -129,6 +132,7 @@ class Group:
                     visible.add(path)
             self._stamps.pop(path, None)
         if visible:
+            self._knowledge = None
             self._rechecks.forget_all_but(visible)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
@@ -178,12 +182,18 @@ class Group:
             checker = Checker(self._project, self.settings)
             checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
             checker.find = partial(self._rechecks.find, checker)
-            modules = [self._project.add_file(path) for path in self._order]
-            try:
-                checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])
-            except BaseException:
-                checker.release()
-                raise
+            self._texts.step()
+            if self._knowledge is not None:
+                checker.know(self._knowledge)
+            else:
+                modules = [self._project.add_file(path) for path in self._order]
+                neighbours = [self._project.add_file(path) for path in self._neighbours]
+                try:
+                    checker.learn(modules, self._texts.step, neighbours)
+                except BaseException:
+                    checker.release()
+                    raise
+                self._knowledge = checker.knowledge
             self._checker = checker
             self._note_stamps()
         return self._checker

@@ -21,6 +21,7 @@ from jaxlint_lsp.options import Options
 from jaxlint import __version__
 from tests import debian
 from tools import web_vscode
+from tools.external import Unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = ROOT / "plugins" / "vscode"
@@ -80,7 +81,7 @@ def chromium() -> tuple[str, dict[str, str]]:
         return installed, {}
     try:
         usr = debian.unpacked("chromium") / "usr"
-    except debian.Unreachable as error:
+    except Unavailable as error:
         pytest.skip(f"chromium is not installed and cannot be downloaded: {error}")
     return str(usr / "lib" / "chromium" / "chromium"), {"LD_LIBRARY_PATH": debian.libraries(usr)}
 
@@ -159,7 +160,7 @@ def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tm
     run(sys.executable, "-m", "venv", "--without-pip", ".venv", cwd=tmp_path)
     try:
         web_vscode.install()
-    except web_vscode.NotInstalled as error:
+    except Unavailable as error:
         pytest.skip(f"code-server does not install: {error}")
     picture = debian.CACHE.parent / "web_vscode.png"
     seen = web_vscode.look(package, tmp_path, "train.py", picture, *chromium)

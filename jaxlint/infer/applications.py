@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Attribute, Call, Display, Expr, Name
@@ -46,16 +45,10 @@ class Applications:
 
     def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What other modules apply to a function of `module`; as the place serves the function itself."""
-        found = self._by_function.get((module.path, function.qualname), ())
-        return tuple(replace(a.applied, at=function.at) for a in found if a.module is not module)
-
-    @cached_property
-    def _by_function(self) -> dict[tuple[str, str], list[Application]]:
-        found: dict[tuple[str, str], list[Application]] = {}
-        for module in self.model.indexed_modules:
-            for application in self.in_module(module):
-                found.setdefault(application.function.key, []).append(application)
-        return found
+        key = (module.path, function.qualname)
+        modules = map(self.model.project.add_file, self.model.knowledge.applying.get(key, ()))
+        found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
+        return tuple(replace(a.applied, at=function.at) for a in found)
 
     def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
         call = applying.call

@@ -51,7 +51,7 @@ class CallSites:
     def _used_elsewhere(self, function: FunctionSymbol) -> bool:
         """Whether another module that imports this one may call the function."""
         name = function.declaration.name
-        for module in self.model.project.importers.get(function.module.path, []):
+        for module in self.model.importers(function.module):
             if any(name in unit.calls for unit in module.outline.units):
                 return True
             for bindings in module.outline.module_scope.bindings.values():

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
 from jaxlint.infer.values import Choice, Container, Instance, Value, plain
+from jaxlint.knowledge import Crossing, Key
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.transforms import Applied, rebuilt_parameters
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """A function that takes instances of a class, and the transformation that takes these apart.
-
-    The name of the function is empty where the transformation runs it itself.
-    """
-
-    function: str
-    transform: str
 
 
 class Crossings:
@@ -36,7 +24,7 @@ class Crossings:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._noted: dict[tuple[str, str], Crossing] = {}
+        self._noted: dict[Key, Crossing] = {}
 
     def start(self, noted: dict[tuple[str, str], Crossing] | None = None) -> None:
         """Forget what was seen before, but for what is given."""
@@ -54,25 +42,25 @@ class Crossings:
 
     def of(self, cls: PytreeClass) -> Crossing | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
-        return self._declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
+        return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
 
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class cross, so that every module can know."""
-        return self.declares(symbol.key)
+        return symbol.key in self.declared
 
-    def declares(self, key: tuple[str, str]) -> bool:
-        """The same for the class with a path and a qualified name."""
-        return key in self._declared
+    @property
+    def declared(self) -> Mapping[Key, Crossing]:
+        """The classes that declarations of the project send into transformed functions."""
+        return self.evaluator.model.knowledge.crossings
 
-    @cached_property
-    def _declared(self) -> dict[tuple[str, str], Crossing]:
-        found: dict[tuple[str, str], Crossing] = {}
-        for module in self.evaluator.model.indexed_modules:
-            for value, crossing in self._in_module(module):
-                self._add(value, crossing, found)
+    def declared_in(self, module: Module) -> dict[Key, Crossing]:
+        """The classes that what a module declares and applies sends into transformed functions."""
+        found: dict[Key, Crossing] = {}
+        for value, crossing in self._in_module(module):
+            self._add(value, crossing, found)
         return found
 
-    def _add(self, value: Value, crossing: Crossing, found: dict[tuple[str, str], Crossing]) -> None:
+    def _add(self, value: Value, crossing: Crossing, found: dict[Key, Crossing]) -> None:
         """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
         pending = list(instances_in(value))
         while pending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jaxlint.infer.call_sites import CallSites
@@ -20,7 +20,8 @@ from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
-from jaxlint.project import Module, read_statements
+from jaxlint.parsing import read_statements
+from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition
@@ -50,7 +51,7 @@ class ModuleReader:
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
-        self.triggers = Triggers(model, self.calls.transformed)
+        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
         self.call_sites = CallSites(model)
         self.calls.note_call = self._note_call
         #: The functions whose bodies were asked for, and those that the units read last pass something to of which
@@ -58,8 +59,6 @@ class ModuleReader:
         self.opened: set[tuple[str, str]] = set()
         self.passed_to: set[tuple[str, str]] = set()
         self._return_depth = 0
-        #: How many units were parsed.
-        self.parsed = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
 
@@ -92,7 +91,6 @@ class ModuleReader:
         if kept is not None and (text, row) in kept:
             return kept[text, row]
         statements = read_statements(text, row)
-        self.parsed += 1
         body = None if statements is None else to_body(statements)
         if kept is not None:
             kept[text, row] = body
@@ -100,15 +98,16 @@ class ModuleReader:
 
     def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
-        self.start(module)
+        chosen = self.triggers.worth_reading(module)
+        self.start(module, chosen)
         env = Environment(module, "")
-        read = [self.read_unit(module, unit, rows, env) for unit, rows in self.triggers.worth_reading(module)]
+        read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
         join_statements(found)
         return found + [events for _, events in self.called()]
 
-    def start(self, module: Module) -> None:
-        """Begin with the units of a module, or begin again."""
+    def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
+        """Begin with the units of a module that are worth reading, or begin again."""
         if self._reading is module:  # calls are to tell again what happens in functions
             self._returns.clear()
         self._reading = module
@@ -117,6 +116,7 @@ class ModuleReader:
         self.call_sites.start()
         self.calls.transformed.start()
         self.evaluator.crossings.start()
+        self.calls.deferral.start(self.triggers.loud_names(module, [unit for unit, _ in chosen]))
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
 from typing import TypeAlias
 
 from jaxlint.expr import Argument, Call, Constant, Display, Unary
@@ -87,20 +86,22 @@ class TransformedFunctions:
             applied = replace(applied, static_argnames=tuple(sorted(self.marked_static(function, module))))
         return replace(applied, bound=bound, given=given)
 
-    @cached_property
-    def names_with_static_arguments(self) -> frozenset[str]:
-        """The names of all functions of the project that hold an argument static other than `self`."""
+    def names_with_static_arguments(self, module: Module) -> set[str]:
+        """The names of the functions of a module that hold an argument static other than `self`."""
         found: set[str] = set()
-        for module in self.model.indexed_modules:
-            for function in module.outline.functions.values():
-                sets = [a.static_parameters(function) or () for a in self.decorating(function, module)]
-                if any(name != function.self_name for names in sets for name in names):
-                    found.add(function.name)
-            for name, bindings in module.outline.module_scope.bindings.items():
-                values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
-                if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
-                    found.add(name)
-        return frozenset(found)
+        for function in module.outline.functions.values():
+            sets = [a.static_parameters(function) or () for a in self.decorating(function, module)]
+            if any(name != function.self_name for names in sets for name in names):
+                found.add(function.name)
+        for name, bindings in module.outline.module_scope.bindings.items():
+            values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
+            if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
+                found.add(name)
+        return found
+
+    def names(self, module: Module) -> set[str]:
+        """The names of the functions of a module that have a decorator which is a transformation."""
+        return {f.name for f in module.outline.functions.values() if self.decorating(f, module)}
 
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""
@@ -139,19 +140,16 @@ class TransformedFunctions:
                 return default if complete else None
             return self._integers(given[name])
 
-        def names(name: str) -> tuple[str, ...] | None:
-            if name not in given:
-                return () if complete else None
-            return self._strings(given[name])
-
+        if "static_argnames" in given:
+            static_names = self._strings(given["static_argnames"])
+        else:
+            static_names = () if complete else None
         has_aux = given["has_aux"].expr if "has_aux" in given else None
         return Applied(
             transform,
             at,
             numbers("static_broadcasted_argnums" if transform.name == "jax.pmap" else "static_argnums"),
-            names("static_argnames"),
-            numbers("donate_argnums"),
-            names("donate_argnames"),
+            static_names,
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
             options=frozenset(given),

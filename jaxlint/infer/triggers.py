@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Call, Name, dotted
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.arrays import ARRAY_FUNCTIONS, AT_METHODS
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
-from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Definition, Function, Import, Unit
+from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
+from jaxlint.names import ClassSymbol, External, FunctionSymbol, ValueSymbol
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
-from jaxlint.pytrees.array_fields import may_be_array
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
-from jaxlint.pytrees.updating import SELECTION_COPIES, UPDATE_FUNCTIONS
+from jaxlint.pytrees.callee import PARTIAL
+from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.statements import parts
 from jaxlint.transforms import LAST_NAMES, TRANSFORMS, Applied
 
@@ -33,7 +37,7 @@ _UPDATES = frozenset(
     }
 )
 #: Updates that are noticed where their result is thrown away.
-_DISCARDED = frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
+_DISCARDED = UPDATE_METHODS | frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
 #: Methods that change their receivers, and the storing of items.
 _CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.
@@ -43,6 +47,9 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
+#: Functions whose calls are noted, or run what they are given, whatever is changed.
+_EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
+_LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
 
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
@@ -62,8 +69,9 @@ class Rows:
 class Triggers:
     """Chooses the units of a module that are read, and their functions."""
 
-    def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
+    def __init__(self, model: PytreeModel, transformed: TransformedFunctions, annotations: AnnotationReader) -> None:
         self.model = model
+        self.annotations = annotations
         self.transformed = transformed
         self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
@@ -83,6 +91,44 @@ class Triggers:
         # a script: what a statement does depends on the statements before it
         is_script = any(places and unit.kind == "code" for unit, places in chosen)
         return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
+
+    def loud_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
+        """Says whether something may happen when a function or method of a name is called in one of the units."""
+        always = (
+            _UPDATES
+            | _LOUD
+            | self._renamed_updates(module)
+            | self.model.knowledge.updating_method_names
+            | self.model.knowledge.changing_method_names
+            | self.model.knowledge.pytree_class_names
+            | self.model.knowledge.transformed_names
+        )
+        own = {
+            function.name
+            for unit in units
+            for function in self.declared(module, unit)
+            if isinstance(function, Function) and _lacks_annotations(function)
+        }
+        bindings = module.outline.module_scope.bindings
+
+        def is_loud(name: str) -> bool:
+            if name in always or name in own or self._calls_of_interest(name, module):
+                return True
+            return name in bindings and self._may_transform(name, module)
+
+        return is_loud
+
+    def _may_transform(self, name: str, module: Module) -> bool:
+        """Whether calling what a name of the module stands for may construct a pytree, or run a transformation."""
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        if cls is not None:
+            return cls.is_pytree
+        if isinstance(symbol, External):
+            return symbol.name in TRANSFORMS or symbol.name in _EXTERNAL
+        if isinstance(symbol, FunctionSymbol):
+            return bool(self.transformed.decorating(symbol.declaration, symbol.module))
+        return isinstance(symbol, ValueSymbol)
 
     def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
         """The functions and classes that a unit declares, in source order."""
@@ -144,29 +190,55 @@ class Triggers:
     # -- what a unit or a piece of one holds ----------------------------------------------------
 
     def _triggers(self, unit: Unit, module: Module) -> bool:
+        return self._triggers_anywhere(unit, module) or (
+            self._sees_pytrees(module) and self._triggers_with_pytrees(unit, module)
+        )
+
+    def _sees_pytrees(self, module: Module) -> bool:
+        """Whether there may be an instance of a pytree class in a module."""
+        return module.path in self.model.knowledge.seeing or self._reaches_function_framework(module)
+
+    def _triggers_anywhere(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit holds what may be found without any pytree class in sight."""
         return (
-            unit.stores
-            or unit.repeats
-            or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
+            unit.repeats
             or not unit.discards.isdisjoint(_DISCARDED)
-            or not unit.discards.isdisjoint(self.model.updating_method_names)
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
-            or bool(unit.mutations & self.model.static_field_names)
             or ("[]" in unit.methods and self._stores_in_array(unit, module))
-            or self._holds_class_of_interest(unit, module)
             or self._holds_transformed_function(unit, module)
             or any(self._calls_of_interest(name, module) for name in unit.calls)
         )
 
+    def _triggers_with_pytrees(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit may do something to an instance of a pytree class."""
+        knowledge = self.model.knowledge
+        return (
+            unit.stores
+            or not unit.discards.isdisjoint(knowledge.updating_method_names)
+            or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
+            or bool(unit.mutations & knowledge.static_field_names)
+            or ("[]" in unit.methods and self._stores_in_field(unit))
+            or self._holds_class_of_interest(unit, module)
+        )
+
+    def _stores_in_field(self, unit: Unit) -> bool:
+        """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
+        knowledge = self.model.knowledge
+        return bool(unit.mutations & knowledge.array_field_names or unit.calls & knowledge.pytree_class_names)
+
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
-        """Whether an item is assigned of what has the name of an array field, or of an array or instance."""
-        if unit.mutations & self.model.array_field_names or unit.calls & self.model.pytree_class_names:
-            return True
+        """Whether an item is assigned of an array."""
         if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
             return True
-        parameters = (p for d in self.declared(module, unit) if isinstance(d, Function) for p in d.parameters)
-        annotations = (p.annotation for p in parameters if p.annotation is not None and p.name in unit.mutations)
-        return any(map(may_be_array, annotations))
+        if not unit.calls.isdisjoint(ARRAY_FUNCTIONS) and _imports_jax(module):
+            return True
+        for function in self._functions(module, unit) if unit.kind != "rest" else ():
+            for parameter in function.parameters:
+                if parameter.name in unit.mutations and parameter.annotation is not None:
+                    placed = Placed(parameter.annotation, module, function.scope)
+                    if _may_take_no_items(self.annotations.read(placed)):
+                        return True
+        return False
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
@@ -206,7 +278,7 @@ class Triggers:
     def _changes(self, unit: Unit) -> bool:
         """Whether something other than a local variable may be changed in it."""
         stores = unit.stores or bool(unit.self_stores)
-        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.changing_method_names)
+        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.knowledge.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
@@ -254,7 +326,7 @@ class Triggers:
                 for scope in module.outline.scopes.values()
                 for name, bindings in scope.bindings.items()
                 for binding in bindings
-                if type(binding) is not Definition and _is_update(binding)
+                if _is_update(binding)
             )
             self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
@@ -270,7 +342,8 @@ class Triggers:
     def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
-            return name in self.model.telling_class_names or name in self.transformed.names_with_static_arguments
+            knowledge = self.model.knowledge
+            return name in knowledge.telling_class_names or name in knowledge.names_with_static_arguments
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
@@ -298,6 +371,26 @@ def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[
             given = (argument.value for call in calls for argument in call.args)
             found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
     return found
+
+
+def _may_take_no_items(value: Value) -> bool:
+    """Whether a value is, or holds, an array of jax or an instance of a pytree class."""
+    match plain(value):
+        case Array(library=library):
+            return library == "jax"
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(map(_may_take_no_items, (element, *(items or ()))))
+        case Choice(options=options):
+            return any(map(_may_take_no_items, options))
+    return False
+
+
+def _imports_jax(module: Module) -> bool:
+    """Whether a name of a module stands for jax or a part of it."""
+    bindings = module.outline.module_scope.bindings.values()
+    return any(isinstance(b, Import) and b.module.partition(".")[0] == "jax" for found in bindings for b in found)
 
 
 def _is_made(name: str, module: Module) -> bool:
@@ -346,9 +439,11 @@ def _binds_field(cls: PytreeClass) -> bool:
 
 def _is_update(binding: Binding) -> bool:
     """Whether a name is bound to a function that updates or writes, under whatever name."""
-    if isinstance(binding, Import):
+    if type(binding) is Import:
         return binding.name in _UPDATES
-    value = binding.value if isinstance(binding, Assignment) else None
-    if isinstance(value, Attribute):
+    if type(binding) is not Assignment:
+        return False
+    value = binding.value
+    if type(value) is Attribute:
         return value.attr in _UPDATES and dotted(value) is not None
-    return isinstance(value, Name) and value.id in _UPDATES
+    return type(value) is Name and value.id in _UPDATES

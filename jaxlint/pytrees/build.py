@@ -10,10 +10,10 @@ import msgspec
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
+from jaxlint.knowledge import Key, Knowledge
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
 from jaxlint.project import Module, Project
-from jaxlint.pytrees.array_fields import names_array
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import Body, BodyReader, DeclaredField
@@ -111,12 +111,16 @@ class PytreeModel:
         self.resolver = Resolver(project, known, aliases)
         self.callees = CalleeFinder(self.resolver)
         self.bodies = BodyReader(self.resolver, self.callees, functions)
-        self._classes: dict[tuple[str, str], PytreeClass] = {}
-        self._building: set[tuple[str, str]] = set()
+        self._classes: dict[Key, PytreeClass] = {}
+        #: The classes that are being built, from the outermost.
+        self._building: dict[Key, None] = {}
         self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
-        self._subclasses: dict[tuple[str, str], list[PytreeClass]] | None = None
-        #: The modules of the project that are worth a look.
-        self.indexed_modules: tuple[Module, ...] = ()
+        #: What was learnt of the project as a whole.
+        self.knowledge = Knowledge()
+        #: The outermost classes that were being built when a class was asked for that was being built already.
+        self.cycles: list[Key] = []
+        #: The classes of `knowledge.cycles` that are not built yet.
+        self._cycles: list[Key] = []
 
     # -- looking up -------------------------------------------------------------------------
 
@@ -175,15 +179,31 @@ class PytreeModel:
         known = self._classes.get(symbol.key)
         if known is not None:
             return known
+        if self._cycles:
+            self._build_cycles()
+            return self.build(symbol)
         if symbol.key in self._building or len(self._building) > _MAX_BASES_DEPTH:
+            if symbol.key != next(reversed(self._building)):  # else it happens whoever asks first
+                self.cycles.append(next(iter(self._building)))
             return _opaque_class(symbol)
-        self._building.add(symbol.key)
+        self._building[symbol.key] = None
         try:
             built = _ClassBuilder(self, symbol).build()
         finally:
-            self._building.discard(symbol.key)
+            del self._building[symbol.key]
         self._classes[symbol.key] = built
         return built
+
+    def know(self, knowledge: Knowledge) -> None:
+        """Take what was learnt of the project as a whole; no class may have been built before."""
+        self.knowledge = knowledge
+        self._cycles = list(dict.fromkeys(knowledge.cycles))
+
+    def _build_cycles(self) -> None:
+        """Build the classes that depend on themselves in the order in which they were built first."""
+        pending, self._cycles = self._cycles, []
+        for key in pending:
+            self._class_of(key)
 
     def classes_built(self) -> list[PytreeClass]:
         """The classes that were asked for so far."""
@@ -220,7 +240,7 @@ class PytreeModel:
         wrappers = _registering_functions(symbol.module)
         if wrappers is None:
             return True
-        modules = [symbol.module, *self.project.importers.get(symbol.module.path, [])]
+        modules = [symbol.module, *self.importers(symbol.module)]
         return any(self._may_register(m, symbol, wrappers) for m in modules)
 
     def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
@@ -244,79 +264,17 @@ class PytreeModel:
         """What a framework may ask about a field declared in `scope`."""
         return FieldContext(expr, module, scope, metadata, self.resolver, self.build)
 
-    # -- subclasses -------------------------------------------------------------------------
-
-    def index_subclasses(self, modules: list[Module]) -> None:
-        """Learn which classes of `modules` inherit from which, for `subclasses`."""
-        self.indexed_modules = tuple(modules)
-        index: dict[tuple[str, str], list[PytreeClass]] = {}
-        for module in modules:
-            if not module.outline.classes:
-                continue
-            for cls in self.classes_in(module):
-                for ancestor in cls.mro[1:]:
-                    index.setdefault(ancestor.symbol.key, []).append(cls)
-        self._subclasses = index
-
-    @cached_property
-    def telling_class_names(self) -> frozenset[str]:
-        """The simple names of all classes built so far whose constructor calls tell something."""
-        return frozenset(c.name for c in self._classes.values() if c.is_pytree and c.tells_when_constructed)
-
-    @cached_property
-    def static_field_names(self) -> frozenset[str]:
-        """The names of all static fields of the classes built so far."""
-        return frozenset(f.name for c in self._classes.values() if c.is_pytree for f in c.static_fields)
-
-    @cached_property
-    def array_field_names(self) -> frozenset[str]:
-        """The names of the fields of the classes built so far that may hold an array, by their annotations."""
-        pytrees = [c for c in self._classes.values() if c.is_pytree]
-        return frozenset(f.name for c in pytrees for f in c.fields if f.annotation and names_array(f.annotation.expr))
-
-    @cached_property
-    def pytree_class_names(self) -> frozenset[str]:
-        """The simple names of all pytree classes built so far."""
-        return frozenset(c.name for c in self._classes.values() if c.is_pytree)
+    # -- the whole project ------------------------------------------------------------------
 
     @cached_property
     def updating_methods(self) -> UpdatingMethods:
         """Which methods of the user's return a copy with changes."""
         return UpdatingMethods(self.resolver)
 
-    @cached_property
-    def updating_method_names(self) -> frozenset[str]:
-        """The names of all methods of the classes built so far that return a copy with changes."""
-        names = {name for c in self._classes.values() if c.is_pytree for name in c.framework.copying_methods}
-        for cls in self._classes.values():
-            for name, qualnames in cls.symbol.declaration.methods.items():
-                function = cls.module.outline.functions[qualnames[-1]]
-                if self.updating_methods.updates(cls, function, cls.module):
-                    names.add(name)
-        return frozenset(names)
-
-    @cached_property
-    def changing_method_names(self) -> frozenset[str]:
-        """The names of all methods of the classes built so far that change a pytree in place, or call one that does."""
-        methods = [
-            cls.module.outline.functions[qualnames[-1]]
-            for cls in self._classes.values()
-            if cls.is_pytree and cls.frozen is not True
-            for name, qualnames in cls.symbol.declaration.methods.items()
-            if not name.startswith("__")
-        ]
-        names = {m.name for m in methods if m.self_assignments or m.self_mutations}
-        while True:
-            calling = {m.name for m in methods if not names.isdisjoint(m.self_calls)}
-            if calling <= names:
-                return frozenset(names)
-            names |= calling
-
-    @cached_property
+    @property
     def visible_updates(self) -> VisibleUpdates:
-        """What the methods of the classes built so far make of `replace(...)` and kin."""
-        roots = ((self.project.package_root(c.module.path), c) for c in self._classes.values())
-        return VisibleUpdates(roots, self.updating_methods)
+        """What the methods of the classes of the project make of `replace(...)` and kin."""
+        return self.knowledge.visible_updates
 
     def roots_seen(self, module: Module) -> frozenset[str]:
         """The roots of a module and of those that it imports."""
@@ -326,9 +284,23 @@ class PytreeModel:
         ]
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
+    def importers(self, module: Module) -> list[Module]:
+        """The modules that import a module, as far as the project was learnt."""
+        return [self.project.add_file(path) for path in self.knowledge.imports.importers.get(module.path, ())]
+
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
-        return (self._subclasses or {}).get(cls.symbol.key, [])
+        found = map(self._class_of, self.knowledge.subclasses.get(cls.symbol.key, ()))
+        return [subclass for subclass in found if subclass is not None]
+
+    def _class_of(self, key: Key) -> PytreeClass | None:
+        """The class of a key; None if its file can no longer be read."""
+        known = self._classes.get(key)
+        if known is not None:
+            return known
+        module = self.project.add_file(key[0])
+        declaration = module.outline.classes.get(key[1])
+        return None if declaration is None else self.build(ClassSymbol(module, declaration))
 
 
 class _ClassBuilder:

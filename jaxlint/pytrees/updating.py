@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from jaxlint.expr import Attribute, Call, Expr, Name
 from jaxlint.names import External, Resolver
 from jaxlint.outline import Function
@@ -102,33 +104,47 @@ def _is_self(expr: Expr, function: Function) -> bool:
     return isinstance(expr, Name) and expr.id == function.self_name
 
 
-class VisibleUpdates:
+class Accepted(msgspec.Struct, frozen=True, array_like=True):
+    """The keywords that a method can be called with; `any_other` if it takes all."""
+
+    names: frozenset[str]
+    any_other: bool
+
+
+class VisibleUpdates(msgspec.Struct, array_like=True):
     """What `replace(...)` and kin may mean where the receiver is not known: what the visible classes make of them.
 
     Visible are the classes under the roots that a module sees.
     """
 
-    def __init__(self, classes: Iterable[tuple[str, PytreeClass]], updating: UpdatingMethods) -> None:
-        """Sort the methods of `classes`, which come with their roots."""
-        #: By root and the method's name: the fields of each class whose instances are copied by it.
-        self._fields: dict[tuple[str, str], list[frozenset[str]]] = {}
-        #: By root and the method's name: the methods that may do something else.
-        self._others: dict[tuple[str, str], list[Function]] = {}
-        for root, cls in classes:
-            for name in UPDATE_METHODS:
-                self._add(root, name, cls, updating)
+    #: By root and the method's name: the fields of the classes whose instances are copied by it.
+    fields: dict[tuple[str, str], set[frozenset[str]]] = msgspec.field(default_factory=dict)
+    #: By root and the method's name: what the methods accept that may do something else.
+    others: dict[tuple[str, str], set[Accepted]] = msgspec.field(default_factory=dict)
 
-    def _add(self, root: str, name: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
+    def see(self, root: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
+        """Sort the methods of a class under a root."""
+        for name in UPDATE_METHODS:
+            self._see(root, name, cls, updating)
+
+    def _see(self, root: str, name: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
         framework = cls.framework
         own = cls.symbol.declaration.methods.get(name)
         copies = (name == framework.replace_method and cls.has_framework_replace) or name in framework.copying_methods
         if cls.is_pytree and (copies or (name == "apply_gradients" and is_train_state(cls))):
             fields = frozenset((*(f.name for f in cls.fields), *cls.init_vars))
-            self._fields.setdefault((root, name), []).append(fields)
+            self.fields.setdefault((root, name), set()).add(fields)
         elif own:
             function = cls.module.outline.functions[own[-1]]
             if not updating.updates(cls, function, cls.module) and cls.frozen is not True:
-                self._others.setdefault((root, name), []).append(function)
+                self.others.setdefault((root, name), set()).add(_accepted(function))
+
+    def add(self, other: VisibleUpdates) -> None:
+        """Add what other classes make of them."""
+        for place, fields in other.fields.items():
+            self.fields.setdefault(place, set()).update(fields)
+        for place, accepted in other.others.items():
+            self.others.setdefault(place, set()).update(accepted)
 
     def only_copies(self, roots: Iterable[str], method: str, keywords: frozenset[str], extra: frozenset[str]) -> bool:
         """Whether a call with these keywords fits a class whose instances it copies, and no method that may differ.
@@ -136,15 +152,14 @@ class VisibleUpdates:
         `extra` are the fields of one more such class.
         """
         names = keywords - {"grads"} if method == "apply_gradients" else keywords
-        others = [function for root in roots for function in self._others.get((root, method), ())]
-        if not keywords or any(_accepts(function, keywords) for function in others):
+        others = [accepted for root in roots for accepted in self.others.get((root, method), ())]
+        if not keywords or any(accepted.any_other or keywords <= accepted.names for accepted in others):
             return False
-        copied = [fields for root in roots for fields in self._fields.get((root, method), ())]
+        copied = [fields for root in roots for fields in self.fields.get((root, method), ())]
         return any(names <= fields for fields in (*copied, extra) if fields)
 
 
-def _accepts(function: Function, keywords: frozenset[str]) -> bool:
-    """Whether a method may be called with these keywords."""
-    if any(p.kind == "**" for p in function.parameters):
-        return True
-    return keywords <= {p.name for p in function.parameters}
+def _accepted(function: Function) -> Accepted:
+    """The keywords that a method may be called with."""
+    names = frozenset(p.name for p in function.parameters)
+    return Accepted(names, any(p.kind == "**" for p in function.parameters))

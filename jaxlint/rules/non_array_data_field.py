@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.crossings import Crossing, crossing_of, instances_in
+from jaxlint.infer.crossings import crossing_of, instances_in
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.values import UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.knowledge import Crossing
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
 from jaxlint.pytrees.markers import static_marker
@@ -142,7 +143,7 @@ def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None
     owner = field.owner
     if owner.module is event.place.module:
         return field.at
-    told = owner.module in evaluator.model.indexed_modules and evaluator.crossings.is_declared(owner)
+    told = owner.module.path in evaluator.model.knowledge.indexed and evaluator.crossings.is_declared(owner)
     return None if told else event.at
 
 

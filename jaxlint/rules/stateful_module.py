@@ -118,7 +118,7 @@ class StatefulModule(BodyRule):
         rebuilt -= assigned_names(code.body)
         own = Code.of(function, code.body, module, {})
         state = ModuleState(evaluator)
-        importers = evaluator.model.project.importers.get(module.path, [])
+        importers = evaluator.model.importers(module)
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in rebuilt):
             instance = as_instance(code.parameters.get(name, UNKNOWN))

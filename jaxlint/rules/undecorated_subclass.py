@@ -212,7 +212,7 @@ def _methods(cls: PytreeClass) -> list[str]:
 
 def _constructing_units(cls: PytreeClass, evaluator: Evaluator) -> list[Unit]:
     """The statements, here and in the modules that import this one, that call something of the name of the class."""
-    modules = [cls.module, *evaluator.model.project.importers.get(cls.module.path, [])]
+    modules = [cls.module, *evaluator.model.importers(cls.module)]
     return [unit for module in modules for unit in module.outline.units if cls.name in unit.calls]
 
 

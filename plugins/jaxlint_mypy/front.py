@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -18,22 +18,25 @@ from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint import __version__
-from jaxlint.config import Configuration, Settings, rule_enabled
+from jaxlint.config import Configuration, Settings, is_sure_enough, rule_enabled
 from jaxlint.environment import site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
-from jaxlint.finding import Confidence, Finding
+from jaxlint.files import stamp
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.crossings import Crossings
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
+from jaxlint.infer.learning import subclasses_among
 from jaxlint.infer.values import Array, Value
+from jaxlint.knowledge import Crossing, Key
 from jaxlint.names import ClassSymbol, External
 from jaxlint.outline import Class, Function
 from jaxlint.project import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import is_train_state
+from jaxlint.pytrees.updating import VisibleUpdates, is_train_state
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.source import Unreadable
@@ -73,7 +76,6 @@ LEFT_OUT = frozenset(
 )
 #: The one rule that reads bodies here: those in which a static field is changed in place.
 BODY_RULE = "mutated-static-value"
-_CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
@@ -157,7 +159,7 @@ class FrontEnd:
         """Forget everything if a file that was read is another one by now."""
         if self.stale:
             self.stale = False
-            if any(_stamp(path) != stamp for path, stamp in self._stamps.items()):
+            if any(stamp(path) != before for path, before in self._stamps.items()):
                 self._start()
 
     def tree(self, name: str) -> MypyFile | None:
@@ -168,7 +170,7 @@ class FrontEnd:
         """jaxlint's module of a file that mypy knows."""
         path = os.path.abspath(tree.path)
         if path not in self._stamps:
-            self._stamps[path] = _stamp(path)
+            self._stamps[path] = stamp(path)
             self._names[path] = tree.fullname
         return self.project.add_file(path)
 
@@ -338,9 +340,9 @@ class FrontEnd:
 
     def focus(self, module: Module) -> None:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
-        if self.model.indexed_modules != (module,):
+        if self.model.focused is not module:
             self.model.focus(module)
-            self.evaluator.crossings = Crossings(self.evaluator)
+            self.evaluator.crossings = _FocusedCrossings(self.evaluator, module)
 
     #: What `x.at` is read from.
     array = Array("jax", declared=True)
@@ -405,8 +407,8 @@ class FrontEnd:
 
     def is_left_out(self, problem: Problem, rule: Rule, module: Module, span: Span) -> bool:
         """Whether a comment of jaxlint's own, or the settings, silence the finding."""
-        confidence = problem.confidence or rule.confidence
-        if _CONFIDENCES.index(confidence) < _CONFIDENCES.index(self.settings.min_confidence):
+        finding = rule.finding(problem, module.path, (span.row, span.column + 1, span.end_row, span.end_column + 1))
+        if not is_sure_enough(finding.confidence, self.settings):
             return True
         if not rule_enabled(type(rule), self.settings, module.path):
             return True
@@ -414,37 +416,48 @@ class FrontEnd:
             source = module.source
         except Unreadable:
             return False
-        finding = Finding(
-            path=module.path,
-            row=span.row,
-            column=span.column + 1,
-            end_row=span.end_row,
-            end_column=span.end_column + 1,
-            code=rule.code,
-            name=rule.name,
-            message=problem.message,
-            severity=problem.severity or rule.severity,
-            confidence=confidence,
-        )
         return any(comment.suppresses(finding) for comment in suppressions(source))
 
 
 class _FocusedModel(PytreeModel):
     """The model of which one module at a time is looked at for subclasses, once one is asked for."""
 
+    focused: Module | None = None
     _indexed: Module | None = None
 
     def focus(self, module: Module) -> None:
         """Look at this module from now on."""
-        self.indexed_modules = (module,)
+        self.focused = module
+        self.knowledge.indexed = {module.path}
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The classes of the module that inherit from `cls`, directly or not."""
-        for module in self.indexed_modules:
-            if module is not self._indexed:
-                self._indexed = module
-                self.index_subclasses([module])
+        module = self.focused
+        if module is not None and module is not self._indexed:
+            self._indexed = module
+            self.knowledge.subclasses = subclasses_among(self.classes_in(module))
         return super().subclasses(cls)
+
+    @cached_property
+    def visible_updates(self) -> VisibleUpdates:
+        """What the methods of the classes that were asked for so far make of `replace(...)` and kin."""
+        found = VisibleUpdates()
+        for cls in self.classes_built():
+            found.see(self.project.package_root(cls.module.path), cls, self.updating_methods)
+        return found
+
+
+class _FocusedCrossings(Crossings):
+    """The classes that one module sends into transformations, once that is asked for."""
+
+    def __init__(self, evaluator: Evaluator, module: Module) -> None:
+        super().__init__(evaluator)
+        self._module = module
+
+    @cached_property
+    def declared(self) -> Mapping[Key, Crossing]:
+        """The classes that the module sends into transformed functions."""
+        return self.declared_in(self._module)
 
 
 class _VisibleProject(Project):
@@ -478,11 +491,3 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)

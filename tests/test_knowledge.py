@@ -1,0 +1,200 @@
+"""What is known of a project as a whole: it stays the same where `interface` does, and however it comes to be."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from jaxlint.cache import Cache
+from jaxlint.checker import Checker
+from jaxlint.config import Settings
+from jaxlint.engine import check_paths, make_project
+from jaxlint.finding import Finding
+from jaxlint.interface import shown_without_import
+from jaxlint.knowledge import Knowledge
+from jaxlint.outline import parse_tree
+from jaxlint.packs import Pack, PackWriter
+from jaxlint.project import Module
+from jaxlint.source import Source
+from tests.small_project import BOTH, STEP, found, write_project
+
+FIXTURES = sorted((Path(__file__).parent.parent / "fixtures").rglob("*.py"))
+
+
+def learnt(path: Path, text: str) -> tuple[bytes, Knowledge]:
+    """The interface of a file with a text, and what is known of the project that it makes."""
+    source = Source.from_text(str(path), text)
+    checker = Checker(make_project([source.path], Settings()), Settings())
+    module = checker.project.add_source(source)
+    checker.learn([module])
+    return module.interface, checker.knowledge
+
+
+def edited(text: str, chance: random.Random) -> str | None:
+    """The text after a small edit of one row, if that can be parsed."""
+    lines = text.splitlines(keepends=True)
+    row = chance.randrange(len(lines))
+    line = lines[row]
+    indent = line[: len(line) - len(line.lstrip())]
+    match chance.randrange(5):
+        case 0:
+            lines[row] = ""
+        case 1:
+            lines[row] = line + line
+        case 2:
+            lines[row] = f"{indent}made = cls = x = other(2)\n{line}"
+        case 3:
+            lines[row] = line.replace("1", "7").replace("0", "3")
+        case 4:
+            words = [word for word in line.split() if word.isidentifier()]
+            lines[row] = line.replace(chance.choice(words), chance.choice(words)) if words else ""
+    after = "".join(lines)
+    try:
+        parse_tree(after)
+    except (SyntaxError, ValueError):
+        return None
+    return after
+
+
+def test_it_stays_the_same_while_the_interface_does() -> None:
+    chance = random.Random(6)
+    seen: Counter[str] = Counter()
+    for path in FIXTURES:
+        text = path.read_text()
+        interface, knowledge = learnt(path, text)
+        for _ in range(6):
+            after = edited(text, chance)
+            if after is None or after == text:
+                continue
+            other, knowledge_after = learnt(path, after)
+            if shown_without_import(other) == shown_without_import(interface):
+                seen["same"] += 1
+                seen["for all"] += other == interface
+                assert knowledge_after == knowledge, (path, after)
+            else:
+                seen["other"] += 1
+                seen["knowledge is other"] += knowledge_after != knowledge
+    print(dict(seen))
+    assert seen["same"] > 100 and seen["for all"] > 50 and seen["knowledge is other"] > 50
+
+
+def test_a_file_that_nobody_imports_shows_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+    check = Checker.check
+
+    def noted(checker: Checker, module: Module) -> list[Finding]:
+        checked.append(module.path)
+        return check(checker, module)
+
+    monkeypatch.setattr(Checker, "check", noted)
+    project = write_project(tmp_path / "project")
+    cache = tmp_path / "cache"
+    leaf, old = project / "leaf.py", 1_000_000_000
+    leaf.write_text("from state import State\n\n\ndef f(state: State):\n    state.x = 1\n    return 1\n")
+    assert len(found(project, cache)) == 3
+    checked.clear()
+    leaf.write_text("from state import State\n\n\ndef f(state: State):\n    state.x = 2 + 2\n    return 2\n")
+    assert [place for place in found(project, cache) if place not in BOTH] == [("leaf.py", 5, "JAX401")]
+    assert {os.path.basename(path) for path in checked} == {"leaf.py"}
+    # `made` is imported: what it returns is seen from elsewhere
+    checked.clear()
+    made = project / "made.py"
+    made.write_text(made.read_text().replace("return State(x=1)", "return 3"))
+    os.utime(made, (old, old))
+    assert [place for place in found(project, cache) if place[0] != "leaf.py"] == BOTH[:1]
+    assert len(set(checked)) == 5
+
+
+def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
+    assert found(project, cache) == BOTH
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it is known")
+
+    monkeypatch.setattr(Checker, "learn", refuse)
+    step = project / "step.py"
+    step.write_text("# a comment\n" + step.read_text())
+    assert found(project, cache) == [("step.py", 6, "JAX402"), BOTH[1]]
+
+
+@pytest.mark.parametrize("damage", ["absent", "garbage", "of another project"])
+def test_damage(tmp_path: Path, damage: str) -> None:
+    project, folder = write_project(tmp_path / "project"), tmp_path / "cache"
+    assert found(project, folder) == BOTH
+    cache = Cache(str(folder))
+    (run,) = folder.glob("*/runs/*")
+    record = cache.run(bytes.fromhex(run.name))
+    ((path, writer),) = cache.places()
+    assert record is not None
+    pack = Pack(path, writer)
+    learnt = pack.get(record.knowledge)
+    assert learnt is not None and msgspec.msgpack.decode(learnt, type=Knowledge).imports.relevant
+    content = Path(path).read_bytes()
+    match damage:
+        case "garbage":
+            content = content.replace(learnt, os.urandom(len(learnt)))
+            Path(path).write_bytes(content)
+        case _:
+            os.unlink(path)
+            with PackWriter(path, writer) as again:
+                for key in pack:
+                    kept = pack.get(key)
+                    assert kept is not None
+                    if key != record.knowledge:
+                        again.add(key, kept)
+                    elif damage != "absent":
+                        again.add(key, msgspec.msgpack.encode(["of", "another", "shape"]))
+    step = project / "step.py"
+    step.write_text("# a comment\n" + step.read_text())
+    assert found(project, folder) == [("step.py", 6, "JAX402"), BOTH[1]]
+
+
+def test_parts_make_the_whole(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    (project / "more.py").write_text(STEP.format(field="q") + "\n\nclass More(State):\n    w: int = 0\n")
+    files = sorted(map(str, project.glob("*.py")))
+
+    def learn(own: list[str]) -> Knowledge:
+        checker = Checker(make_project(files, Settings()), Settings())
+        checker.learn([checker.project.add_file(path) for path in own])
+        return checker.knowledge
+
+    whole = learn(files)
+    assert whole.subclasses and whole.imports.importers
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(whole), type=Knowledge) == whole
+    parts = learn(files[:2])
+    for rest in (files[2:4], files[4:]):
+        parts.add(learn(rest))
+    parts.imports = whole.imports
+    assert parts == whole
+
+
+def test_classes_in_a_cycle_are_the_same_whoever_asks_first(tmp_path: Path) -> None:
+    names = "abc"
+    for name, base in zip(names, "bca", strict=True):
+        text = (
+            f"from flax import struct\nfrom {base} import {base.upper()}\n\n\nclass {name.upper()}({base.upper()}):\n"
+        )
+        (tmp_path / f"{name}.py").write_text(text + "    x: int = 0\n")
+    files = [str(tmp_path / f"{name}.py") for name in names]
+
+    def parents(checker: Checker, order: str) -> dict[str, list[str]]:
+        modules = [checker.project.add_file(str(tmp_path / f"{name}.py")) for name in order]
+        classes = [cls for module in modules for cls in checker.model.classes_in(module)]
+        return {cls.name: [one.name for one in cls.mro] for cls in sorted(classes, key=lambda cls: cls.name)}
+
+    first = Checker(make_project(files, Settings()), Settings())
+    first.learn([first.project.add_file(path) for path in files])
+    assert first.knowledge.cycles
+    expected = parents(first, names)
+    for order in ("abc", "bca", "cba"):
+        other = Checker(make_project(files, Settings()), Settings())
+        other.know(first.knowledge)
+        assert parents(other, order) == expected
+    assert not check_paths([str(tmp_path)]).errors
