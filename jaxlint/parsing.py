@@ -21,7 +21,7 @@ def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple
     """The outline of a source, or an empty one and why there is none; `read` reads a text if there is a shorter way."""
     text = source.text
     try:
-        return (read or outline_of)(text), None
+        return _outline_of(text) if read is None else _outline_read(text, read), None
     except SyntaxError as error:
         outline = _newer_grammar(text) if _may_be_newer(text, error) else None
         return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
@@ -29,7 +29,15 @@ def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple
         return EMPTY, _syntax_problem(error, source)
 
 
-def outline_of(text: str) -> Outline:
+def _outline_read(text: str, read: Callable[[str], Outline]) -> Outline:
+    """The outline of a text as `read` tells it, unless that takes too deep a stack."""
+    try:
+        return read(text)
+    except RecursionError:
+        return _outline_of(text)
+
+
+def _outline_of(text: str) -> Outline:
     """The outline of a text. Raises what `ast.parse` raises."""
     try:
         return build_outline(parse_tree(text), text)
@@ -76,7 +84,7 @@ def _newer_grammar(text: str) -> Outline | None:
     if rewritten is None:
         return None
     try:
-        return outline_of(rewritten)
+        return _outline_of(rewritten)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

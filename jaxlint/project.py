@@ -168,12 +168,8 @@ class Module:
     def _outline_after_edit(self, text: str) -> Outline:
         """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
         from jaxlint.edited_outline import EditedOutline
-        from jaxlint.parsing import outline_of
 
-        try:
-            self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
-        except RecursionError:
-            return outline_of(text)
+        self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
         return self._edited.outline
 
 
