@@ -24,6 +24,15 @@ from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]
 NEW = "app/new.py"
+#: More of what makes units begin, end, or stand elsewhere.
+ROWS = (
+    *LINES,
+    '"""two\nrows"""',
+    "\f# a page",
+    "\tstate.step = 4",
+    "from __future__ import annotations",
+    "    return state  # and so on",
+)
 WORDS = ("    state.step = 10", "    state.weight", "    step: int = 10", "    # a comment", "\tstate.step")
 
 
@@ -58,7 +67,7 @@ class Edits(RuleBasedStateMachine):
         self.workspace.set_text(self.path(name), text)
         self.seen["edits"] += 1
 
-    @rule(name=st.sampled_from([*MODULES, NEW]), at=st.integers(0, 20), line=st.sampled_from(LINES))
+    @rule(name=st.sampled_from([*MODULES, NEW]), at=st.integers(0, 20), line=st.sampled_from(ROWS))
     def insert(self, name: str, at: int, line: str) -> None:
         lines = self.text(name).splitlines(keepends=True)
         self.edit(name, "".join([*lines[:at], line + "\n", *lines[at:]]))
