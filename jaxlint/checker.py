@@ -17,6 +17,7 @@ from jaxlint.infer.reader import ModuleReader
 from jaxlint.knowledge import ImportGraph, Knowledge
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.reach import import_graph
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
@@ -45,6 +46,8 @@ class Checker:
         self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
+        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
+        self.find: Callable[[Module], Iterable[Finding]] | None = None
         self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
 
     # -- the whole project ------------------------------------------------------------------
@@ -85,6 +88,7 @@ class Checker:
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
+        self.find = None
         reader, calls = self.reader, self.reader.calls
         functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
         for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
@@ -120,25 +124,31 @@ class Checker:
 
     def _findings(self, module: Module) -> list[Finding]:
         """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
-        found: dict[Finding, None] = {}
         failures = len(self.errors)
-        for problem, rule in self._class_problems(module):
-            found[self._finding(problem, rule, module, self._place(problem, module))] = None
-        if (self.event_rules or self.body_rules) and module.outline.units:
-            for finding in self._event_findings(module, self._guarded_events(module)):
+        found = dict.fromkeys(self.find_all(module) if self.find is None else self.find(module))
+        unread = [row for path, row in self.reader.unread if path == module.path]
+        self.reader.unread.clear()
+        if unread:
+            _ = module.source
+        for row in unread:
+            message = "this statement nests too deeply to be checked; split it"
+            for finding in self.unreadable(module, Unreadable(message, row, 1)):
                 found[finding] = None
-            unread = [row for path, row in self.reader.unread if path == module.path]
-            self.reader.unread.clear()
-            if unread:
-                _ = module.source
-            for row in unread:
-                message = "this statement nests too deeply to be checked; split it"
-                for finding in self.unreadable(module, Unreadable(message, row, 1)):
-                    found[finding] = None
         enabled = self.enabled.codes_at(module.path)
         findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
+
+    def find_all(self, module: Module) -> Iterator[Finding]:
+        """What the rules find in a module, in no order, whatever hides it."""
+        yield from self.find_in_classes(module, self.model.classes_in(module) if self.class_rules else ())
+        if self.looks_into(module):
+            for events in self._guarded_events(module):
+                yield from self.find_in_events(module, events)
+
+    def looks_into(self, module: Module) -> bool:
+        """Whether there is a rule that looks into the units of a module."""
+        return bool(self.event_rules or self.body_rules) and bool(module.outline.units)
 
     def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
         """`findings` with what comments do to them, and what is to be said of the comments."""
@@ -163,10 +173,13 @@ class Checker:
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
 
-    def _class_problems(self, module: Module) -> Iterable[tuple[Problem, Rule]]:
-        if not self.class_rules:
-            return
-        for cls in self.model.classes_in(module):
+    def find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
+        """What the rules find in the declarations of some classes of a module."""
+        for problem, rule in self._class_problems(module, classes):
+            yield self._finding(problem, rule, module, self._place(problem, module))
+
+    def _class_problems(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[tuple[Problem, Rule]]:
+        for cls in classes:
             if cls.symbol.declaration.expects_error:
                 continue
             for rule in self.class_rules:
@@ -187,12 +200,12 @@ class Checker:
             self._failed("the reader", module, error)
             return []
 
-    def _event_findings(self, module: Module, read: list[list[Event]]) -> Iterator[Finding]:
-        """What the rules find in what happens in the units of a module."""
-        for events in read:
-            for event in events:
-                for problem, rule in self._problems_of(event, module):
-                    yield self._finding(problem, rule, module, self._place(problem, module))
+    def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
+        """What the rules find in what happens in a unit of a module."""
+        self.reader.step()
+        for event in events:
+            for problem, rule in self._problems_of(event, module):
+                yield self._finding(problem, rule, module, self._place(problem, module))
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
         """What the event rules and body rules say of an event."""

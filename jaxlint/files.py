@@ -25,7 +25,8 @@ DEFAULT_EXCLUDES = frozenset((
 
 #: The files that hold a configuration; of two in one directory the first counts.
 CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
-_ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
+#: What marks the directory of a project.
+ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
 
 
 class PathError(UserError):
@@ -107,7 +108,7 @@ def project_root(path: str) -> str:
     path = os.path.abspath(path)
     start = path if os.path.isdir(path) else os.path.dirname(path)
     for directory in ancestors(start):
-        if any(os.path.exists(os.path.join(directory, marker)) for marker in _ROOT_MARKERS):
+        if any(os.path.exists(os.path.join(directory, marker)) for marker in ROOT_MARKERS):
             return directory
     return start
 

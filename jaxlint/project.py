@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jaxlint.facts import Facts, FactsStore
+from jaxlint.files import ROOT_MARKERS, SUFFIXES
 from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
+    from jaxlint.edited_outline import EditedOutline
     from jaxlint.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
-
-#: What marks the folder of a project.
-_ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 
 
 class Module:
@@ -40,6 +39,9 @@ class Module:
         self._source: Source | None = None
         self._is_given = False
         self._outline: Outline | None = None
+        #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
+        self._is_edited = False
+        self._edited: EditedOutline | None = None
         #: The digest of the content, once it was read.
         self.content: bytes | None = None
         #: Where facts of modules are found and kept.
@@ -106,6 +108,16 @@ class Module:
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
 
+    def follow(self, before: Module) -> None:
+        """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
+        self._is_edited, self._edited = self._is_given, before._edited
+
+    @property
+    def unit_marks(self) -> tuple[object, ...] | None:
+        """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
+        edited = self._edited
+        return edited.marks if edited is not None and edited.outline is self._outline else None
+
     def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
@@ -145,7 +157,7 @@ class Module:
         from jaxlint.parsing import parse
 
         source = self.source
-        outline, self.problem = parse(source)
+        outline, self.problem = parse(source, self._outline_after_edit) if self._is_edited else parse(source)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:
@@ -153,15 +165,31 @@ class Module:
             self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
+    def _outline_after_edit(self, text: str) -> Outline:
+        """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
+        from jaxlint.edited_outline import EditedOutline
+        from jaxlint.parsing import outline_of
+
+        try:
+            self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
+        except RecursionError:
+            return outline_of(text)
+        return self._edited.outline
+
 
 def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
     """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
-    names = _names_in(folder) if names is None else names
-    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
+    telling = telling_names(names_in(folder) if names is None else names)
     return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
-def _names_in(folder: str) -> frozenset[str]:
+def telling_names(names: Iterable[str]) -> set[str]:
+    """What could be a module or a package, or marks a project."""
+    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
+
+
+def names_in(folder: str) -> frozenset[str]:
+    """What is there in a folder; nothing if it cannot be listed."""
     try:
         return frozenset(os.listdir(folder))
     except OSError:
@@ -292,7 +320,7 @@ class Project:
         roots = [root]
         folder = root
         for _ in range(8):
-            if self._listing(folder) & _ROOT_MARKERS:
+            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
                 roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
@@ -305,7 +333,7 @@ class Project:
     def _listing(self, folder: str) -> frozenset[str]:
         names = self._listings.get(folder)
         if names is None:
-            names = self._listings[folder] = _names_in(folder) | self._unsaved.get(folder, frozenset())
+            names = self._listings[folder] = names_in(folder) | self._unsaved.get(folder, frozenset())
         return names
 
     # -- imports ----------------------------------------------------------------------------

@@ -26,8 +26,13 @@ from jaxlint.source import Unreadable
 if TYPE_CHECKING:
     from jaxlint.knowledge import Knowledge
 
-#: A file that was changed so shortly before the record was written may have been changed again in the same tick.
+#: So long (ns) a file may be changed again without another time of its last change.
 _TICK = 2_000_000_000
+
+
+def is_settled(mtime: int, seen: int) -> bool:
+    """Whether a file last changed at `mtime` cannot have been changed with the same time after it was `seen` (ns)."""
+    return mtime < seen - _TICK
 
 
 class Run:
@@ -152,7 +157,7 @@ class Run:
     def _unchanged(self, module: Module) -> FileRecord | None:
         """The file as it was, if its time and size say that it still is."""
         before = self._previous.files.get(module.path) if self._previous is not None else None
-        if before is None or self._previous is None or before.mtime >= self._previous.written - _TICK:
+        if before is None or self._previous is None or not is_settled(before.mtime, self._previous.written):
             return None
         return before if (before.mtime, before.size) == stamp(module.path) else None
 
