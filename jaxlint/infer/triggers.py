@@ -64,6 +64,11 @@ class Rows:
     def __init__(self, places: list[_Place]) -> None:
         self.places = frozenset(first for first, last, is_rest in places if not is_rest)
 
+    @classmethod
+    def around(cls, row: int, unit: Unit) -> Rows:
+        """Those of the function of the unit that holds a row."""
+        return cls([_place(piece) for piece in unit.pieces if piece.first <= row <= piece.last])
+
     def hold(self, row: int) -> bool:
         """Whether the function that begins in a row is among them."""
         return row in self.places
