@@ -26,6 +26,10 @@ class Crossing(msgspec.Struct, frozen=True, array_like=True):
     transform: str
 
 
+class NotLearntYet(Exception):
+    """Something was asked of the project as a whole before all of it was read."""
+
+
 class ImportGraph(msgspec.Struct, array_like=True):
     """Who imports whom."""
 
@@ -33,6 +37,8 @@ class ImportGraph(msgspec.Struct, array_like=True):
     relevant: set[str] = msgspec.field(default_factory=set)
     #: The paths of the modules that import a module, by its path.
     importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    #: Whether all modules were read.
+    is_complete: bool = True
 
 
 class Knowledge(msgspec.Struct, array_like=True):
