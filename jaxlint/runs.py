@@ -194,5 +194,5 @@ def findings_of(
 
 
 def shown_without_import(interface: bytes) -> bytes:
-    """The part of the digest of an interface (`jaxlint.interface`) that covers what modules see that do not import it."""
+    """The part of the digest of an interface (`jaxlint.interface`) for modules that do not import the module."""
     return interface[: len(interface) // 2]
