@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.learning import Learner
 from jaxlint.infer.reader import ModuleReader
-from jaxlint.knowledge import ImportGraph, Knowledge
+from jaxlint.knowledge import ImportGraph, Knowledge, NotLearntYet
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
@@ -36,18 +37,23 @@ class Checker:
         check_extra_names(settings)
         self.project = project
         self.settings = settings
-        self.model = PytreeModel(project, settings)
-        self.reader = ModuleReader(self.model)
         self.enabled = EnabledRules(all_rules(), settings)
+        self.packages = framework_packages(settings)
+        self.errors: list[str] = []
+        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
+        self.find: Callable[[Module], Iterable[Finding]] | None = None
+        self._start(Knowledge())
+
+    def _start(self, knowledge: Knowledge) -> None:
+        """Begin with nothing but what is known of the project."""
+        self.model = PytreeModel(self.project, self.settings)
+        self.model.know(knowledge)
+        self.reader = ModuleReader(self.model)
         enabled = self.enabled.rules
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
         self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
-        self.packages = framework_packages(settings)
-        self.errors: list[str] = []
-        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
-        self.find: Callable[[Module], Iterable[Finding]] | None = None
         self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
 
     # -- the whole project ------------------------------------------------------------------
@@ -68,23 +74,80 @@ class Checker:
         neighbours: Sequence[Module] = (),
     ) -> None:
         """Read the outlines of `modules`, and learn who inherits from whom (in `neighbours` too)."""
+        told: list[Knowledge | Module] = []
+        together: list[Module] = []
         for module in modules:
             if not module.is_silent:
-                _ = module.outline
+                _ = module.imports
                 module.forget_source()
+                together.append(module)
+                if self._is_full:
+                    told += self._learn_early(together)
+                    together = []
+                    self.make_room()
             progress()
-        seen = [module for module in (*modules, *neighbours) if not module.is_silent]
+        others = [module for module in neighbours if not module.is_silent]
+        seen = [module for module in modules if not module.is_silent] + others
         graph = import_graph(seen, self.project, self.packages)
-        self._learn_from([module for module in seen if module.path in graph.relevant], graph)
+        self._learn_from([*told, *together, *others], graph)
+        if self.knowledge.cycles and told:  # what becomes of classes in a cycle depends on the order
+            self._start_again(Knowledge())
+            self._learn_from(seen, graph)
 
-    def _learn_from(self, modules: Sequence[Module], graph: ImportGraph) -> None:
-        """Learn what the modules tell that are worth a look."""
+    def _learn_early(self, modules: Sequence[Module]) -> Iterator[Knowledge | Module]:
+        """What modules tell while they are in memory, before the others are read; those that cannot tell it yet."""
+        graph = import_graph(modules, self.project, self.packages)
+        unknown = Knowledge(ImportGraph(is_complete=False))
+        self.model.know(unknown)
+        for module in modules:
+            if module.path not in graph.relevant:
+                yield module
+                continue
+            part = Knowledge()
+            try:
+                self._learner(part).learn(module)
+                yield part
+            except NotLearntYet:
+                self._start_again(unknown)
+                yield module
+
+    def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
+        """Learn what the modules tell that are worth a look; some have `told` it already."""
         knowledge = Knowledge(graph)
         self.model.know(knowledge)
-        learner = Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
-        for module in modules:
-            learner.learn(module)
+        for one in told:
+            if isinstance(one, Knowledge):
+                knowledge.add(one)
+            elif one.path in graph.relevant:
+                self._learner(knowledge).learn(one)
+                self.make_room()
         knowledge.close()
+
+    def _learner(self, knowledge: Knowledge) -> Learner:
+        return Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether there is more in memory than there should be."""
+        return self.project.store is not None and self.project.store.is_full
+
+    def make_room(self) -> None:
+        """Let go of all that was built and of the outlines, if there is too much of it.
+
+        It is made again when it is asked for, so that a large project needs no more memory than a small one.
+        """
+        store = self.project.store
+        if store is None or not store.is_full:
+            return
+        self.project.forget_outlines()
+        store.make_room()
+        self._start_again(self.knowledge)
+        gc.collect(1)  # what has survived this once is not looked at again
+
+    def _start_again(self, knowledge: Knowledge) -> None:
+        """Let go of all that was built, but for what is known of the project."""
+        self.release()
+        self._start(knowledge)
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""

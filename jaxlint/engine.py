@@ -119,7 +119,7 @@ def check_paths(
             for group, own in groups:
                 others = set(files).difference(own) if len(groups) > 1 else ()
                 project = make_project(own, group)
-                project.store = keeping.store
+                project.store = keeping.store_for(own)
                 neighbours = package_neighbours(own, project) if _names_files(paths) else []
                 neighbours += [project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
@@ -238,6 +238,7 @@ class _Check:
         findings: list[Finding] = []
         for module in missing:
             findings += self._checker.check(module)
+            self._checker.make_room()
             self._advance()
         return findings
 

@@ -18,7 +18,7 @@ def run() -> None:
         print(f"jaxlint {__version__}")
         code = 0
     else:
-        gc.disable()  # a command makes little garbage before it ends
+        gc.disable()  # a command makes little garbage before it ends; the server sees to it itself
         from jaxlint.cli import main
 
         code = main()

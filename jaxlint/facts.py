@@ -31,6 +31,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
     #: The digest of what other modules see of it (`jaxlint.interface`).
     interface: bytes
     problem: tuple[str, int | None, int | None] | None
+    #: The modules that it imports, as in the outline.
+    imports: tuple[tuple[int, str], ...]
     #: An encoded `Outline`.
     raw: msgspec.Raw
 
@@ -38,10 +40,6 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
     def unreadable(self) -> Unreadable | None:
         """The problem as it is raised, if there is one."""
         return None if self.problem is None else Unreadable(*self.problem)
-
-    def outline(self) -> Outline:
-        """The outline. Raises a `msgspec.MsgspecError` or RecursionError if the facts are damaged."""
-        return _outlines().decode(self.raw)
 
 
 _FACTS = msgspec.msgpack.Decoder(Facts)
@@ -61,6 +59,9 @@ def _outlines() -> msgspec.msgpack.Decoder[Outline]:
 class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
+    With a `budget`, outlines that can be had again are let go when so many bytes of them, as they are kept, are in
+    memory.
+
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
     whether the same facts are to be the same bytes, for build systems that compare them.
@@ -74,12 +75,16 @@ class FactsStore:
         later: Callable[[], Iterable[Pack]] | None = None,
         has_interfaces: bool = True,
         reproducible: bool = False,
+        budget: int | None = None,
     ) -> None:
         self._packs = list(packs)
         self._later = later
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
         self.has_interfaces = has_interfaces
+        self._budget = budget
+        #: How many bytes of outlines were given or taken since it was last made room.
+        self._in_memory = 0
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
@@ -87,6 +92,22 @@ class FactsStore:
             with suppress(msgspec.MsgspecError, RecursionError):
                 return _FACTS.decode(record)
         return None
+
+    def outline(self, facts: Facts) -> Outline | None:
+        """The outline that is part of facts; None if they are damaged."""
+        self._in_memory += len(memoryview(facts.raw))
+        with suppress(msgspec.MsgspecError, RecursionError):
+            return _outlines().decode(facts.raw)
+        return None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more outlines in memory than there should be."""
+        return self._budget is not None and self._in_memory > self._budget
+
+    def make_room(self) -> None:
+        """Note that the outlines that can be had again were let go."""
+        self._in_memory = 0
 
     def records(self, key: bytes) -> Iterator[bytes]:
         """What the packs hold under a key."""
@@ -97,17 +118,23 @@ class FactsStore:
             record = pack.get(key)
             if record is not None:
                 yield record
+        written = self.writer.get(key) if self.writer is not None else None
+        if written is not None:
+            yield written
 
-    def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> None:
-        """Keep the facts of a file, if that is possible."""
+    def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> bool:
+        """Keep the facts of a file, if that is possible; whether they can be had again."""
         if self.writer is None:
-            return
+            return False
         told = None if problem is None else (problem.message, problem.row, problem.column)
         try:
-            record = self._encode(Facts(interface, told, msgspec.Raw(self._encode(outline))))
+            raw = msgspec.Raw(self._encode(outline))
+            record = self._encode(Facts(interface, told, outline.imported_modules, raw))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
-            return
+            return False
         self.writer.add(content, record)
+        self._in_memory += len(record)
+        return not self.writer.failure
 
     def add_packs(self, packs: Iterable[Pack]) -> None:
         """Look into these packs too."""

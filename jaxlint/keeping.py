@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from jaxlint.cache import Cache
 from jaxlint.facts import FactsStore, facts_writer, open_facts
+from jaxlint.files import stamp
 from jaxlint.packs import PackWriter, Place, open_packs
+
+#: How many bytes of outlines, as they are kept, may be in memory at a time: those of some 120,000 lines of code.
+OUTLINES_IN_MEMORY = 8_000_000
+#: From so many bytes of source on, outlines are kept on disk during a run even if nothing is kept for the next one.
+_LARGE = 4_000_000
 
 
 class Keeping:
@@ -31,7 +37,26 @@ class Keeping:
         if cache is not None or packs:
             place = self.new_place() if cache is not None else None
             writer = None if place is None else PackWriter(*place)
-            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept))
+            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept), budget=OUTLINES_IN_MEMORY)
+
+    def store_for(self, files: Iterable[str]) -> FactsStore | None:
+        """Where the facts of the files are found and kept: in a large project there is always such a place."""
+        if self.store is not None and self.store.writer is not None:
+            return self.store
+        total = 0
+        for path in files:
+            total += stamp(path)[1]
+            if total > _LARGE:
+                break
+        place = self.new_place() if total > _LARGE else None
+        if place is None:
+            return self.store
+        writer = PackWriter(*place)
+        if self.store is None:
+            self.store = FactsStore((), writer, has_interfaces=False, budget=OUTLINES_IN_MEMORY)
+        else:
+            self.store.writer = writer
+        return self.store
 
     def new_place(self) -> Place | None:
         """Where a process of this run can write a pack; None if there is no such place."""
@@ -56,7 +81,10 @@ class Keeping:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self.store is not None and self.store.writer is not None:
-            self.store.writer.close()
+            if self.cache is None:
+                self.store.writer.discard()
+            else:
+                self.store.writer.close()
         if self.cache is not None:
             self.cache.trim(self.needed)
         if self._folder is not None:

@@ -27,6 +27,10 @@ class Crossing(msgspec.Struct, frozen=True, array_like=True):
     transform: str
 
 
+class NotLearntYet(Exception):
+    """Something was asked of the project as a whole before all of it was read."""
+
+
 class ImportGraph(msgspec.Struct, array_like=True):
     """Who imports whom."""
 
@@ -36,6 +40,8 @@ class ImportGraph(msgspec.Struct, array_like=True):
     importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
     #: The paths of the modules that import others than those that are learnt from.
     outward: set[str] = msgspec.field(default_factory=set)
+    #: Whether all modules were read.
+    is_complete: bool = True
 
     def importing(self, paths: Iterable[str]) -> set[str]:
         """Some modules and those that import them, directly or through other modules."""

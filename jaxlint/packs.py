@@ -156,6 +156,20 @@ class PackWriter:
         self._index[key] = (self._offset, len(record), digest(record))
         self._offset += len(record)
 
+    def get(self, key: bytes) -> bytes | None:
+        """The record that was added under a key; None if there is none, or it cannot be read."""
+        entry = self._index.get(key)
+        if entry is None or self._file is None:
+            return None
+        offset, length, checksum = entry
+        try:
+            self._file.seek(offset)
+            record = self._file.read(length)
+            self._file.seek(0, os.SEEK_END)
+        except (OSError, ValueError, MemoryError):
+            return None
+        return record if digest(record) == checksum else None
+
     def close(self) -> bool:
         """Finish the pack; whether there is one now."""
         if self._file is None:

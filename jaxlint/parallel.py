@@ -305,6 +305,7 @@ class _Server:
 
         from jaxlint.checker import Checker
         from jaxlint.facts import FactsStore
+        from jaxlint.keeping import OUTLINES_IN_MEMORY
         from jaxlint.packs import PackWriter, open_packs
         from jaxlint.project import Project
 
@@ -312,7 +313,9 @@ class _Server:
         self._plan = plan
         project = Project(plan.roots, plan.site_packages)
         writer = None if plan.place is None else PackWriter(*plan.place)
-        self._store = project.store = FactsStore(open_packs(plan.known), writer, has_interfaces=plan.has_interfaces)
+        self._store = project.store = FactsStore(
+            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, budget=OUTLINES_IN_MEMORY
+        )
         self._checker = Checker(project, plan.settings)
         self._has_learnt = False
 

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from jaxlint.facts import Facts, FactsStore
 from jaxlint.files import ROOT_MARKERS, SUFFIXES
 from jaxlint.packs import digest
@@ -42,6 +40,11 @@ class Module:
         #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
         self._is_edited = False
         self._edited: EditedOutline | None = None
+        self._imports: tuple[tuple[int, str], ...] | None = None
+        #: Whether the store has the outline.
+        self._is_kept = False
+        #: Whether anything of its content was asked for.
+        self.was_read = False
         #: The digest of the content, once it was read.
         self.content: bytes | None = None
         #: Where facts of modules are found and kept.
@@ -78,9 +81,37 @@ class Module:
         """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
         if self._outline is None:
             self._outline = self._read_outline()
+            self._imports = self._outline.imported_modules
         return self._outline
 
+    @property
+    def imports(self) -> tuple[tuple[int, str], ...]:
+        """The modules that it imports, as in the outline; none (and `problem` set) if it cannot be read or parsed."""
+        if self._imports is None:
+            facts = self._known_facts()
+            if facts is None:
+                return self.outline.imported_modules
+            self.problem, self.known_interface, self._imports = facts.unreadable, facts.interface, facts.imports
+        return self._imports
+
+    def forget_outline(self) -> None:
+        """Drop the outline if the store can give it again; what it imports is still known."""
+        if self._is_kept and not self._is_given:
+            self._outline = None
+
+    def _known_facts(self) -> Facts | None:
+        """The facts of the file, if the store has them and it can be read."""
+        if self.is_namespace or self.problem is not None or self._outline is not None:
+            return None
+        self.was_read = True
+        try:
+            return self._facts()
+        except Unreadable as problem:
+            self.problem = problem
+            return None
+
     def _read_outline(self) -> Outline:
+        self.was_read = True
         if not self.is_namespace and self.problem is None:
             try:
                 outline = self._known_outline()
@@ -142,13 +173,9 @@ class Module:
     def _known_outline(self) -> Outline | None:
         """The outline, if the store has it. Raises `Unreadable`."""
         facts = self._facts()
-        if facts is None:
-            return None
-        try:
-            outline = facts.outline()
-        except (msgspec.MsgspecError, RecursionError):
-            return None
-        self.problem, self.known_interface = facts.unreadable, facts.interface
+        outline = self.store.outline(facts) if facts is not None and self.store is not None else None
+        if facts is not None and outline is not None:
+            self.problem, self.known_interface, self._is_kept = facts.unreadable, facts.interface, True
         return outline
 
     def _parsed(self) -> Outline:
@@ -162,7 +189,7 @@ class Module:
             assert self.content is not None
             if self.store.has_interfaces:
                 self.known_interface = interface_digest(outline, source.text)
-            self.store.add(self.content, self.known_interface or b"", self.problem, outline)
+            self._is_kept = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
     def _outline_after_edit(self, text: str) -> Outline:
@@ -270,8 +297,13 @@ class Project:
 
     def paths_read(self) -> set[str]:
         """The paths of the modules whose outlines were asked for, here or in other processes."""
-        read = {m.path for m in self._modules.values() if m._outline is not None and not m.is_namespace}
+        read = {m.path for m in self._modules.values() if m.was_read and not m.is_namespace}
         return read | self.read_elsewhere
+
+    def forget_outlines(self) -> None:
+        """Let go of the outlines that can be had again."""
+        for module in self._modules.values():
+            module.forget_outline()
 
     def folders_searched(self) -> dict[str, bytes]:
         """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""

@@ -23,7 +23,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
     outward: set[str] = set()
     while pending:
         module = pending.pop()
-        imports = module.outline.imported_modules
+        imports = module.imports
         tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
         direct = not wanted.isdisjoint(tops)
         if direct:
@@ -40,7 +40,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
             elif not direct and imported.path not in seen:
                 seen.add(imported.path)
                 pending.append(imported)
-                _ = imported.outline
+                _ = imported.imports
                 imported.forget_source()
     graph = ImportGraph(set(), importers, outward)
     graph.relevant = graph.importing(reached)

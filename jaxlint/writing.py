@@ -36,7 +36,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=TEMPORARY_PREFIX)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(handle, "w+b") as file:
             yield file
         if os.path.exists(target):
             shutil.copymode(target, temporary)

@@ -10,16 +10,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from jaxlint import keeping
 from jaxlint.cache import Cache
 from jaxlint.checker import Checker
 from jaxlint.config import Settings
 from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
-from jaxlint.interface import shown_without_import
+from jaxlint.keeping import Keeping
 from jaxlint.knowledge import Knowledge
 from jaxlint.outline import parse_tree
 from jaxlint.packs import Pack, PackWriter
 from jaxlint.project import Module
+from jaxlint.runs import shown_without_import
 from jaxlint.source import Source
 from tests.small_project import BOTH, STEP, found, write_project
 
@@ -173,6 +175,54 @@ def test_parts_make_the_whole(tmp_path: Path) -> None:
         parts.add(learn(rest))
     parts.imports = whole.imports
     assert parts == whole
+
+
+def write_family(folder: Path) -> list[str]:
+    """Modules whose classes can only be told once all modules are read: a later one may register them."""
+    texts = {
+        "base": "from flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: int = 0\n",
+        "child": "from base import Base\n\n\nclass Child(Base):\n    y: int = 0\n",
+        "other": "from base import Base\n\n\nclass Other(Base):\n    z: int = 0\n\n\nmade = Other()\n",
+        "registers": "import jax\nfrom child import Child\n\njax.tree_util.register_dataclass(Child)\n",
+        "uses": "from child import Child\n\nmade = Child()\n",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return sorted(map(str, folder.glob("*.py")))
+
+
+@pytest.mark.parametrize("budget", [0, 300, 600, 1_000])
+def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write_family(tmp_path)
+    expected = check_paths([str(tmp_path)]).findings
+    assert [(Path(f.path).name, f.code) for f in expected] == [("other.py", "JAX101")]
+    monkeypatch.setattr(keeping, "OUTLINES_IN_MEMORY", budget)
+    monkeypatch.setattr(keeping, "_LARGE", -1)
+    started: list[Knowledge] = []
+    start = Checker._start
+
+    def noted(checker: Checker, knowledge: Knowledge) -> None:
+        started.append(knowledge)
+        start(checker, knowledge)
+
+    monkeypatch.setattr(Checker, "_start", noted)
+    assert check_paths([str(tmp_path)]).findings == expected
+    assert len(started) >= (len(files) if budget == 0 else 2)
+
+
+def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_family(tmp_path)
+    expected = check_paths([str(tmp_path)]).findings
+    monkeypatch.setattr(keeping, "OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(keeping, "_LARGE", -1)
+
+    def fail(writer: PackWriter) -> None:
+        writer._abandon(OSError(28, "No space left on device"))
+
+    monkeypatch.setattr(PackWriter, "open", fail)
+    assert check_paths([str(tmp_path)]).findings == expected
+    monkeypatch.setattr(Keeping, "new_place", lambda _: None)
+    assert check_paths([str(tmp_path)]).findings == expected
 
 
 def test_classes_in_a_cycle_are_the_same_whoever_asks_first(tmp_path: Path) -> None:

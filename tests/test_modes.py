@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxlint import parallel
+from jaxlint import keeping, parallel
 from jaxlint.cache import Cache
 from jaxlint.engine import check_paths
 from jaxlint.files import discover
@@ -124,7 +124,27 @@ def with_facts(project: Path) -> list[Finding]:
     return found
 
 
-MODES: list[Callable[[Path], list[Finding]]] = [warm, forked, forked_warm, sharded, sharded_warm, with_facts]
+def in_little_memory(project: Path) -> list[Finding]:
+    """As in a large project: outlines are let go of all the time."""
+    with patch.object(keeping, "OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_LARGE", -1):
+        return check(project)
+
+
+def in_little_memory_warm(project: Path) -> list[Finding]:
+    with patch.object(keeping, "OUTLINES_IN_MEMORY", 1_500):
+        return check(project, cache=Cache(str(project.parent / "little")))
+
+
+MODES: list[Callable[[Path], list[Finding]]] = [
+    warm,
+    forked,
+    forked_warm,
+    sharded,
+    sharded_warm,
+    with_facts,
+    in_little_memory,
+    in_little_memory_warm,
+]
 
 
 def compare(project: Path, modes: list[Callable[[Path], list[Finding]]]) -> None:

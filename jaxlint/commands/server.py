@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import click
 
 from jaxlint.errors import UserError
@@ -22,5 +20,4 @@ def server(stdio: bool) -> None:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "jaxlint_lsp"):
             raise
         raise UserError('the language server needs two more packages: pip install "jaxlint-pytree[lsp]"') from error
-    gc.enable()  # which the start of a command has disabled: the server does not end soon
     run()

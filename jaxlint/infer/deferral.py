@@ -6,7 +6,7 @@ variables; it is evaluated at once. All others are quiet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, children, dotted
@@ -14,7 +14,6 @@ from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import Container, Value, known_entries
 from jaxlint.outline import EXPECTS_ERROR, MUTATING
-from jaxlint.statements import parts
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -49,10 +48,12 @@ class Deferral:
                 return self.evaluator.evaluate(expr, env) if held is None else held
             case Constant() | Lambda():
                 return self.evaluator.evaluate(expr, env)
-        calls = self._quiet_calls(expr, env)
-        if calls is None:
+        quiet = self._quiet_parts(expr, env)
+        if quiet is None:
             return self.evaluator.evaluate(expr, env)
-        then, place, reader = env.copy(), self.notes.place, self.notes.reader
+        calls, names = quiet
+        then, place, reader = env.part(names), self.notes.place, self.notes.reader
+        needed = tuple(then.values.values())
 
         def find() -> Value:
             with self.notes.elsewhere(place, reader):
@@ -60,25 +61,29 @@ class Deferral:
 
         for call in calls:
             forget_passed(call, env)
-        return Deferred(find, lambda: _needs(expr, then))
+        return Deferred(find, needed)
 
     def skim(self, expr: Expr, env: Environment) -> None:
         """Evaluate an expression whose value nobody wants."""
-        calls = self._quiet_calls(expr, env)
-        if calls is None:
+        quiet = self._quiet_parts(expr, env)
+        if quiet is None:
             self.evaluator.evaluate(expr, env)
         else:
-            for call in calls:
+            for call in quiet[0]:
                 forget_passed(call, env)
 
-    def _quiet_calls(self, expr: Expr, env: Environment) -> list[Call] | None:
-        """The calls in an expression; None if one of its parts is loud."""
-        found: list[Call] = []
+    def _quiet_parts(self, expr: Expr, env: Environment) -> tuple[list[Call], list[str]] | None:
+        """The calls and the names in an expression; None if one of its parts is loud."""
+        calls: list[Call] = []
+        names: list[str] = []
         stack = [expr]
         while stack:
             current = stack.pop()
             kind = type(current)
-            if kind is Name or kind is Constant:
+            if kind is Name:
+                names.append(current.id)  # type: ignore[union-attr]
+                continue
+            if kind is Constant:
                 continue
             if kind is Attribute:
                 stack.append(current.value)  # type: ignore[union-attr]
@@ -86,11 +91,11 @@ class Deferral:
             if kind is Call:
                 if self._is_loud_call(current, env):  # type: ignore[arg-type]
                     return None
-                found.append(current)  # type: ignore[arg-type]
+                calls.append(current)  # type: ignore[arg-type]
             elif kind is NamedExpr:
                 return None
             stack.extend(children(current))
-        return found
+        return calls, names
 
     def _is_loud_call(self, call: Call, env: Environment) -> bool:
         func = call.func
@@ -136,10 +141,4 @@ def _with_unknown_keys(held: Deferred) -> Deferred:
     def find() -> Value:
         return Container("dict") if known_entries(held.value) else held.value
 
-    return Deferred(find, lambda: (held,))
-
-
-def _needs(expr: Expr, env: Environment) -> Collection[Held]:
-    """What an expression is made of."""
-    names = {part.id for part in parts(expr) if type(part) is Name}
-    return [env.values[name] for name in names if name in env.values]
+    return Deferred(find, (held,))

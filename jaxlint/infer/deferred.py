@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, overload
 
 from jaxlint.infer.values import UNKNOWN, Value
@@ -17,9 +17,9 @@ class Deferred:
 
     __slots__ = ("_find", "_needs", "_value")
 
-    def __init__(self, find: Callable[[], Value], needs: Callable[[], Iterable[Held]]) -> None:
+    def __init__(self, find: Callable[[], Value], needs: Sequence[Held]) -> None:
         self._find: Callable[[], Value] | None = find
-        self._needs: Callable[[], Iterable[Held]] | None = needs
+        self._needs = needs
         self._value: Value = UNKNOWN
 
     @property
@@ -29,10 +29,8 @@ class Deferred:
             pending = [self]
             while pending:
                 current = pending[-1]
-                needs, current._needs = current._needs, None
-                waiting = (
-                    [] if needs is None else [n for n in needs() if isinstance(n, Deferred) and n._find is not None]
-                )
+                needs, current._needs = current._needs, ()
+                waiting = [held for held in needs if isinstance(held, Deferred) and held._find is not None]
                 if waiting:
                     pending += waiting
                 else:

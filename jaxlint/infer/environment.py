@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.values import UNKNOWN, Value, join
 from jaxlint.project import Module
@@ -35,6 +37,18 @@ class Environment:
         other.values = dict(self.values)
         other.roots = self.roots
         other.dead = self.dead
+        other.mutable_copies = self.mutable_copies
+        return other
+
+    def part(self, names: Iterable[str]) -> Environment:
+        """A copy in which only these variables are known, with their attributes."""
+        other = Environment(self.module, self.scope, self.locals, self.outer)
+        values = self.values
+        other.values = {name: values[name] for name in names if name in values}
+        roots = self.roots.intersection(names) if self.roots else None
+        if roots:
+            other.roots = frozenset(roots)
+            other.values |= {path: held for path, held in values.items() if path.partition(".")[0] in roots}
         other.mutable_copies = self.mutable_copies
         return other
 
@@ -120,5 +134,5 @@ def _merge(mine: dict[str, Held], theirs: dict[str, Held]) -> None:
 def _either(a: Held, b: Held) -> Held:
     """What is one of two."""
     if isinstance(a, Deferred) or isinstance(b, Deferred):
-        return Deferred(lambda: join(known(a), known(b)), lambda: (a, b))
+        return Deferred(lambda: join(known(a), known(b)), (a, b))
     return join(a, b)

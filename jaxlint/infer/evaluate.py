@@ -543,7 +543,7 @@ class Evaluator:
         root = path.partition(".")[0]
         held = env.values.get(path)
         if isinstance(held, Deferred) and held.is_open:
-            env.values[path] = Deferred(lambda: change(held.value), lambda: (held,))
+            env.values[path] = Deferred(lambda: change(held.value), (held,))
         elif held is not None:
             env.values[path] = change(known(held))
         elif "." in path and env.roots and env.lookup(root) is not None:

@@ -174,7 +174,7 @@ class UnitReader:
             self.notes.loop_depth = saved_loop
             self.silent_loops = saved_silent
         ends = [*values, *(() if values and env.dead else (NONE,))]
-        return Deferred(lambda: joined([plain(known(end)) for end in ends]), lambda: ends)
+        return Deferred(lambda: joined([plain(known(end)) for end in ends]), ends)
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         """A `def` statement: bind the name, and read the body once the function around it is read."""
@@ -408,7 +408,7 @@ class UnitReader:
             return self._unpacked(value, items)
 
         def part(index: int) -> Deferred:
-            return Deferred(lambda: self._unpacked(value.value, items)[index], lambda: (value,))
+            return Deferred(lambda: self._unpacked(value.value, items)[index], (value,))
 
         return [part(index) for index in range(len(items))]
 
@@ -613,7 +613,7 @@ class UnitReader:
 
 def _element(held: Held) -> Held:
     """What iterating over a value yields."""
-    return Deferred(lambda: element_of(held.value), lambda: (held,)) if isinstance(held, Deferred) else element_of(held)
+    return Deferred(lambda: element_of(held.value), (held,)) if isinstance(held, Deferred) else element_of(held)
 
 
 def _discarded(value: Expr) -> Iterator[Call]:

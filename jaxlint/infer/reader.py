@@ -184,7 +184,7 @@ class ModuleReader:
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
-        body = self.statements(module, unit)
+        body = self.statements(module, unit, Rows.around(declaration.at.row, unit))
         if body is None:
             return None
         declarations = Declarations(self.triggers.declared(module, unit), body)

@@ -51,6 +51,9 @@ _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
 _LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
 
+#: Of how many modules is kept what they declare in source order.
+_ORDERS_KEPT = 32
+
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
 
@@ -60,6 +63,11 @@ class Rows:
 
     def __init__(self, places: list[_Place]) -> None:
         self.places = frozenset(first for first, last, is_rest in places if not is_rest)
+
+    @classmethod
+    def around(cls, row: int, unit: Unit) -> Rows:
+        """Those of the function of the unit that holds a row."""
+        return cls([_place(piece) for piece in unit.pieces if piece.first <= row <= piece.last])
 
     def hold(self, row: int) -> bool:
         """Whether the function that begins in a row is among them."""
@@ -73,10 +81,13 @@ class Triggers:
         self.model = model
         self.annotations = annotations
         self.transformed = transformed
-        self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
+        #: What modules declare in source order, with the rows.
+        self._order: dict[str, tuple[list[int], list[Function | Class]]] = {}
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
-        #: Whether calls of a name are of interest, in the module that was asked for last.
-        self._interesting: tuple[str, dict[str, bool]] = ("", {})
+        #: The names whose calls are of interest in the module that was asked for last, and the rows of the calls in it
+        #: that name static arguments.
+        self._interesting: frozenset[str] = frozenset()
+        self._static_rows: list[int] = []
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
@@ -84,6 +95,9 @@ class Triggers:
         """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
         units = module.outline.units
         pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+        called = frozenset().union(*(piece.calls for piece in pieces))
+        self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
+        self._static_rows = [a.call.at.row for a in module.outline.applying if _names_static(a.call)]
         wanted = {_place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
         wanted |= self._callers([piece for piece in pieces if _place(piece) in wanted], pieces, module)
@@ -94,14 +108,14 @@ class Triggers:
 
     def loud_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
         """Says whether something may happen when a function or method of a name is called in one of the units."""
-        always = (
-            _UPDATES
-            | _LOUD
-            | self._renamed_updates(module)
-            | self.model.knowledge.updating_method_names
-            | self.model.knowledge.changing_method_names
-            | self.model.knowledge.pytree_class_names
-            | self.model.knowledge.transformed_names
+        knowledge = self.model.knowledge
+        everywhere = (
+            _UPDATES,
+            _LOUD,
+            knowledge.updating_method_names,
+            knowledge.changing_method_names,
+            knowledge.pytree_class_names,
+            knowledge.transformed_names,
         )
         own = {
             function.name
@@ -109,10 +123,11 @@ class Triggers:
             for function in self.declared(module, unit)
             if isinstance(function, Function) and _lacks_annotations(function)
         }
+        own |= self._renamed_updates(module)
         bindings = module.outline.module_scope.bindings
 
         def is_loud(name: str) -> bool:
-            if name in always or name in own or self._calls_of_interest(name, module):
+            if name in own or any(name in names for names in everywhere) or self._is_of_interest(name, module):
                 return True
             return name in bindings and self._may_transform(name, module)
 
@@ -132,14 +147,14 @@ class Triggers:
 
     def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
         """The functions and classes that a unit declares, in source order."""
-        path, rows, ordered = self._order
-        if path != module.path:
+        if module.path not in self._order:
+            if len(self._order) >= _ORDERS_KEPT:
+                self._order.clear()
             outline = module.outline
-            ordered = sorted(
-                (*outline.functions.values(), *outline.classes.values()), key=lambda d: (d.at.row, d.at.column)
-            )
-            rows = [d.at.row for d in ordered]
-            self._order = (module.path, rows, ordered)
+            every: list[Function | Class] = [*outline.functions.values(), *outline.classes.values()]
+            every.sort(key=lambda d: (d.at.row, d.at.column))
+            self._order[module.path] = ([d.at.row for d in every], every)
+        rows, ordered = self._order[module.path]
         return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
 
     def _functions(self, module: Module, piece: Unit) -> list[Function]:
@@ -206,7 +221,7 @@ class Triggers:
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or ("[]" in unit.methods and self._stores_in_array(unit, module))
             or self._holds_transformed_function(unit, module)
-            or any(self._calls_of_interest(name, module) for name in unit.calls)
+            or not unit.calls.isdisjoint(self._interesting)
         )
 
     def _triggers_with_pytrees(self, unit: Unit, module: Module) -> bool:
@@ -215,8 +230,9 @@ class Triggers:
         return (
             unit.stores
             or not unit.discards.isdisjoint(knowledge.updating_method_names)
-            or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
-            or bool(unit.mutations & knowledge.static_field_names)
+            or not unit.calls.isdisjoint(_UPDATES)
+            or not unit.calls.isdisjoint(self._renamed_updates(module))
+            or not unit.mutations.isdisjoint(knowledge.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or self._holds_class_of_interest(unit, module)
         )
@@ -224,7 +240,9 @@ class Triggers:
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
         knowledge = self.model.knowledge
-        return bool(unit.mutations & knowledge.array_field_names or unit.calls & knowledge.pytree_class_names)
+        if not unit.mutations.isdisjoint(knowledge.array_field_names):
+            return True
+        return not unit.calls.isdisjoint(knowledge.pytree_class_names)
 
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
         """Whether an item is assigned of an array."""
@@ -267,7 +285,7 @@ class Triggers:
         functions = self._functions(module, unit)
         if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(functions, module)):
             return True
-        if any(unit.first <= a.call.at.row <= unit.last and _names_static(a.call) for a in module.outline.applying):
+        if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
@@ -278,7 +296,9 @@ class Triggers:
     def _changes(self, unit: Unit) -> bool:
         """Whether something other than a local variable may be changed in it."""
         stores = unit.stores or bool(unit.self_stores)
-        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.knowledge.changing_method_names)
+        if stores or not unit.methods.isdisjoint(_CHANGING):
+            return True
+        return not unit.methods.isdisjoint(self.model.knowledge.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
@@ -331,14 +351,6 @@ class Triggers:
             self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
 
-    def _calls_of_interest(self, name: str, module: Module) -> bool:
-        if self._interesting[0] != module.path:
-            self._interesting = (module.path, {})
-        known = self._interesting[1]
-        if name not in known:
-            known[name] = self._is_of_interest(name, module)
-        return known[name]
-
     def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
@@ -366,8 +378,10 @@ def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[
     """The pieces with calls that may apply transformations, and the names of the methods that they are given."""
     found: list[tuple[Unit, frozenset[str]]] = []
     for piece in pieces:
+        if piece.calls.isdisjoint(LAST_NAMES):
+            continue
         calls = [a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last]
-        if calls and piece.calls & LAST_NAMES:
+        if calls:
             given = (argument.value for call in calls for argument in call.args)
             found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
     return found

@@ -10,7 +10,7 @@ import msgspec
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
-from jaxlint.knowledge import Key, Knowledge
+from jaxlint.knowledge import Key, Knowledge, NotLearntYet
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
 from jaxlint.project import Module, Project
@@ -285,8 +285,11 @@ class PytreeModel:
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
     def importers(self, module: Module) -> list[Module]:
-        """The modules that import a module, as far as the project was learnt."""
-        return [self.project.add_file(path) for path in self.knowledge.imports.importers.get(module.path, ())]
+        """The modules that import a module. Raises `NotLearntYet` while the project is being read."""
+        graph = self.knowledge.imports
+        if not graph.is_complete:
+            raise NotLearntYet
+        return [self.project.add_file(path) for path in graph.importers.get(module.path, ())]
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
