@@ -21,7 +21,7 @@ def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple
     """The outline of a source, or an empty one and why there is none; `read` reads a text if there is a shorter way."""
     text = source.text
     try:
-        return _outline_of(text) if read is None else _outline_read(text, read), None
+        return outline_of(text) if read is None else _outline_read(text, read), None
     except SyntaxError as error:
         outline = _newer_grammar(text) if _may_be_newer(text, error) else None
         return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
@@ -34,10 +34,10 @@ def _outline_read(text: str, read: Callable[[str], Outline]) -> Outline:
     try:
         return read(text)
     except RecursionError:
-        return _outline_of(text)
+        return outline_of(text)
 
 
-def _outline_of(text: str) -> Outline:
+def outline_of(text: str) -> Outline:
     """The outline of a text. Raises what `ast.parse` raises."""
     try:
         return build_outline(parse_tree(text), text)
@@ -84,7 +84,7 @@ def _newer_grammar(text: str) -> Outline | None:
     if rewritten is None:
         return None
     try:
-        return _outline_of(rewritten)
+        return outline_of(rewritten)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
