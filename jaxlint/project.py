@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from jaxlint.deep_stack import with_deep_stack
 from jaxlint.facts import Facts, FactsStore
@@ -21,6 +22,9 @@ from jaxlint.source import Source, Unreadable
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
+
+#: The modules that a module imports: how many dots, and the dotted name.
+Imports: TypeAlias = tuple[tuple[int, str], ...]
 
 #: What marks the folder of a project.
 _ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
@@ -41,7 +45,8 @@ class Module:
         self._source: Source | None = None
         self._is_given = False
         self._outline: Outline | None = None
-        self._imports: tuple[tuple[int, str], ...] | None = None
+        #: What it imports, if that is known already.
+        self.known_imports: Imports | None = None
         #: Whether the store has the outline.
         self._is_kept = False
         #: Whether anything of its content was asked for.
@@ -82,18 +87,19 @@ class Module:
         """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
         if self._outline is None:
             self._outline = self._read_outline()
-            self._imports = self._outline.imported_modules
+            self.known_imports = self._outline.imported_modules
         return self._outline
 
     @property
-    def imports(self) -> tuple[tuple[int, str], ...]:
+    def imports(self) -> Imports:
         """The modules that it imports, as in the outline; none (and `problem` set) if it cannot be read or parsed."""
-        if self._imports is None:
+        if self.known_imports is None:
             facts = self._known_facts()
             if facts is None:
-                return self.outline.imported_modules
-            self.problem, self.known_interface, self._imports = facts.unreadable, facts.interface, facts.imports
-        return self._imports
+                self.known_imports = self.outline.imported_modules
+                return self.known_imports
+            self.problem, self.known_interface, self.known_imports = facts.unreadable, facts.interface, facts.imports
+        return self.known_imports
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports is still known."""
@@ -137,9 +143,12 @@ class Module:
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
 
-    def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
+    def know(
+        self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
+    ) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
+        self.known_imports = imports
 
     def be_silent(self, content: bytes) -> None:
         """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules."""
