@@ -24,7 +24,8 @@ from jaxlint.finding import Finding
 from jaxlint.packs import Pack, PackWriter, Place, digest, open_packs
 from jaxlint.writing import TEMPORARY_PREFIX, write_atomically
 
-_CHECKSUM = 16
+#: Before a record: its digest, and how many bytes it has.
+_CHECKSUM, _LENGTH = 16, 8
 _FOLDER = ".jaxlint_cache"
 _PACK = ".pack"
 _TAG_FILE = "CACHEDIR.TAG"
@@ -56,8 +57,7 @@ class RunRecord(msgspec.Struct, array_like=True):
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
     findings: dict[str, tuple[bytes, list[Finding]]]
-    #: The key of the pack record with what was learnt of the project as a whole, which holds as long as `state`; empty
-    #: if nothing was.
+    #: The digest of what was learnt of the project as a whole, which holds as long as `state`.
     knowledge: bytes
     #: The files that nobody has imported.
     leaves: set[str]
@@ -99,34 +99,41 @@ class Cache:
 
     def run(self, key: bytes) -> RunRecord | None:
         """What the last run with this key saw and found."""
-        payload = self._read(os.path.join("runs", key.hex()))
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-            return None if payload is None else self._runs.decode(payload)
+        with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
+            with open(self._run_path(key), "rb") as file:
+                checksum = file.read(_CHECKSUM)
+                size = int.from_bytes(file.read(_LENGTH), "big")
+                payload = file.read(min(size, os.fstat(file.fileno()).st_size))
+            if digest(payload) == checksum:
+                with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                    return self._runs.decode(payload)
         return None
 
-    def keep_run(self, key: bytes, record: RunRecord) -> None:
-        """Keep what a run saw and found."""
-        with contextlib.suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-            self._write(os.path.join("runs", key.hex()), self._encoder.encode(record))
+    def learnt(self, key: bytes, wanted: bytes) -> bytes | None:
+        """What the last run with this key learnt of the project, if it has the digest `wanted`; few runs ask."""
+        with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
+            with open(self._run_path(key), "rb") as file:
+                file.seek(_CHECKSUM)
+                file.seek(int.from_bytes(file.read(_LENGTH), "big"), os.SEEK_CUR)
+                learnt = file.read()
+            return learnt if digest(learnt) == wanted else None
+        return None
 
-    # -- files ------------------------------------------------------------------------------
-
-    def _read(self, name: str) -> bytes | None:
-        try:
-            with open(os.path.join(self.folder, name), "rb") as file:
-                data = file.read()
-        except (OSError, ValueError, MemoryError):
-            return None
-        payload = data[_CHECKSUM:]
-        return payload if digest(payload) == data[:_CHECKSUM] else None
-
-    def _write(self, name: str, payload: bytes) -> None:
-        path = os.path.join(self.folder, name)
-        with contextlib.suppress(OSError, ValueError):
+    def keep_run(self, key: bytes, record: RunRecord, learnt: bytes) -> None:
+        """Keep what a run saw and found, and what it learnt."""
+        path = self._run_path(key)
+        with contextlib.suppress(
+            OSError, ValueError, msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, MemoryError
+        ):
+            payload = self._encoder.encode(record)
             if self._writable:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                write_atomically(path, digest(payload) + payload)
+                size = len(payload).to_bytes(_LENGTH, "big")
+                write_atomically(path, b"".join((digest(payload), size, payload, learnt)))
                 self._has_grown = True
+
+    def _run_path(self, key: bytes) -> str:
+        return os.path.join(self.folder, "runs", key.hex())
 
     @cached_property
     def _writable(self) -> bool:
@@ -148,7 +155,7 @@ class Cache:
     def trim(self, needed: Collection[bytes]) -> None:
         """Drop what is old if this run has added to the cache, so that it does not grow without bound.
 
-        `needed` are the keys of the records that this run needs.
+        `needed` are the digests of the files of this run.
         """
         if not self._has_grown:
             return

@@ -103,13 +103,17 @@ class Checker:
             if module.path not in graph.relevant:
                 yield module
                 continue
-            part = Knowledge()
             try:
-                self._learner(part).learn(module)
-                yield part
+                yield self.told_by(module)
             except NotLearntYet:
                 self._start_again(unknown)
                 yield module
+
+    def told_by(self, module: Module) -> Knowledge:
+        """What one module tells, which is worth a look; who imports whom must be known."""
+        part = Knowledge()
+        self._learner(part).learn(module)
+        return part
 
     def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
         """Learn what the modules tell that are worth a look; some have `told` it already."""

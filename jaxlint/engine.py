@@ -160,7 +160,7 @@ class _Check:
         self._advance = advance
         self._is_marked = False
         self._run: Run | None = None
-        self._knows = False
+        self._checker_knows = self._workers_know = False
         #: What this run has learnt of the project.
         self._learnt: Knowledge | None = None
 
@@ -184,7 +184,7 @@ class _Check:
                 self._run = run = Run(
                     self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
                 )
-                self._keeping.needed |= run.needed()
+                self._keeping.needed |= run.contents()
                 find = partial(
                     findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
                 )
@@ -198,8 +198,6 @@ class _Check:
             self._end(failed=True)
             raise
         self._end(failed=False)
-        if self._run is not None:
-            self._keeping.needed |= self._run.needed()
         return found
 
     def _end(self, *, failed: bool) -> None:
@@ -231,6 +229,10 @@ class _Check:
             return []
         if in_several and self._workers.pay(missing):
             self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
+            if not self._workers_know:
+                known = self._workers.know(self._known)
+                self._learnt = None if known is self._kept else known
+                self._workers_know = True
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors
             return found
@@ -261,14 +263,20 @@ class _Check:
 
     def _know(self) -> None:
         """See that the checker knows the project."""
-        if self._knows:
+        if self._checker_knows:
             return
-        if self._kept is not None:
-            self._checker.know(self._kept)
+        known = self._known
+        if known is not None:
+            self._checker.know(known)
         else:
             self._checker.learn(self._modules, self._advance, self._neighbours)
             self._learnt = self._checker.knowledge
-        self._knows = True
+        self._checker_knows = True
+
+    @property
+    def _known(self) -> Knowledge | None:
+        """What is known of the project so far."""
+        return self._learnt or self._kept
 
 
 class _Progress:

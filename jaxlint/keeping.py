@@ -26,7 +26,7 @@ class Keeping:
     def __init__(self, cache: Cache | None, facts: Sequence[str] = (), jobs: int = 1) -> None:
         self.cache = cache
         self.jobs = jobs
-        #: The keys of the records that the run, or the next, needs.
+        #: The digests of the contents that the run needs facts of.
         self.needed: set[bytes] = set()
         self.store: FactsStore | None = None
         self._folder: str | None = None

@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from jaxlint.errors import UserError
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
-from jaxlint.project import Module, Project
+from jaxlint.project import Imports, Module, Project
 from jaxlint.source import Unreadable
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from jaxlint.config import Settings
     from jaxlint.keeping import Keeping
+    from jaxlint.knowledge import Knowledge
     from jaxlint.packs import Place
 
 #: From how many bytes of source on a second process pays, by how processes are started (measured: docs/performance.md).
@@ -33,8 +36,8 @@ PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
 #: In how many parts the work of a process is handed out: the more, the evener is it spread.
 _PARTS = 8
 
-#: What is known of a file: the digests of its content and of its interface, and what is wrong with it.
-_Known = tuple[bytes | None, bytes | None, tuple[str, int | None, int | None] | None]
+#: What is known of a file: the digests of its content and of its interface, what is wrong with it, what it imports.
+_Known = tuple[bytes | None, bytes | None, tuple[str, int | None, int | None] | None, Imports | None]
 
 
 class _Plan(NamedTuple):
@@ -102,13 +105,46 @@ class Workers:
             return
         for part, reply in self._spread("learn", modules):
             known: list[_Known] = reply
-            for module, (content, interface, problem) in zip(part, known, strict=True):
-                module.know(content, interface, None if problem is None else Unreadable(*problem))
+            for module, told in zip(part, known, strict=True):
+                _take(module, told)
                 advance()
 
-    def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> tuple[list[Finding], list[str]]:
-        """The findings of the modules, in no certain order, and what failed; all must have been learnt."""
+    def know(self, knowledge: Knowledge | None) -> Knowledge | None:
+        """Tell all processes what is known of the project, else find that out in all of them.
+
+        All modules must have been learnt. Returns what is known now; nothing if each process has to find it out itself.
+        """
         self._share()
+        if knowledge is None:
+            knowledge = self._told()
+        if knowledge is not None:
+            self._ask_all("know", repeat(msgspec.msgpack.encode(knowledge)))
+        return knowledge
+
+    def _told(self) -> Knowledge | None:
+        """What the modules tell of the project; nothing if it depends on the order in which they are asked."""
+        from jaxlint.knowledge import Knowledge
+        from jaxlint.reach import import_graph
+        from jaxlint.silence import framework_packages
+
+        seen = [m for m in (*self._modules, *self._neighbours) if not m.is_silent]
+        graph = import_graph(seen, self._project, framework_packages(self._settings))
+        knowledge = Knowledge(graph)
+        self._ask_all("know", repeat(msgspec.msgpack.encode(knowledge)))
+        parts: dict[str, bytes] = {}
+        relevant = [m for m in seen if m.path in graph.relevant]
+        for part, reply in self._spread("tell", relevant):
+            parts |= zip([m.path for m in part], reply, strict=True)
+        decode = msgspec.msgpack.Decoder(Knowledge).decode
+        for module in relevant:
+            knowledge.add(decode(parts[module.path]))
+        if knowledge.cycles:
+            return None
+        knowledge.close()
+        return knowledge
+
+    def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> tuple[list[Finding], list[str]]:
+        """The findings of the modules, in no certain order, and what failed; the project must be known."""
         findings: list[Finding] = []
         failed: list[str] = []
         for part, (found, errors) in self._spread("check", modules):
@@ -248,7 +284,13 @@ def _told(module: Module) -> _Known:
     """What is known of a module, as it is sent."""
     problem = module.problem
     told = None if problem is None else (problem.message, problem.row, problem.column)
-    return module.content, module.known_interface, told
+    return module.content, module.known_interface, told, module.known_imports
+
+
+def _take(module: Module, told: _Known) -> None:
+    """Take what another process knows of a module."""
+    content, interface, problem, imports = told
+    module.know(content, interface, None if problem is None else Unreadable(*problem), imports)
 
 
 def _send(connection: Connection, message: tuple[str, Any]) -> None:
@@ -317,7 +359,7 @@ class _Server:
             open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, budget=OUTLINES_IN_MEMORY
         )
         self._checker = Checker(project, plan.settings)
-        self._has_learnt = False
+        self._is_known = False
 
     def learn(self, paths: list[str]) -> list[_Known]:
         """The facts of these files; outlines stay in this process and go into its pack."""
@@ -325,7 +367,9 @@ class _Server:
         for path in paths:
             module = self._checker.project.add_file(path)
             try:
-                _ = module.interface if self._store.has_interfaces else module.outline
+                if self._store.has_interfaces:
+                    _ = module.interface
+                _ = module.imports
             except Unreadable as problem:
                 module.problem = problem
             module.forget_source()
@@ -344,20 +388,42 @@ class _Server:
 
         places, files = argument
         self._store.add_packs(open_packs(places))
-        for path, (content, interface, problem) in files.items():
+        for path, told in files.items():
             module = self._checker.project.add_file(path)
             if module.content is None and module.problem is None:
-                module.know(content, interface, None if problem is None else Unreadable(*problem))
+                _take(module, told)
+
+    def know(self, encoded: bytes) -> None:
+        """Take what is known of the project."""
+        from jaxlint.knowledge import Knowledge
+
+        self._checker.know(msgspec.msgpack.decode(encoded, type=Knowledge))
+        self._is_known = True
+
+    def tell(self, paths: list[str]) -> list[bytes]:
+        """What these files tell of the project."""
+        found = []
+        for path in paths:
+            found.append(msgspec.msgpack.encode(self._checker.told_by(self._checker.project.add_file(path))))
+            self._checker.make_room()
+        self._is_known = False
+        return found
 
     def check(self, paths: list[str]) -> tuple[list[Finding], list[str]]:
         """The findings of these files, and what failed."""
+        from jaxlint.checker import Checker
+
         project = self._checker.project
-        if not self._has_learnt:
+        if not self._is_known:
+            self._checker = Checker(project, self._plan.settings)  # which has built nothing yet
             modules = [project.add_file(path) for path in self._plan.modules]
             self._checker.learn(modules, neighbours=[project.add_file(path) for path in self._plan.neighbours])
-            self._has_learnt = True
+            self._is_known = True
         self._checker.errors = []
-        findings = [finding for path in paths for finding in self._checker.check(project.add_file(path))]
+        findings: list[Finding] = []
+        for path in paths:
+            findings += self._checker.check(project.add_file(path))
+            self._checker.make_room()
         return findings, self._checker.errors
 
     def read(self, _: None) -> tuple[set[str], set[str], set[str]]:

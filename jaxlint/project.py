@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from jaxlint.facts import Facts, FactsStore
 from jaxlint.files import ROOT_MARKERS, SUFFIXES
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
+
+#: The modules that a module imports: how many dots, and the dotted name.
+Imports: TypeAlias = tuple[tuple[int, str], ...]
 
 
 class Module:
@@ -40,7 +43,8 @@ class Module:
         #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
         self._is_edited = False
         self._edited: EditedOutline | None = None
-        self._imports: tuple[tuple[int, str], ...] | None = None
+        #: What it imports, if that is known already.
+        self.known_imports: Imports | None = None
         #: Whether the store has the outline.
         self._is_kept = False
         #: Whether anything of its content was asked for.
@@ -81,18 +85,19 @@ class Module:
         """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
         if self._outline is None:
             self._outline = self._read_outline()
-            self._imports = self._outline.imported_modules
+            self.known_imports = self._outline.imported_modules
         return self._outline
 
     @property
-    def imports(self) -> tuple[tuple[int, str], ...]:
+    def imports(self) -> Imports:
         """The modules that it imports, as in the outline; none (and `problem` set) if it cannot be read or parsed."""
-        if self._imports is None:
+        if self.known_imports is None:
             facts = self._known_facts()
             if facts is None:
-                return self.outline.imported_modules
-            self.problem, self.known_interface, self._imports = facts.unreadable, facts.interface, facts.imports
-        return self._imports
+                self.known_imports = self.outline.imported_modules
+                return self.known_imports
+            self.problem, self.known_interface, self.known_imports = facts.unreadable, facts.interface, facts.imports
+        return self.known_imports
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports is still known."""
@@ -149,9 +154,12 @@ class Module:
         edited = self._edited
         return edited.marks if edited is not None and edited.outline is self._outline else None
 
-    def know(self, content: bytes | None, interface: bytes | None, problem: Unreadable | None) -> None:
+    def know(
+        self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
+    ) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
+        self.known_imports = imports
 
     def be_silent(self, content: bytes | None) -> None:
         """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.

@@ -95,28 +95,14 @@ class Run:
 
     def knowledge(self) -> Knowledge | None:
         """What is known of the project as a whole, if it need not be learnt."""
-        still, store = self._still, self._project.store
-        if still is None or store is None or not still.knowledge:
+        if self._still is None:
             return None
         from jaxlint.knowledge import Knowledge
 
-        for record in store.records(still.knowledge):
-            with suppress(msgspec.MsgspecError, RecursionError):
-                return msgspec.msgpack.decode(record, type=Knowledge)
+        learnt = self._cache.learnt(self._key, self._still.knowledge)
+        with suppress(msgspec.MsgspecError, RecursionError):
+            return None if not learnt else msgspec.msgpack.decode(learnt, type=Knowledge)
         return None
-
-    def _keep_knowledge(self, knowledge: Knowledge) -> bytes:
-        """Keep what was learnt of the project. Returns its key, empty if it cannot be kept."""
-        store = self._project.store
-        if store is None or store.writer is None:
-            return b""
-        try:
-            record = msgspec.msgpack.encode(knowledge)
-        except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-            return b""
-        key = digest(record)
-        store.writer.add(key, record)
-        return key
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
         """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
@@ -130,17 +116,17 @@ class Run:
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
         findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        knowledge = b"" if learnt is None else self._keep_knowledge(learnt)
+        knowledge = _encoded(learnt)
         if still is not None:
             others = still.others | others
             folders = still.folders | folders
             findings = still.findings | findings
-            knowledge = knowledge or still.knowledge
+            knowledge = knowledge or self._cache.learnt(self._key, still.knowledge) or b""
         imported = self._project.imported
         leaves = (self._files.keys() if still is None else still.leaves) - imported
         state = self._state_without(leaves)
-        record = RunRecord(self._started, state, self._files, others, folders, findings, knowledge, leaves)
-        self._cache.keep_run(self._key, record)
+        record = RunRecord(self._started, state, self._files, others, folders, findings, digest(knowledge), leaves)
+        self._cache.keep_run(self._key, record, knowledge)
         self._previous = self._still = record
 
     def _state_without(self, leaves: Collection[str]) -> bytes:
@@ -148,10 +134,9 @@ class Run:
         shown = [(p, shown_without_import(r.interface) if p in leaves else r.interface) for p, r in self._files.items()]
         return digest(repr(shown).encode("utf-8", "surrogatepass"))
 
-    def needed(self) -> set[bytes]:
-        """The keys of what the packs hold for this run, and the next."""
-        known = {self._previous.knowledge} if self._previous is not None else set()
-        return known | {record.content for record in self._files.values()}
+    def contents(self) -> set[bytes]:
+        """The digests of the files."""
+        return {record.content for record in self._files.values()}
 
     def _unchanged(self, module: Module) -> FileRecord | None:
         """The file as it was, if its time and size say that it still is."""
@@ -170,6 +155,13 @@ class Run:
         assert module.content is not None
         module.forget_source()
         return FileRecord(mtime, size, module.content, interface)
+
+
+def _encoded(knowledge: Knowledge | None) -> bytes:
+    """What is known of a project as it is kept; nothing if it cannot be kept."""
+    with suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
+        return b"" if knowledge is None else msgspec.msgpack.encode(knowledge)
+    return b""
 
 
 def findings_of(

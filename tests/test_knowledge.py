@@ -19,7 +19,7 @@ from jaxlint.finding import Finding
 from jaxlint.keeping import Keeping
 from jaxlint.knowledge import Knowledge
 from jaxlint.outline import parse_tree
-from jaxlint.packs import Pack, PackWriter
+from jaxlint.packs import PackWriter, digest
 from jaxlint.project import Module
 from jaxlint.runs import shown_without_import
 from jaxlint.source import Source
@@ -125,33 +125,32 @@ def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found(project, cache) == [("step.py", 6, "JAX402"), BOTH[1]]
 
 
-@pytest.mark.parametrize("damage", ["absent", "garbage", "of another project"])
+@pytest.mark.parametrize("damage", ["absent", "garbage", "torn", "of another run", "of another shape"])
 def test_damage(tmp_path: Path, damage: str) -> None:
     project, folder = write_project(tmp_path / "project"), tmp_path / "cache"
     assert found(project, folder) == BOTH
-    cache = Cache(str(folder))
-    (run,) = folder.glob("*/runs/*")
-    record = cache.run(bytes.fromhex(run.name))
-    ((path, writer),) = cache.places()
+    (path,) = folder.glob("*/runs/*")
+    cache, key = Cache(str(folder)), bytes.fromhex(path.name)
+    record = cache.run(key)
     assert record is not None
-    pack = Pack(path, writer)
-    learnt = pack.get(record.knowledge)
+    learnt = cache.learnt(key, record.knowledge)
     assert learnt is not None and msgspec.msgpack.decode(learnt, type=Knowledge).imports.relevant
-    content = Path(path).read_bytes()
+    content = path.read_bytes()
+    assert content.endswith(learnt)
+    own = content[: -len(learnt)]
     match damage:
+        case "absent":
+            path.write_bytes(own)
         case "garbage":
-            content = content.replace(learnt, os.urandom(len(learnt)))
-            Path(path).write_bytes(content)
+            path.write_bytes(own + os.urandom(len(learnt)))
+        case "torn":
+            path.write_bytes(content[:-10])
+        case "of another run":
+            path.write_bytes(own + msgspec.msgpack.encode(Knowledge()))
         case _:
-            os.unlink(path)
-            with PackWriter(path, writer) as again:
-                for key in pack:
-                    kept = pack.get(key)
-                    assert kept is not None
-                    if key != record.knowledge:
-                        again.add(key, kept)
-                    elif damage != "absent":
-                        again.add(key, msgspec.msgpack.encode(["of", "another", "shape"]))
+            other = msgspec.msgpack.encode(["of", "another", "shape"])
+            cache.keep_run(key, msgspec.structs.replace(record, knowledge=digest(other)), other)
+    assert cache.run(key) is not None
     step = project / "step.py"
     step.write_text("# a comment\n" + step.read_text())
     assert found(project, folder) == [("step.py", 6, "JAX402"), BOTH[1]]
