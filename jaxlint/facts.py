@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -59,8 +59,8 @@ def _outlines() -> msgspec.msgpack.Decoder[Outline]:
 class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
-    With a `budget`, outlines that can be had again are let go when so many bytes of them, as they are kept, are in
-    memory.
+    Outlines that can be had again are let go when more bytes of them, as they are kept, are in memory than `budget`
+    says, which is asked once; None is for all.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
@@ -75,14 +75,14 @@ class FactsStore:
         later: Callable[[], Iterable[Pack]] | None = None,
         has_interfaces: bool = True,
         reproducible: bool = False,
-        budget: int | None = None,
+        budget: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._packs = list(packs)
         self._later = later
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
         self.has_interfaces = has_interfaces
-        self._budget = budget
+        self.budget = budget
         #: How many bytes of outlines were given or taken since it was last made room.
         self._in_memory = 0
 
@@ -104,6 +104,10 @@ class FactsStore:
     def is_full(self) -> bool:
         """Whether there are more outlines in memory than there should be."""
         return self._budget is not None and self._in_memory > self._budget
+
+    @cached_property
+    def _budget(self) -> int | None:
+        return self.budget()
 
     def make_room(self) -> None:
         """Note that the outlines that can be had again were let go."""

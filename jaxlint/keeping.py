@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from types import TracebackType
 
 from jaxlint.cache import Cache
@@ -11,10 +12,16 @@ from jaxlint.facts import FactsStore, facts_writer, open_facts
 from jaxlint.files import stamp
 from jaxlint.packs import PackWriter, Place, open_packs
 
-#: How many bytes of outlines, as they are kept, may be in memory at a time: those of some 120,000 lines of code.
-OUTLINES_IN_MEMORY = 8_000_000
-#: From so many bytes of source on, outlines are kept on disk during a run even if nothing is kept for the next one.
-_LARGE = 4_000_000
+#: Up to so many bytes of source, some 470,000 lines, all outlines stay in memory, which is less than 400 MB then: to
+#: let go of them and to read them again takes a quarter more time.
+_ALL_IN_MEMORY = 17_000_000
+#: How many bytes of outlines, as they are kept, may be in memory beyond that: those of some 120,000 lines.
+_OUTLINES_IN_MEMORY = 8_000_000
+
+
+def outlines_in_memory(files: Iterable[str]) -> int | None:
+    """How many bytes of the outlines of these files may be in memory at a time; None for all."""
+    return _OUTLINES_IN_MEMORY if sum(stamp(path)[1] for path in files) > _ALL_IN_MEMORY else None
 
 
 class Keeping:
@@ -37,25 +44,22 @@ class Keeping:
         if cache is not None or packs:
             place = self.new_place() if cache is not None else None
             writer = None if place is None else PackWriter(*place)
-            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept), budget=OUTLINES_IN_MEMORY)
+            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept))
 
-    def store_for(self, files: Iterable[str]) -> FactsStore | None:
+    def store_for(self, files: Sequence[str]) -> FactsStore | None:
         """Where the facts of the files are found and kept: in a large project there is always such a place."""
+        budget = partial(outlines_in_memory, files)
         if self.store is not None and self.store.writer is not None:
+            self.store.budget = budget
             return self.store
-        total = 0
-        for path in files:
-            total += stamp(path)[1]
-            if total > _LARGE:
-                break
-        place = self.new_place() if total > _LARGE else None
+        place = self.new_place() if budget() is not None else None
         if place is None:
             return self.store
         writer = PackWriter(*place)
         if self.store is None:
-            self.store = FactsStore((), writer, has_interfaces=False, budget=OUTLINES_IN_MEMORY)
+            self.store = FactsStore((), writer, has_interfaces=False, budget=budget)
         else:
-            self.store.writer = writer
+            self.store.writer, self.store.budget = writer, budget
         return self.store
 
     def new_place(self) -> Place | None:

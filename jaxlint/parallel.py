@@ -20,6 +20,7 @@ import msgspec
 from jaxlint.errors import UserError
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
+from jaxlint.keeping import Keeping, outlines_in_memory
 from jaxlint.project import Imports, Module, Project
 from jaxlint.source import Unreadable
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from jaxlint.config import Settings
-    from jaxlint.keeping import Keeping
     from jaxlint.knowledge import Knowledge
     from jaxlint.packs import Place
 
@@ -51,6 +51,8 @@ class _Plan(NamedTuple):
     known: tuple[Place, ...]
     place: Place | None
     has_interfaces: bool
+    #: How many bytes of outlines may be in memory at a time; None for all.
+    budget: int | None
 
 
 def start_method() -> str:
@@ -181,6 +183,7 @@ class Workers:
 
         context: Any = get_context(self._method)
         project = self._project
+        budget = outlines_in_memory(m.path for m in (*self._modules, *self._neighbours))
         for _ in range(self._keeping.jobs):
             plan = _Plan(
                 self._settings,
@@ -191,6 +194,7 @@ class Workers:
                 tuple(self._keeping.known),
                 self._keeping.new_place(),
                 self._keeping.cache is not None,
+                budget,
             )
             ours, theirs = context.Pipe()
             connections = [connection for _, connection in self._processes]
@@ -347,7 +351,6 @@ class _Server:
 
         from jaxlint.checker import Checker
         from jaxlint.facts import FactsStore
-        from jaxlint.keeping import OUTLINES_IN_MEMORY
         from jaxlint.packs import PackWriter, open_packs
         from jaxlint.project import Project
 
@@ -356,7 +359,7 @@ class _Server:
         project = Project(plan.roots, plan.site_packages)
         writer = None if plan.place is None else PackWriter(*plan.place)
         self._store = project.store = FactsStore(
-            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, budget=OUTLINES_IN_MEMORY
+            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, budget=lambda: plan.budget
         )
         self._checker = Checker(project, plan.settings)
         self._is_known = False

@@ -195,8 +195,8 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
     files = write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
     assert [(Path(f.path).name, f.code) for f in expected] == [("other.py", "JAX101")]
-    monkeypatch.setattr(keeping, "OUTLINES_IN_MEMORY", budget)
-    monkeypatch.setattr(keeping, "_LARGE", -1)
+    monkeypatch.setattr(keeping, "_OUTLINES_IN_MEMORY", budget)
+    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
     started: list[Knowledge] = []
     start = Checker._start
 
@@ -212,8 +212,8 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
 def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
-    monkeypatch.setattr(keeping, "OUTLINES_IN_MEMORY", 0)
-    monkeypatch.setattr(keeping, "_LARGE", -1)
+    monkeypatch.setattr(keeping, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
 
     def fail(writer: PackWriter) -> None:
         writer._abandon(OSError(28, "No space left on device"))
