@@ -25,8 +25,12 @@ BOTH = [("step.py", 5, "JAX402"), ("used.py", 4, "JAX401")]
 
 
 def write_project(folder: Path) -> Path:
-    """Write the project into a new folder, as if it had been there for a minute."""
+    """Write the project into a new folder, as if it had been there for a minute.
+
+    It is marked as a project, so that what happens in the folders above is nothing to it.
+    """
     folder.mkdir()
+    (folder / "setup.cfg").touch()
     (folder / "state.py").write_text(STATE)
     (folder / "step.py").write_text(STEP.format(field="y"))
     (folder / "made.py").write_text(MADE)
