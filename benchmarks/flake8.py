@@ -19,9 +19,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.common import CACHE, Measured, compile_jaxlint, measure, ratios, take_turns, unpack
+from benchmarks.packages import JAX, PLAIN
 
 #: A package, its pinned version, and what the plugin may cost there.
-PACKAGES = {"brax": ("0.14.2", 1.3), "django": ("5.2.8", 1.05)}
+PACKAGES = {"brax": (JAX["brax"], 1.3), "django": (PLAIN["django"], 1.05)}
 RESULTS = CACHE / "results"
 
 

@@ -15,19 +15,21 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.common import CACHE, Measured, compile_jaxlint, measure, ratios, take_turns, unpack
+from benchmarks.packages import JAX
 
-BRAX = "0.14.2"
+BRAX = JAX["brax"]
 BUDGET = 1.05
-CONFIG = "[mypy]\nignore_missing_imports = True\ncheck_untyped_defs = True\n"
-_NO_REPLACE = re.compile(r'has no attribute "replace"')
+_CONFIG = "[mypy]\nignore_missing_imports = True\ncheck_untyped_defs = True\n"
+#: The error that a class without the plugin gives where it is updated.
+NO_REPLACE = re.compile(r'has no attribute "_?replace"')
 
 
-def run(folder: Path, plugin: bool) -> Measured:
-    """mypy over brax, with an empty cache."""
+def run(folder: Path, package: str, plugin: bool) -> Measured:
+    """mypy over a package in a folder, with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
         config = Path(cache) / "mypy.ini"
-        config.write_text(CONFIG + ("plugins = jaxlint_mypy\n" if plugin else ""))
-        command = [sys.executable, "-m", "mypy", f"--config-file={config}", f"--cache-dir={cache}/c", "-p", "brax"]
+        config.write_text(_CONFIG + ("plugins = jaxlint_mypy\n" if plugin else ""))
+        command = [sys.executable, "-m", "mypy", f"--config-file={config}", f"--cache-dir={cache}/c", "-p", package]
         return measure(command, folder)
 
 
@@ -37,9 +39,9 @@ def main() -> int:
     repeat = parser.parse_args().repeat
     compile_jaxlint()
     folder = unpack({"brax": BRAX}, CACHE / "brax-alone") / f"brax-{BRAX}"
-    run(folder, True)  # compiles what is not compiled yet
-    found = take_turns({"plain": partial(run, folder, False), "ours": partial(run, folder, True)}, repeat)
-    plain, ours = (len(_NO_REPLACE.findall(found[kind][0].output)) for kind in ("plain", "ours"))
+    run(folder, "brax", True)  # compiles what is not compiled yet
+    found = take_turns({kind: partial(run, folder, "brax", kind == "ours") for kind in ("plain", "ours")}, repeat)
+    plain, ours = (len(NO_REPLACE.findall(found[kind][0].output)) for kind in ("plain", "ours"))
     assert ours < plain
     spread = ratios(found["ours"], found["plain"])
     print(f"mypy with the plugin / mypy: {spread}, at most {BUDGET}")

@@ -8,25 +8,19 @@ Each new error is printed: it is to be read.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-import tempfile
 from pathlib import Path
 
-from benchmarks.common import CACHE, compile_jaxlint, measure, unpack
+from benchmarks.common import CACHE, compile_jaxlint, unpack
+from benchmarks.mypy import NO_REPLACE, run
+from benchmarks.packages import JAX
 
-PACKAGES = {"brax": "0.14.2", "gymnax": "1.0.1", "evosax": "0.3.2", "mctx": "0.0.71", "kfac_jax": "0.0.8"}
-CONFIG = "[mypy]\nignore_missing_imports = True\ncheck_untyped_defs = True\n"
-_NO_REPLACE = re.compile(r'has no attribute "_?replace"')
+PACKAGES = {name: JAX[name] for name in ("brax", "gymnax", "evosax", "mctx", "kfac_jax")}
 
 
 def errors(folder: Path, package: str, plugin: bool) -> list[str]:
-    """The errors of mypy in a package, with an empty cache."""
-    with tempfile.TemporaryDirectory() as cache:
-        config = Path(cache) / "mypy.ini"
-        config.write_text(CONFIG + ("plugins = jaxlint_mypy\n" if plugin else ""))
-        command = [sys.executable, "-m", "mypy", f"--config-file={config}", f"--cache-dir={cache}/c", "-p", package]
-        return [line for line in measure(command, folder).output.splitlines() if ": error: " in line]
+    """The errors of mypy in a package."""
+    return [line for line in run(folder, package, plugin).output.splitlines() if ": error: " in line]
 
 
 def main() -> int:
@@ -38,8 +32,8 @@ def main() -> int:
     for name in chosen:
         folder = root / f"{name}-{PACKAGES[name]}"
         plain, ours = errors(folder, name, False), errors(folder, name, True)
-        left = sum(bool(_NO_REPLACE.search(line)) for line in ours)
-        false = sum(bool(_NO_REPLACE.search(line)) for line in plain)
+        left = sum(bool(NO_REPLACE.search(line)) for line in ours)
+        false = sum(bool(NO_REPLACE.search(line)) for line in plain)
         print(f"{name:10} {len(plain):4} -> {len(ours):4} errors; no attribute replace: {false} -> {left}", flush=True)
         for line in sorted(set(ours) - set(plain)):
             print(f"    new: {line}")

@@ -17,9 +17,9 @@ TWENTY = dict(list(JAX.items())[:20])
 #: Packages without JAX.
 PLAIN = {"django": "5.2.8", "pandas": "2.3.3"}
 #: A project of about 300 files.
-PROJECT = {"jumanji": "1.1.2"}
+PROJECT = {"jumanji": JAX["jumanji"]}
 #: What all peers are run on, some of which are slow.
-FOR_PEERS = {"brax": "0.14.2"}
+FOR_PEERS = {"brax": JAX["brax"]}
 #: The peers, in an environment of their own.
 PEERS = {
     "libcst": "1.9.0", "ruff": "0.17.6", "pyflakes": "4.1.0", "flake8": "7.5.0", "pylint": "4.1.4", "fixit": "2.2.1",

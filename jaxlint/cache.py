@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 import time
 from collections.abc import Collection, Sequence
@@ -160,6 +159,8 @@ class Cache:
         """
         if not self._has_grown:
             return
+        import shutil
+
         with contextlib.suppress(OSError):
             os.utime(self.folder)
         for path in _newest_first(self._root)[_VERSIONS:]:
@@ -213,6 +214,8 @@ def remove(folder: str) -> tuple[int, int] | None:
         return None
     if not _is_cache(folder):
         raise UserError(f"{shown_path(folder)}: is no cache of jaxlint (it has no {_TAG_FILE} of jaxlint); not removed")
+    import shutil
+
     files = size = 0
     for directory, _, names in os.walk(folder):
         for name in names:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from jaxlint import __version__
-from jaxlint.config import Settings, rule_enabled, unknown_target
+from jaxlint.config import EnabledRules, Settings, unknown_target
 from jaxlint.errors import UserError
 from jaxlint.expr import span_of
 from jaxlint.finding import Edit, Finding, Fix
@@ -18,6 +18,7 @@ from jaxlint.infer.reader import ModuleReader
 from jaxlint.knowledge import ImportGraph, Knowledge, NotLearntYet
 from jaxlint.project import Module, Project
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.reach import import_graph
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
@@ -36,9 +37,11 @@ class Checker:
         check_extra_names(settings)
         self.project = project
         self.settings = settings
-        self.enabled = frozenset(rule for rule in all_rules() if rule_enabled(rule, settings))
+        self.enabled = EnabledRules(all_rules(), settings)
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
+        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
+        self.find: Callable[[Module], Iterable[Finding]] | None = None
         self._start(Knowledge())
 
     def _start(self, knowledge: Knowledge) -> None:
@@ -46,7 +49,7 @@ class Checker:
         self.model = PytreeModel(self.project, self.settings)
         self.model.know(knowledge)
         self.reader = ModuleReader(self.model)
-        enabled = [rule for rule in all_rules() if rule in self.enabled]
+        enabled = self.enabled.rules
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
@@ -152,6 +155,7 @@ class Checker:
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
+        self.find = None
         reader, calls = self.reader, self.reader.calls
         functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
         for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
@@ -187,31 +191,37 @@ class Checker:
 
     def _findings(self, module: Module) -> list[Finding]:
         """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
-        found: dict[Finding, None] = {}
         failures = len(self.errors)
-        for problem, rule in self._class_problems(module):
-            found[self._finding(problem, rule, module, self._place(problem, module))] = None
-        if (self.event_rules or self.body_rules) and module.outline.units:
-            for finding in self._event_findings(module, self._guarded_events(module)):
+        found = dict.fromkeys(self.find_all(module) if self.find is None else self.find(module))
+        unread = [row for path, row in self.reader.unread if path == module.path]
+        self.reader.unread.clear()
+        if unread:
+            _ = module.source
+        for row in unread:
+            message = "this statement nests too deeply to be checked; split it"
+            for finding in self.unreadable(module, Unreadable(message, row, 1)):
                 found[finding] = None
-            unread = [row for path, row in self.reader.unread if path == module.path]
-            self.reader.unread.clear()
-            if unread:
-                _ = module.source
-            for row in unread:
-                message = "this statement nests too deeply to be checked; split it"
-                for finding in self.unreadable(module, Unreadable(message, row, 1)):
-                    found[finding] = None
-        enabled = {rule.code for rule in self.enabled_at(module.path)}
+        enabled = self.enabled.codes_at(module.path)
         findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
+
+    def find_all(self, module: Module) -> Iterator[Finding]:
+        """What the rules find in a module, in no order, whatever hides it."""
+        yield from self.find_in_classes(module, self.model.classes_in(module) if self.class_rules else ())
+        if self.looks_into(module):
+            for events in self._guarded_events(module):
+                yield from self.find_in_events(module, events)
+
+    def looks_into(self, module: Module) -> bool:
+        """Whether there is a rule that looks into the units of a module."""
+        return bool(self.event_rules or self.body_rules) and bool(module.outline.units)
 
     def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
         """`findings` with what comments do to them, and what is to be said of the comments."""
         if not findings and not module.outline.has_suppressions:
             return []
-        enabled = self.enabled_at(module.path)
+        enabled = self.enabled.at(module.path)
         comments = Comments(module.source, findings, enabled if is_complete else frozenset())
         if not comments:
             return findings
@@ -223,23 +233,20 @@ class Checker:
                     about.append(self._finding(problem, rule, module, problem.at))
         return sorted(comments.hide(about), key=lambda f: f.sort_key)
 
-    def enabled_at(self, path: str) -> frozenset[type[Rule]]:
-        """The rules that run in a file."""
-        if not self.settings.per_file_ignores:
-            return self.enabled
-        return frozenset(rule for rule in self.enabled if rule_enabled(rule, self.settings, path))
-
     def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
         """The finding for a file that is not checked."""
-        if UnreadableFile not in self.enabled_at(module.path):
+        if UnreadableFile not in self.enabled.at(module.path):
             return []
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
 
-    def _class_problems(self, module: Module) -> Iterable[tuple[Problem, Rule]]:
-        if not self.class_rules:
-            return
-        for cls in self.model.classes_in(module):
+    def find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
+        """What the rules find in the declarations of some classes of a module."""
+        for problem, rule in self._class_problems(module, classes):
+            yield self._finding(problem, rule, module, self._place(problem, module))
+
+    def _class_problems(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[tuple[Problem, Rule]]:
+        for cls in classes:
             if cls.symbol.declaration.expects_error:
                 continue
             for rule in self.class_rules:
@@ -260,12 +267,12 @@ class Checker:
             self._failed("the reader", module, error)
             return []
 
-    def _event_findings(self, module: Module, read: list[list[Event]]) -> Iterator[Finding]:
-        """What the rules find in what happens in the units of a module."""
-        for events in read:
-            for event in events:
-                for problem, rule in self._problems_of(event, module):
-                    yield self._finding(problem, rule, module, self._place(problem, module))
+    def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
+        """What the rules find in what happens in a unit of a module."""
+        self.reader.step()
+        for event in events:
+            for problem, rule in self._problems_of(event, module):
+                yield self._finding(problem, rule, module, self._place(problem, module))
 
     def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
         """What the event rules and body rules say of an event."""
@@ -303,22 +310,7 @@ class Checker:
         )
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
-        return Finding(
-            path=module.path,
-            row=place[0],
-            column=place[1],
-            end_row=place[2],
-            end_column=place[3],
-            code=rule.code,
-            name=rule.name,
-            message=problem.message,
-            severity=problem.severity or rule.severity,
-            confidence=problem.confidence or rule.confidence,
-            reason=problem.reason,
-            help=problem.help,
-            subject=problem.subject,
-            fix=_fix(problem, module, place),
-        )
+        return rule.finding(problem, module.path, place, _fix(problem, module, place))
 
     def _failed(self, what: str, module: Module, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""

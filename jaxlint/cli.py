@@ -76,10 +76,12 @@ cli.add_command(server)
 
 def _shard(context: click.Context, option: click.Parameter, text: str | None) -> Shard | None:
     """The value of `--shard`."""
+    if text is None:
+        return None
     from jaxlint.shards import Shard
 
     try:
-        return None if text is None else Shard.parse(text)
+        return Shard.parse(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} {error}.", context, option) from error
 

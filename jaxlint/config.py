@@ -5,11 +5,11 @@ All keys stand in one table, `Table`: reading, messages, the JSON schema and the
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -18,11 +18,6 @@ from msgspec import UNSET, Meta, UnsetType
 from jaxlint.errors import UserError
 from jaxlint.files import CONFIG_NAMES, Patterns, ancestors, is_pattern, matches, shown_path
 from jaxlint.finding import Confidence
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 if TYPE_CHECKING:
     from jaxlint.rules.base import Rule
@@ -279,7 +274,9 @@ class Key(msgspec.Struct, frozen=True):
     default: Any
 
 
-def _keys() -> dict[str, Key]:
+@cache
+def all_keys() -> Mapping[str, Key]:
+    """All keys, by name; few runs need to know."""
     hints = get_type_hints(Table, include_extras=True)
     found = {}
     for field in msgspec.structs.fields(Table):
@@ -288,8 +285,6 @@ def _keys() -> dict[str, Key]:
     return found
 
 
-#: All keys, by name.
-KEYS: Mapping[str, Key] = _keys()
 #: Selectors, by the key that holds them.
 SELECTING = ("select", "ignore", "extend-select", "extend-ignore")
 #: The keys of which the command line adds to the file. Any other value takes the place of that in the file.
@@ -376,7 +371,7 @@ class Configuration:
         """The value of every key for `path`, and where it comes from."""
         self.settings(path)
         said = _said(self._layers(self._file(path)))
-        return [_setting(key, said.get(key.name, [])) for key in KEYS.values()]
+        return [_setting(key, said.get(key.name, [])) for key in all_keys().values()]
 
     def _layers(self, file: _File | None) -> list[_Layer]:
         return [*([] if file is None else [file]), *self._options]
@@ -433,6 +428,32 @@ def rule_enabled(rule: type[Rule], settings: Settings, path: str | None = None) 
     )
 
 
+class EnabledRules:
+    """Those of some rules that settings enable: everywhere (`rules`, in the given order), or in a file."""
+
+    def __init__(self, rules: Iterable[type[Rule]], settings: Settings) -> None:
+        self.rules = [rule for rule in rules if rule_enabled(rule, settings)]
+        self._everywhere = frozenset(self.rules)
+        self._codes = frozenset(rule.code for rule in self.rules)
+        self._settings = settings
+
+    def at(self, path: str) -> frozenset[type[Rule]]:
+        """The rules that run in the file `path`."""
+        if not self._settings.per_file_ignores:
+            return self._everywhere
+        return frozenset(rule for rule in self.rules if rule_enabled(rule, self._settings, path))
+
+    def codes_at(self, path: str) -> frozenset[str]:
+        """The codes of the rules that run in the file `path`."""
+        return frozenset(rule.code for rule in self.at(path)) if self._settings.per_file_ignores else self._codes
+
+
+def is_sure_enough(confidence: Confidence, settings: Settings) -> bool:
+    """Whether the settings ask for findings that are no surer than that."""
+    order = tuple(Confidence)
+    return order.index(confidence) <= order.index(settings.min_confidence)
+
+
 def _specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
     """How exactly the best of `selectors` means `rule`: 0 for `ALL`, 6 for its code or name, -1 for none."""
     best = -1
@@ -467,6 +488,8 @@ def unknown_target(key: str, name: str, target: str) -> str | None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
+    import difflib
+
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f"; did you mean `{by_lower[near[0]]}`?" if near else ""
@@ -496,8 +519,8 @@ class _Layer:
     def check(self) -> None:
         """Raise `ConfigError` for unknown keys, values of wrong types, and names of rules that there are not."""
         for key in self.values:
-            if key not in KEYS:
-                hint = did_you_mean(key, KEYS) or "; `jaxlint config` shows all keys"
+            if key not in all_keys():
+                hint = did_you_mean(key, all_keys()) or "; `jaxlint config` shows all keys"
                 raise ConfigError(f"{self.place(key)}: unknown key `{key}`{hint}")
         for key, value in self.values.items():
             self._check_type(key, value)
@@ -512,7 +535,7 @@ class _Layer:
                 near = did_you_mean(unknown[1], ExtraField.__struct_fields__)
                 place = self.place(key, unknown[1])
                 raise ConfigError(f"{place}: unknown key `{unknown[1]}` in `{key}`{near}") from error
-            raise self.error(key, f"must be {KEYS[key].must}") from error
+            raise self.error(key, f"must be {all_keys()[key].must}") from error
 
     def _check_value(self, key: str, value: Any) -> None:
         if key in SELECTING:
@@ -669,6 +692,10 @@ def _read(path: str) -> bytes:
 
 def _parsed(text: str, shown: str) -> dict[str, Any]:
     """The content of a text in TOML. Raises `ConfigError`."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
     try:
         content: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -719,7 +746,7 @@ def _settings(layers: Iterable[_Layer]) -> Settings:
         return {name: like for value, _ in said.get(key, ()) for name, like in value.items()}
 
     def last(key: str) -> Any:
-        return said[key][-1][0] if key in said else KEYS[key].default
+        return said[key][-1][0] if key in said else None
 
     return Settings(
         select=words("select") if "select" in said else None,
@@ -739,8 +766,8 @@ def _settings(layers: Iterable[_Layer]) -> Settings:
         python=next(iter(paths("python")), None),
         target_version=_python_version(last("target-version")),
         target_jax=_numbers(last("target-jax")),
-        min_confidence=Confidence(last("min-confidence")),
-        preview=last("preview"),
+        min_confidence=Confidence(last("min-confidence") or Confidence.LOW),
+        preview=bool(last("preview")),
         baseline=next(iter(paths("baseline")), None) if last("baseline") else None,
         extra_decorators=table("extra-decorators"),
         extra_bases=table("extra-bases"),

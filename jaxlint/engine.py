@@ -9,15 +9,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
-from jaxlint.config import Configuration, Settings
+from jaxlint.config import Configuration, Settings, is_sure_enough
 from jaxlint.environment import activated, site_packages
 from jaxlint.files import discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.keeping import Keeping
 from jaxlint.project import Module, Project
-from jaxlint.result import Result, add_found, is_sure_enough, ordered
+from jaxlint.result import Result, add_found, ordered
 from jaxlint.runs import Run, findings_of
-from jaxlint.shards import Shard
 from jaxlint.silence import mark_silent
 from jaxlint.source import Source, Unreadable
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from jaxlint.checker import Checker
     from jaxlint.knowledge import Knowledge
     from jaxlint.parallel import Workers
+    from jaxlint.shards import Shard
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -40,7 +40,12 @@ def make_project(
     """The project that the files belong to: their package roots, the configured roots, the environment."""
     python = settings.python or activated(os.environ)
     project = Project(settings.src, site_packages(python) if python else (), texts)
-    roots = {project.package_root(path) for path in files if not os.path.isdir(path)}
+    by_folder: dict[str, str] = {}
+    for path in files:
+        folder = os.path.dirname(path)
+        if folder not in by_folder and not os.path.isdir(path):
+            by_folder[folder] = path
+    roots = {project.package_root(path) for path in by_folder.values()}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
 
@@ -202,13 +207,16 @@ class _Check:
     def _mark_silent(self) -> None:
         if not self._is_marked:
             self._is_marked = True
-            mark_silent([*self._modules, *self._neighbours], self._project, self._settings)
+            modules, is_kept = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            mark_silent(modules, self._project, self._settings, digests=is_kept)
 
     def _learn(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""
-        if unread and len(unread) > len(self._modules) // 2:  # a first run
+        if not unread:
+            return
+        if len(unread) > len(self._modules) // 2:  # a first run
             self._mark_silent()
-        if unread and self._keeping.jobs > 1:
+        if self._keeping.jobs > 1:
             self._workers.learn([module for module in unread if not module.is_silent])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
@@ -317,4 +325,4 @@ def check_source(text: str, path: str = "<string>.py", settings: Settings | None
     source = Source.from_text(path, text)
     checker = make_checker(make_project([source.path], settings), settings)
     found = checker.check_alone(checker.project.add_source(source))
-    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f, settings)]
+    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f.confidence, settings)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Mapping
 
@@ -39,12 +38,16 @@ def activated(environ: Mapping[str, str]) -> str | None:
 
 
 def _folders(prefix: str) -> list[str]:
+    import glob
+
     patterns = ("lib/python3.*/site-packages", "Lib/site-packages")
     return [folder for pattern in patterns for folder in sorted(glob.glob(os.path.join(prefix, pattern)))]
 
 
 def _added_by_pth(folder: str) -> list[str]:
     """The folders that plain lines of `.pth` files add (lines of code are not run)."""
+    import glob
+
     added: list[str] = []
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pth"))):
         try:

@@ -10,17 +10,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from hashlib import blake2b
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
 from jaxlint.files import shown_path
-from jaxlint.outline import Outline
 from jaxlint.packs import NoPack, Pack, PackWriter
 from jaxlint.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.outline import Outline
 
 
 class Facts(msgspec.Struct, frozen=True, array_like=True):
@@ -41,10 +43,17 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
 
 
 _FACTS = msgspec.msgpack.Decoder(Facts)
-_OUTLINES = msgspec.msgpack.Decoder(Outline)
 _ENCODER = msgspec.msgpack.Encoder()
 # the same bytes whatever the hash seed
 _REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
+
+
+@cache
+def _outlines() -> msgspec.msgpack.Decoder[Outline]:
+    """Decodes outlines, which a run in which nothing has changed does not."""
+    from jaxlint.outline import Outline
+
+    return msgspec.msgpack.Decoder(Outline)
 
 
 class FactsStore:
@@ -88,7 +97,7 @@ class FactsStore:
         """The outline that is part of facts; None if they are damaged."""
         self._in_memory += len(memoryview(facts.raw))
         with suppress(msgspec.MsgspecError, RecursionError):
-            return _OUTLINES.decode(facts.raw)
+            return _outlines().decode(facts.raw)
         return None
 
     @property
@@ -132,9 +141,11 @@ class FactsStore:
         self._packs += packs
 
 
-@lru_cache(maxsize=1)
+@cache
 def facts_writer() -> str:
     """What facts for other machines depend on: the version and the code of jaxlint, and the grammar of Python."""
+    from hashlib import blake2b
+
     found = blake2b(digest_size=8)
     folder = os.path.dirname(os.path.abspath(__file__))
     for directory, folders, names in os.walk(folder):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from jaxlint.errors import UserError
+from jaxlint.pattern_names import PatternNames
 
 SUFFIXES = (".py", ".pyi")
 
@@ -24,7 +25,8 @@ DEFAULT_EXCLUDES = frozenset((
 
 #: The files that hold a configuration; of two in one directory the first counts.
 CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
-_ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
+#: What marks the directory of a project.
+ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
 
 
 class PathError(UserError):
@@ -67,8 +69,9 @@ def discover(
             continue
         files = _walk(absolute, excludes, visit) if os.path.isdir(path) else [(os.path.realpath(absolute), absolute)]
         for real, file in files:
-            known = found.get(real, file)
-            found[real] = min(known, file, key=lambda name: (name != real, name))
+            known = found.setdefault(real, file)
+            if known is not file:
+                found[real] = min(known, file, key=lambda name: (name != real, name))
     return sorted(found.values())
 
 
@@ -96,7 +99,7 @@ def would_discover(root: str, path: str, excludes: Callable[[str], Sequence[Patt
                 return False
             if any(os.path.exists(os.path.join(directory, config)) for config in CONFIG_NAMES):
                 excluded = _layers(excludes(directory))
-        layers = layers + _gitignore(directory)
+        layers = [*layers, *_gitignore(directory)]
     return _is_python(name) and not _is_left_out("", path, layers, excluded)
 
 
@@ -105,7 +108,7 @@ def project_root(path: str) -> str:
     path = os.path.abspath(path)
     start = path if os.path.isdir(path) else os.path.dirname(path)
     for directory in ancestors(start):
-        if any(os.path.exists(os.path.join(directory, marker)) for marker in _ROOT_MARKERS):
+        if any(os.path.exists(os.path.join(directory, marker)) for marker in ROOT_MARKERS):
             return directory
     return start
 
@@ -129,7 +132,7 @@ def ancestors(directory: str) -> Iterator[str]:
 def is_pattern(line: str) -> bool:
     """Whether git accepts `line` in a .gitignore."""
     try:
-        _Layer("", [line])
+        _compiled([line])
     except ValueError:
         return False
     return True
@@ -155,32 +158,65 @@ def _layer_of(base: str, pattern: str) -> _Layer:
 
 
 class _Layer:
-    """Gitignore patterns that are relative to one directory. Raises ValueError for a pattern git would refuse."""
+    """Gitignore patterns that are relative to one directory; those that git would refuse do not count."""
 
-    def __init__(self, base: str, patterns: Sequence[str]) -> None:
+    def __init__(self, base: str, lines: Sequence[str]) -> None:
         self._prefix = base.rstrip(os.sep) + os.sep
-        self._patterns: list[tuple[re.Pattern[str], bool]] = []
-        if not patterns:
-            return
-        from pathspec import GitIgnoreSpec, RegexPattern  # costs five starts of Python, and is not always needed
-
-        for pattern in reversed(list(GitIgnoreSpec.from_lines(patterns).patterns)):
-            if isinstance(pattern, RegexPattern) and pattern.regex is not None and pattern.include is not None:
-                self._patterns.append((pattern.regex, pattern.include))
-        sources = [re.sub(r"\(\?P<\w+>", "(?:", regex.pattern) for regex, _ in self._patterns]
-        self._any = re.compile("|".join(sources))
+        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        self._names = PatternNames(self._lines)
 
     def verdict(self, path: str) -> bool | None:
         """Whether to leave `path` out; a directory ends in a separator. None if no pattern speaks of it itself."""
-        if not self._patterns or not path.startswith(self._prefix):
+        name = path.rstrip(os.sep).rpartition(os.sep)[2]
+        if not self._names.may_mean(name) or not path.startswith(self._prefix):
             return None
         relative = path[len(self._prefix) :].replace(os.sep, "/")
-        # One search for all patterns: nearly every path matches none.
+        # One search for all patterns: of the others, too, nearly every path matches none.
         if self._any.search(relative):
             for regex, is_out in self._patterns:
                 if _means(regex, relative):
                     return is_out
         return None
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
+        """The patterns, the last first, and whether each leaves out what it means."""
+        try:
+            return _compiled(self._lines)
+        except ValueError:
+            return _compiled([line for line in self._lines if is_pattern(line)])
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", regex.pattern) for regex, _ in self._patterns))
+
+
+class _Above:
+    """The layers above a directory, in whose repository it is; they count unless they ignore it."""
+
+    def __init__(self, layers: Sequence[_Layer], inside: Sequence[str]) -> None:
+        self._layers = layers
+        self._inside = inside
+
+    def verdict(self, path: str) -> bool | None:
+        """What the layers say of a path below the directory."""
+        verdict = _verdict(path, self._layers)
+        return None if verdict is None or self._ignore_it else verdict
+
+    @cached_property
+    def _ignore_it(self) -> bool:
+        return any(_verdict(part + os.sep, self._layers) for part in self._inside)
+
+
+def _compiled(lines: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
+    """The patterns of a .gitignore, the last first. Raises ValueError for one that git would refuse."""
+    from pathspec import GitIgnoreSpec, RegexPattern  # takes as long as two starts of Python
+
+    try:
+        patterns = reversed(list(GitIgnoreSpec.from_lines(lines).patterns))
+    except re.error as error:  # a range like [b-a]
+        raise ValueError(str(error)) from error
+    return [(p.regex, p.include) for p in patterns if isinstance(p, RegexPattern) and p.regex and p.include is not None]
 
 
 def _means(regex: re.Pattern[str], path: str) -> bool:
@@ -204,14 +240,11 @@ def _gitignore(directory: str, file: str = ".gitignore") -> list[_Layer]:
             lines = os.fsdecode(stream.read()).splitlines()
     except OSError:
         return []
-    try:
-        return [_Layer(directory, lines)]
-    except ValueError:
-        return [_Layer(directory, [line for line in lines if is_pattern(line)])]
+    return [_Layer(directory, lines)]
 
 
-def _layers_above(directory: str) -> list[_Layer]:
-    """The .gitignore files between the repository that holds `directory` and it; none if they ignore it."""
+def _layers_above(directory: str) -> list[_Layer | _Above]:
+    """The .gitignore files between the repository that holds `directory` and it."""
     above: list[_Layer] = []
     inside: list[str] = []
     for parent in ancestors(directory):
@@ -219,7 +252,7 @@ def _layers_above(directory: str) -> list[_Layer]:
             above[:0] = _gitignore(parent)
         if os.path.exists(os.path.join(parent, ".git")):
             above[:0] = _gitignore(parent, os.path.join(".git", "info", "exclude"))
-            return [] if any(_is_ignored(part + os.sep, above) for part in inside) else above
+            return [_Above(above, inside)]
         inside.append(parent)
     return []
 
@@ -231,7 +264,7 @@ def _walk(
     real_root = os.path.realpath(root)
     walked: set[str] = set()
     pending = [(root, real_root, _layers_above(root), _layers(excludes(root)))]
-    links: list[tuple[str, str, list[_Layer], list[_Layer]]] = []
+    links: list[tuple[str, str, list[_Layer | _Above], list[_Layer]]] = []
     while pending or links:
         directory, real, layers, excluded = pending.pop() if pending else links.pop(0)
         if real in walked or (directory != root and _contains(real, real_root)):
@@ -248,7 +281,7 @@ def _walk(
         if "pyvenv.cfg" in names and directory != root:
             continue
         if ".gitignore" in names:
-            layers = layers + _gitignore(directory)
+            layers = [*layers, *_gitignore(directory)]
         if directory != root and not names.isdisjoint(CONFIG_NAMES):
             excluded = _layers(excludes(directory))
         for entry in entries:
@@ -266,20 +299,20 @@ def _is_python(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.startswith(".#")
 
 
-def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer], excluded: Sequence[_Layer]) -> bool:
+def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer | _Above], excluded: Sequence[_Layer]) -> bool:
     """Whether the excludes of the user, the default ones or else the nearest .gitignore leave `path` out."""
-    verdict = _verdict(path, excluded)
+    verdict = _verdict(path, excluded) if excluded else None
     if verdict is not None:
         return verdict
-    return directory_name in DEFAULT_EXCLUDES or _is_ignored(path, layers)
+    return directory_name in DEFAULT_EXCLUDES or (bool(layers) and _is_ignored(path, layers))
 
 
-def _is_ignored(path: str, layers: Sequence[_Layer]) -> bool:
+def _is_ignored(path: str, layers: Sequence[_Layer | _Above]) -> bool:
     """Whether the last layer that speaks of `path` leaves it out."""
     return _verdict(path, layers) or False
 
 
-def _verdict(path: str, layers: Sequence[_Layer]) -> bool | None:
+def _verdict(path: str, layers: Sequence[_Layer | _Above]) -> bool | None:
     """What the last layer that speaks of `path` says."""
     for layer in reversed(layers):
         verdict = layer.verdict(path)

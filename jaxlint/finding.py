@@ -6,6 +6,14 @@ from enum import Enum
 
 import msgspec
 
+#: Where the pages of the rules are published.
+DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
+
+
+def page_url(name: str) -> str:
+    """The address of the page of the rule with this name."""
+    return f"{DOCS_URL}/{name}/"
+
 
 class Severity(str, Enum):
     """How bad the consequence is: `error` breaks or corrupts, `warning` hurts, `info` is advice."""

@@ -59,11 +59,6 @@ def interface_digest(outline: Outline, text: str) -> bytes:
     return shown.digest() + imported.digest()
 
 
-def shown_without_import(interface: bytes) -> bytes:
-    """The part of a digest that covers what modules see that do not import the module."""
-    return interface[:_SIZE]
-
-
 def changes_modules(outline: Outline) -> bool:
     """Whether functions may write to modules of flax.nnx or treex: what they do is followed from other modules."""
     return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
@@ -89,4 +88,6 @@ class Keeping:
         if self.cache is not None:
             self.cache.trim(self.needed)
         if self._folder is not None:
+            import shutil
+
             shutil.rmtree(self._folder, ignore_errors=True)

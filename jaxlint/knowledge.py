@@ -6,6 +6,7 @@ same. What is known of some modules can be added to what is known of others.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -37,8 +38,21 @@ class ImportGraph(msgspec.Struct, array_like=True):
     relevant: set[str] = msgspec.field(default_factory=set)
     #: The paths of the modules that import a module, by its path.
     importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    #: The paths of the modules that import others than those that are learnt from.
+    outward: set[str] = msgspec.field(default_factory=set)
     #: Whether all modules were read.
     is_complete: bool = True
+
+    def importing(self, paths: Iterable[str]) -> set[str]:
+        """Some modules and those that import them, directly or through other modules."""
+        found: set[str] = set()
+        pending = list(paths)
+        while pending:
+            path = pending.pop()
+            if path not in found:
+                found.add(path)
+                pending += self.importers.get(path, ())
+        return found
 
 
 class Knowledge(msgspec.Struct, array_like=True):
@@ -68,6 +82,11 @@ class Knowledge(msgspec.Struct, array_like=True):
     method_calls: dict[str, set[str]] = msgspec.field(default_factory=dict)
     #: The names of all functions that hold an argument static other than `self`.
     names_with_static_arguments: set[str] = msgspec.field(default_factory=set)
+    #: The names of all functions with a decorator that is a transformation.
+    transformed_names: set[str] = msgspec.field(default_factory=set)
+    #: The paths of the modules that declare a pytree class, or may name one that we describe; and (once all is known)
+    #: of all that may know of one, because they import one of these or what was not learnt from, directly or not.
+    seeing: set[str] = msgspec.field(default_factory=set)
     #: What methods make of `replace(...)` and kin.
     visible_updates: VisibleUpdates = msgspec.field(default_factory=VisibleUpdates)
     #: The paths of the other modules that apply a transformation to a function.
@@ -90,6 +109,8 @@ class Knowledge(msgspec.Struct, array_like=True):
         for name, called in other.method_calls.items():
             self.method_calls.setdefault(name, set()).update(called)
         self.names_with_static_arguments |= other.names_with_static_arguments
+        self.transformed_names |= other.transformed_names
+        self.seeing |= other.seeing
         self.visible_updates.add(other.visible_updates)
         for function, paths in other.applying.items():
             self.applying.setdefault(function, []).extend(paths)
@@ -105,3 +126,4 @@ class Knowledge(msgspec.Struct, array_like=True):
                 break
             changing |= calling
         self.method_calls = {}
+        self.seeing = self.imports.importing(self.seeing | self.imports.outward)

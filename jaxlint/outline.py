@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -62,6 +63,8 @@ UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
 EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
 
 Binding = Import | Definition | Assignment
+
+_ROW_END = re.compile(r"\r\n?|\n")
 
 
 # of Python 3.11 and 3.12
@@ -254,7 +257,12 @@ def parse_tree(text: str) -> ast.Module:
 
 def build_outline(tree: ast.Module, text: str) -> Outline:
     """The outline of a module that was parsed from `text`."""
-    return _Builder().build(tree, text)
+    return OutlineBuilder(split_rows(text)).build(tree.body, mentions_jaxlint(text))
+
+
+def split_rows(text: str) -> list[str]:
+    """The rows of a text as the Python tokenizer counts them, without their ends."""
+    return _ROW_END.split(text) if "\r" in text else text.split("\n")
 
 
 class _Function:
@@ -331,14 +339,33 @@ class _Content:
         self.repeats = self.repeats or piece.repeats
 
 
-def _referring(unit: Unit, functions: set[str]) -> Unit:
+def referring(unit: Unit, functions: Set[str]) -> Unit:
     """The unit with those of the names in it that are functions of the module."""
-    pieces = tuple([_referring(piece, functions) for piece in unit.pieces])
+    pieces = tuple([referring(piece, functions) for piece in unit.pieces])
     return msgspec.structs.replace(unit, references=unit.references & functions, pieces=pieces)
 
 
-class _Builder:
-    def __init__(self) -> None:
+@dataclass(frozen=True)
+class Context:
+    """What the statements before a unit say that matters to its part of the outline."""
+
+    #: The last parts of the names of transformations, and what they are called here.
+    transforms: Set[str] = LAST_NAMES
+    #: The names that stand for modules, or for parts of libraries.
+    modules: Set[str] = frozenset()
+    #: The qualified names that are taken.
+    taken: Set[str] = frozenset()
+    all_names: tuple[str, ...] | None = None
+
+
+_START = Context()
+
+
+class OutlineBuilder:
+    """Makes the outline of statements of a module with these `lines`; those before them say `context`."""
+
+    def __init__(self, lines: list[str], context: Context = _START) -> None:
+        self.lines = lines
         self.scopes: dict[str, Scope] = {"": Scope("module", "", None, {}, set())}
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, Function] = {}
@@ -346,12 +373,13 @@ class _Builder:
         self.attributes_set: set[str] = set()
         self.guarded_calls: set[Span] = set()
         self.star_imports: list[Import] = []
-        self.all_names: list[str] | None = None
+        self.all_names = None if context.all_names is None else list(context.all_names)
         self.future_annotations = False
         self.imported: dict[tuple[int, str], None] = {}
         self.applying: list[Applying] = []
-        #: The last parts of the names of transformations, and what they are called here.
-        self.transforms = set(LAST_NAMES)
+        self.transforms = set(context.transforms)
+        self.modules = set(context.modules)
+        self.taken = context.taken
         self.scope = ""
         self.shadowed: tuple[str, ...] = ()
         self.guards: list[str] = []
@@ -364,22 +392,21 @@ class _Builder:
         self.content = self.rest = _Content()
         self.pieces: list[Unit] = []
 
-    def build(self, tree: ast.Module, text: str) -> Outline:
-        module = self.scopes[""]
-        units: list[Unit] = []
-        self.lines = re.split(r"\r\n?|\n", text) if "\r" in text else text.split("\n")
-        for statement in tree.body:
-            first, last = _rows(statement, self.lines)
-            kind = _unit_kind(statement)
-            if not (units and units[-1].last >= first):
-                self._start_unit()
-            else:
-                shared = units.pop()
-                first, kind = shared.first, kind if kind == shared.kind else "code"
-            self._statement(statement, module)
-            units.append(self._unit(first, last, kind))
+    def build(self, body: list[ast.stmt], has_suppressions: bool) -> Outline:
+        """The outline of all statements of a module."""
+        units = [self.read_unit(*unit) for unit in grouped(body, self.lines)]
         functions = {q for q, f in self.functions.items() if f.scope == ""}
-        units = [_referring(unit, functions) for unit in units]
+        return self.outline([referring(unit, functions) for unit in units], has_suppressions)
+
+    def read_unit(self, first: int, last: int, kind: str, statements: list[ast.stmt]) -> Unit:
+        """Read the statements of a unit; it is told of all names in it as if they were functions."""
+        self._start_unit()
+        for statement in statements:
+            self._statement(statement, self.scopes[""])
+        return self._unit(first, last, kind)
+
+    def outline(self, units: list[Unit], has_suppressions: bool) -> Outline:
+        """The outline of all that was read."""
         return Outline(
             scopes=self.scopes,
             classes=self.classes,
@@ -392,7 +419,7 @@ class _Builder:
             future_annotations=self.future_annotations,
             imported_modules=tuple(self.imported),
             applying=tuple(self.applying),
-            has_suppressions=mentions_jaxlint(text),
+            has_suppressions=has_suppressions,
             attributes_set=frozenset(self.attributes_set),
         )
 
@@ -528,6 +555,9 @@ class _Builder:
     def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
         home = self.scopes[""] if name in scope.is_global else scope
         home.bindings.setdefault(name, []).append(binding)
+        if isinstance(binding, Import) and home.kind == "module":
+            if binding.name is None or binding.module in _LIBRARIES:
+                self.modules.add(name)
 
     @property
     def _guard(self) -> str:
@@ -651,8 +681,7 @@ class _Builder:
             return False
         if self.function is not None and receiver.id in self.function.fresh:
             return True
-        bindings = self.scopes[""].bindings.get(receiver.id, ())
-        return any(isinstance(b, Import) and (b.name is None or b.module in _LIBRARIES) for b in bindings)
+        return receiver.id in self.modules
 
     def _note_discard(self, value: ast.expr) -> None:
         """Note the calls that stand alone."""
@@ -904,38 +933,38 @@ class _Builder:
     def _qualname(self, scope: Scope, name: str) -> str:
         qualname = f"{scope.qualname}.{name}" if scope.qualname else name
         taken, count = qualname, 1
-        while taken in self.functions or taken in self.classes or taken in self.scopes:
+        while taken in self.functions or taken in self.classes or taken in self.scopes or taken in self.taken:
             count += 1
             taken = f"{qualname}#{count}"
         return taken
 
 
-_READERS: dict[type[ast.stmt], Callable[[_Builder, Any, Scope], None]] = {
-    _TryStar: _Builder._try,
-    _TypeAlias: _Builder._type_alias,
-    ast.FunctionDef: _Builder._function,
-    ast.AsyncFunctionDef: _Builder._function,
-    ast.ClassDef: _Builder._class,
-    ast.Import: _Builder._import,
-    ast.ImportFrom: _Builder._import,
-    ast.Assign: _Builder._assign,
-    ast.AnnAssign: _Builder._annotated,
-    ast.AugAssign: _Builder._augmented,
-    ast.Expr: _Builder._expression,
-    ast.Return: _Builder._return,
-    ast.If: _Builder._if,
-    ast.Try: _Builder._try,
-    ast.With: _Builder._with,
-    ast.AsyncWith: _Builder._with,
-    ast.For: _Builder._for,
-    ast.AsyncFor: _Builder._for,
-    ast.While: _Builder._while,
-    ast.Match: _Builder._match,
-    ast.Delete: _Builder._delete,
-    ast.Global: _Builder._outer_names,
-    ast.Nonlocal: _Builder._outer_names,
-    ast.Assert: _Builder._assert,
-    ast.Raise: _Builder._raise,
+_READERS: dict[type[ast.stmt], Callable[[OutlineBuilder, Any, Scope], None]] = {
+    _TryStar: OutlineBuilder._try,
+    _TypeAlias: OutlineBuilder._type_alias,
+    ast.FunctionDef: OutlineBuilder._function,
+    ast.AsyncFunctionDef: OutlineBuilder._function,
+    ast.ClassDef: OutlineBuilder._class,
+    ast.Import: OutlineBuilder._import,
+    ast.ImportFrom: OutlineBuilder._import,
+    ast.Assign: OutlineBuilder._assign,
+    ast.AnnAssign: OutlineBuilder._annotated,
+    ast.AugAssign: OutlineBuilder._augmented,
+    ast.Expr: OutlineBuilder._expression,
+    ast.Return: OutlineBuilder._return,
+    ast.If: OutlineBuilder._if,
+    ast.Try: OutlineBuilder._try,
+    ast.With: OutlineBuilder._with,
+    ast.AsyncWith: OutlineBuilder._with,
+    ast.For: OutlineBuilder._for,
+    ast.AsyncFor: OutlineBuilder._for,
+    ast.While: OutlineBuilder._while,
+    ast.Match: OutlineBuilder._match,
+    ast.Delete: OutlineBuilder._delete,
+    ast.Global: OutlineBuilder._outer_names,
+    ast.Nonlocal: OutlineBuilder._outer_names,
+    ast.Assert: OutlineBuilder._assert,
+    ast.Raise: OutlineBuilder._raise,
 }
 
 
@@ -1102,6 +1131,25 @@ def _rows(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
         while first > 1 and not lines[first - 1].lstrip(" \t\f").startswith("@"):
             first -= 1
     return first, node.end_lineno or first
+
+
+def grouped(body: list[ast.stmt], lines: list[str]) -> Iterator[tuple[int, int, str, list[ast.stmt]]]:
+    """The units that some statements make up: the first and the last row of each, its kind, and its statements."""
+    first = last = 0
+    kind, statements = "", list[ast.stmt]()
+    for statement in body:
+        begins, ends = _rows(statement, lines)
+        own_kind = _unit_kind(statement)
+        if statements and last >= begins:
+            kind = kind if kind == own_kind else "code"
+            statements.append(statement)
+        else:
+            if statements:
+                yield first, last, kind, statements
+            first, kind, statements = begins, own_kind, [statement]
+        last = ends
+    if statements:
+        yield first, last, kind, statements
 
 
 def _unit_kind(node: ast.stmt) -> str:

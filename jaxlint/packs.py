@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from types import TracebackType
 from typing import IO
 
 import msgspec
 
 from jaxlint.writing import replacing
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL first, which takes as long as a third of a start of Python
+except ImportError:
+    from hashlib import blake2b
 
 _MAGIC = b"jaxlint facts "
 _DIGEST = 16

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from jaxlint.errors import UserError
+from jaxlint.files import stamp
 from jaxlint.finding import Finding
 from jaxlint.project import Imports, Module, Project
 from jaxlint.source import Unreadable
@@ -253,11 +254,7 @@ class Workers:
     def _size(self, module: Module) -> int:
         size = self._sizes.get(module.path)
         if size is None:
-            try:
-                size = os.stat(module.path).st_size
-            except (OSError, ValueError):
-                size = 0
-            self._sizes[module.path] = size
+            size = self._sizes[module.path] = stamp(module.path)[1]
         return size
 
     def end(self, *, failed: bool) -> None:

@@ -6,30 +6,25 @@ what the package it lies in calls it. Nothing is ever imported or executed.
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from jaxlint.deep_stack import with_deep_stack
 from jaxlint.facts import Facts, FactsStore
-from jaxlint.interface import interface_digest
-from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.files import ROOT_MARKERS, SUFFIXES
 from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.edited_outline import EditedOutline
+    from jaxlint.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
 
 #: The modules that a module imports: how many dots, and the dotted name.
 Imports: TypeAlias = tuple[tuple[int, str], ...]
-
-#: What marks the folder of a project.
-_ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
-
-_EMPTY = build_outline(parse_tree(""), "")
 
 
 class Module:
@@ -47,6 +42,9 @@ class Module:
         self._outline: Outline | None = None
         #: What it imports, if that is known already.
         self.known_imports: Imports | None = None
+        #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
+        self._is_edited = False
+        self._edited: EditedOutline | None = None
         #: Whether the store has the outline.
         self._is_kept = False
         #: Whether anything of its content was asked for.
@@ -119,14 +117,15 @@ class Module:
 
     def _read_outline(self) -> Outline:
         self.was_read = True
-        if self.is_namespace or self.problem is not None:
-            return _EMPTY
-        try:
-            outline = self._known_outline()
-            return outline if outline is not None else self._parsed()
-        except Unreadable as problem:
-            self.problem = problem
-            return _EMPTY
+        if not self.is_namespace and self.problem is None:
+            try:
+                outline = self._known_outline()
+                return outline if outline is not None else self._parsed()
+            except Unreadable as problem:
+                self.problem = problem
+        from jaxlint.parsing import EMPTY
+
+        return EMPTY
 
     @property
     def interface(self) -> bytes:
@@ -140,8 +139,20 @@ class Module:
             elif self._outline is None:
                 self._outline = self._parsed()
         if self.known_interface is None:
+            from jaxlint.interface import interface_digest
+
             self.known_interface = interface_digest(self.outline, self.source.text)
         return self.known_interface
+
+    def follow(self, before: Module) -> None:
+        """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
+        self._is_edited, self._edited = self._is_given, before._edited
+
+    @property
+    def unit_marks(self) -> tuple[object, ...] | None:
+        """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
+        edited = self._edited
+        return edited.marks if edited is not None and edited.outline is self._outline else None
 
     def know(
         self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
@@ -150,8 +161,11 @@ class Module:
         self.content, self.known_interface, self.problem = content, interface, problem
         self.known_imports = imports
 
-    def be_silent(self, content: bytes) -> None:
-        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules."""
+    def be_silent(self, content: bytes | None) -> None:
+        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
+
+        `content` is None where nobody is going to ask for it.
+        """
         self.is_silent = True
         self.content = self.known_interface = content
 
@@ -174,8 +188,11 @@ class Module:
 
     def _parsed(self) -> Outline:
         """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        from jaxlint.interface import interface_digest
+        from jaxlint.parsing import parse
+
         source = self.source
-        outline, self.problem = _parse(source)
+        outline, self.problem = parse(source, self._outline_after_edit) if self._is_edited else parse(source)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:
@@ -183,100 +200,31 @@ class Module:
             self._is_kept = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
+    def _outline_after_edit(self, text: str) -> Outline:
+        """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
+        from jaxlint.edited_outline import EditedOutline
 
-def _parse(source: Source) -> tuple[Outline, Unreadable | None]:
-    """The outline of a text, or an empty one and why there is none."""
-    text = source.text
-    try:
-        return _outline_of(text), None
-    except SyntaxError as error:
-        outline = _newer_grammar(text) if _may_be_newer(text, error) else None
-        return (outline, None) if outline is not None else (_EMPTY, _syntax_problem(error, source))
-    except (ValueError, RecursionError, MemoryError) as error:
-        return _EMPTY, _syntax_problem(error, source)
+        self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
+        return self._edited.outline
 
 
-def _outline_of(text: str) -> Outline:
-    """The outline of a text. Raises what `ast.parse` raises."""
-    try:
-        return build_outline(parse_tree(text), text)
-    except RecursionError:
-        return with_deep_stack(lambda: build_outline(parse_tree(text), text))
+def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
+    """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
+    telling = telling_names(names_in(folder) if names is None else names)
+    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
-def read_statements(text: str, row: int) -> list[ast.stmt] | None:
-    """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
-    text = "\n" * (row - 1) + text
-    try:
-        return parse_tree(text).body
-    except SyntaxError:
-        from jaxlint.newer_grammar import rewrite
-
-        rewritten = rewrite(text)
-        return None if rewritten is None else parse_tree(rewritten).body
-    except RecursionError:
-        return with_deep_stack(lambda: parse_tree(text).body)
-    except (ValueError, MemoryError):
-        return None
+def telling_names(names: Iterable[str]) -> set[str]:
+    """What could be a module or a package, or marks a project."""
+    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
 
 
-#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
-#: f-strings over several lines.
-_NEWER = re.compile(
-    r"\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
-    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
-    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$",
-    re.MULTILINE,
-)
-
-
-def _may_be_newer(text: str, error: SyntaxError) -> bool:
-    """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
-    return "f-string" in (error.msg or "") or _NEWER.search(text) is not None
-
-
-def _newer_grammar(text: str) -> Outline | None:
-    """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
-    from jaxlint.newer_grammar import rewrite
-
-    rewritten = rewrite(text)
-    if rewritten is None:
-        return None
-    try:
-        return _outline_of(rewritten)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _syntax_problem(error: Exception, source: Source) -> Unreadable:
-    """The finding for a file that no parser reads, with row and column from 1 where known."""
-    if isinstance(error, SyntaxError):
-        column = error.offset
-        row = error.lineno
-        if row is not None and row > len(source.lines):
-            row, column = len(source.lines) or 1, None
-        message = error.msg if error.msg == "invalid syntax" else f"invalid syntax: {error.msg}"
-        return Unreadable(message, row, column if column and column > 0 else None)
-    if isinstance(error, (RecursionError, MemoryError)):
-        return Unreadable("too deeply nested to parse", None, None)
-    return Unreadable(f"cannot be parsed: {error}", None, None)
-
-
-def listing_digest(folder: str) -> bytes:
-    """The digest of what in a folder could be a module, a package, or mark a project."""
-    return _names_digest(_names_in(folder))
-
-
-def _names_in(folder: str) -> frozenset[str]:
+def names_in(folder: str) -> frozenset[str]:
+    """What is there in a folder; nothing if it cannot be listed."""
     try:
         return frozenset(os.listdir(folder))
     except OSError:
         return frozenset()
-
-
-def _names_digest(names: frozenset[str]) -> bytes:
-    telling = [name for name in names if name in _ROOT_MARKERS or "." not in name or name.endswith((".py", ".pyi"))]
-    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
 
 
 class Project:
@@ -301,7 +249,8 @@ class Project:
             self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
         self._listings: dict[str, frozenset[str]] = {}
-        self._packages: dict[str, tuple[str, list[str]]] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
         #: Where the facts of the modules are kept, if they are.
         self.store: FactsStore | None = None
@@ -318,14 +267,17 @@ class Project:
         """The module of the file `path` (absolute)."""
         module = self._modules.get(path)
         if module is None:
-            root, parts = self._package_of(path)
-            is_package = os.path.splitext(os.path.basename(path))[0] == "__init__"
-            module = Module(path, ".".join(parts), is_package, self._own_roots(root))
+            folder, base = os.path.split(path)
+            root, package = self._package_at(folder)
+            stem = os.path.splitext(base)[0]
+            is_package = stem == "__init__"
+            name = package if is_package else f"{package}.{stem}" if package else stem
+            module = Module(path, name, is_package, self._own_roots(root))
             text = self._texts.get(path)
             if isinstance(text, Source):
                 module._source, module._is_given = text, True
             elif text is not None:
-                module._outline, module.problem, module._is_given = _EMPTY, text, True
+                module.problem, module._is_given = text, True
             else:
                 module.store = self.store
             self._modules[path] = module
@@ -363,7 +315,7 @@ class Project:
 
     def folders_searched(self) -> dict[str, bytes]:
         """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
-        here = {folder: _names_digest(names) for folder, names in self._listings.items()}
+        here = {folder: listing_digest(folder, names) for folder, names in self._listings.items()}
         return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
 
     def add_source(self, source: Source) -> Module:
@@ -374,18 +326,16 @@ class Project:
 
     def package_root(self, path: str) -> str:
         """The folder above the outermost package that holds the file."""
-        return self._package_of(path)[0]
+        return self._package_at(os.path.dirname(path))[0]
 
-    def _package_of(self, path: str) -> tuple[str, list[str]]:
-        folder, base = os.path.split(path)
-        stem = os.path.splitext(base)[0]
-        if folder not in self._packages:
-            self._packages[folder] = self._package_at(folder)
-        root, package = self._packages[folder]
-        return root, [*package] if stem == "__init__" else [*package, stem]
+    def _package_at(self, folder: str) -> tuple[str, str]:
+        """The folder above the outermost package that a folder is part of, and the dotted name of that part."""
+        known = self._packages.get(folder)
+        if known is None:
+            known = self._packages[folder] = self._find_package(folder)
+        return known
 
-    def _package_at(self, folder: str) -> tuple[str, list[str]]:
-        """The folder above the outermost package that a folder is part of, and the name of that part."""
+    def _find_package(self, folder: str) -> tuple[str, str]:
         parts: list[str] = []
         while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
             parent, name = os.path.split(folder)
@@ -393,14 +343,20 @@ class Project:
                 break
             parts.insert(0, name)
             folder = parent
-        return folder, parts
+        return folder, ".".join(parts)
 
     def _own_roots(self, root: str) -> tuple[str, ...]:
         """Where the imports of a file start: its package root and, for namespace packages, the folders above."""
+        known = self._roots_of.get(root)
+        if known is None:
+            known = self._roots_of[root] = self._find_roots(root)
+        return known
+
+    def _find_roots(self, root: str) -> tuple[str, ...]:
         roots = [root]
         folder = root
         for _ in range(8):
-            if self._listing(folder) & _ROOT_MARKERS:
+            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
                 roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
@@ -413,7 +369,7 @@ class Project:
     def _listing(self, folder: str) -> frozenset[str]:
         names = self._listings.get(folder)
         if names is None:
-            names = self._listings[folder] = _names_in(folder) | self._unsaved.get(folder, frozenset())
+            names = self._listings[folder] = names_in(folder) | self._unsaved.get(folder, frozenset())
         return names
 
     # -- imports ----------------------------------------------------------------------------
@@ -466,7 +422,7 @@ class Project:
             last = index == len(parts) - 1
             if last:
                 for suffix in (".py", ".pyi"):
-                    if part + suffix in names and not self._is_package(os.path.join(folder, part)):
+                    if part + suffix in names and not (part in names and self._is_package(os.path.join(folder, part))):
                         return self.add_file(os.path.join(folder, part + suffix))
             if part not in names:
                 return None

@@ -18,7 +18,9 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
     importers: dict[str, list[str]] = {}
     reached: list[str] = []
     pending = list(reversed(modules))
-    seen = {module.path for module in modules}
+    given = {module.path for module in modules}
+    seen = set(given)
+    outward: set[str] = set()
     while pending:
         module = pending.pop()
         imports = module.imports
@@ -31,6 +33,8 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
             if imported is None or imported is module:
                 continue
             importers.setdefault(imported.path, []).append(module.path)
+            if not (imported.path in given or imported.is_silent or imported.is_namespace):
+                outward.add(module.path)
             if _is_installed(imported, project):
                 reached.append(module.path)
             elif not direct and imported.path not in seen:
@@ -38,13 +42,9 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
                 pending.append(imported)
                 _ = imported.imports
                 imported.forget_source()
-    relevant: set[str] = set()
-    while reached:
-        path = reached.pop()
-        if path not in relevant:
-            relevant.add(path)
-            reached += importers.get(path, [])
-    return ImportGraph(relevant, importers)
+    graph = ImportGraph(set(), importers, outward)
+    graph.relevant = graph.importing(reached)
+    return graph
 
 
 def _is_installed(module: Module, project: Project) -> bool:

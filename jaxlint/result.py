@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.baseline import Stale, without_known
-from jaxlint.config import Settings, rule_enabled
+from jaxlint.config import EnabledRules, Settings, is_sure_enough
 from jaxlint.finding import Confidence, Finding
-from jaxlint.fingerprint import file_lines
+
+if TYPE_CHECKING:
+    from jaxlint.baseline import Stale
 
 
 class Result(msgspec.Struct):
@@ -33,18 +35,24 @@ def add_found(
     settings: Settings,
     files: Sequence[str],
     errors: Sequence[str],
-    lines: Callable[[str], Sequence[str]] = file_lines,
+    lines: Callable[[str], Sequence[str]] | None = None,
 ) -> None:
-    """Add what was found in some of the files, and what failed: by comments, the baseline and confidence."""
+    """Add what was found in some of the files, and what failed: by comments, the baseline and confidence.
+
+    `lines` gives the lines of a file that are not those on disk.
+    """
     findings = ordered(found)
     result.suppressed += [f for f in findings if f.suppressed]
     findings = [f for f in findings if not f.suppressed]
     result.checked.append((settings, tuple(files)))
     if settings.baseline is not None:
+        from jaxlint.baseline import without_known
+        from jaxlint.fingerprint import file_lines
+
         checked = {} if errors else codes_checked([(settings, files)])
-        findings, stale = without_known(settings.baseline, findings, checked, lines)
+        findings, stale = without_known(settings.baseline, findings, checked, lines or file_lines)
         result.stale += stale
-    result.findings += [f for f in findings if is_sure_enough(f, settings)]
+    result.findings += [f for f in findings if is_sure_enough(f.confidence, settings)]
     result.errors += errors
 
 
@@ -54,20 +62,9 @@ def codes_checked(checked: Iterable[tuple[Settings, Sequence[str]]]) -> dict[str
 
     codes: dict[str, frozenset[str]] = {}
     for settings, files in checked:
-        enabled = [rule for rule in all_rules() if rule_enabled(rule, settings)]
-        everywhere = frozenset(rule.code for rule in enabled)
-        for path in files:
-            if settings.per_file_ignores:
-                codes[path] = frozenset(rule.code for rule in enabled if rule_enabled(rule, settings, path))
-            else:
-                codes[path] = everywhere
+        enabled = EnabledRules(all_rules(), settings)
+        codes |= {path: enabled.codes_at(path) for path in files}
     return codes
-
-
-def is_sure_enough(finding: Finding, settings: Settings) -> bool:
-    """Whether the settings ask for findings that are no surer."""
-    order = tuple(Confidence)
-    return order.index(finding.confidence) <= order.index(settings.min_confidence)
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:

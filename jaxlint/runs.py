@@ -18,7 +18,6 @@ from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
-from jaxlint.interface import shown_without_import
 from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
@@ -26,8 +25,13 @@ from jaxlint.source import Unreadable
 if TYPE_CHECKING:
     from jaxlint.knowledge import Knowledge
 
-#: A file that was changed so shortly before the record was written may have been changed again in the same tick.
+#: So long (ns) a file may be changed again without another time of its last change.
 _TICK = 2_000_000_000
+
+
+def is_settled(mtime: int, seen: int) -> bool:
+    """Whether a file last changed at `mtime` cannot have been changed with the same time after it was `seen` (ns)."""
+    return mtime < seen - _TICK
 
 
 class Run:
@@ -54,7 +58,9 @@ class Run:
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
-        learn([m for m in self._seen if unchanged[m.path] is None])
+        unread = [m for m in self._seen if unchanged[m.path] is None]
+        self._has_read = bool(unread)
+        learn(unread)
         for module in self._seen:
             before = unchanged[module.path]
             if before is not None and before.interface:
@@ -70,7 +76,8 @@ class Run:
             return None
         if any(stamp(path) != before for path, before in previous.others.items()):
             return None
-        if any(listing_digest(path) != known for path, known in previous.folders.items()):
+        seen = self._project.folders_seen()
+        if any(listing_digest(path, seen.get(path)) != known for path, known in previous.folders.items()):
             return None
         return previous
 
@@ -98,9 +105,12 @@ class Run:
         return None
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
-        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new."""
+        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
+
+        That files were read which are the same is new: the next run need not read them.
+        """
         previous = self._previous
-        if not found and previous is not None and previous.files == self._files:
+        if not found and not self._has_read and previous is not None and previous.files == self._files:
             return
         still = self._still
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
@@ -131,7 +141,7 @@ class Run:
     def _unchanged(self, module: Module) -> FileRecord | None:
         """The file as it was, if its time and size say that it still is."""
         before = self._previous.files.get(module.path) if self._previous is not None else None
-        if before is None or self._previous is None or before.mtime >= self._previous.written - _TICK:
+        if before is None or self._previous is None or not is_settled(before.mtime, self._previous.written):
             return None
         return before if (before.mtime, before.size) == stamp(module.path) else None
 
@@ -173,3 +183,8 @@ def findings_of(
     if run is not None and not failed():
         run.keep(fresh, learnt())
     return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]
+
+
+def shown_without_import(interface: bytes) -> bytes:
+    """The part of the digest of an interface (`jaxlint.interface`) for modules that do not import the module."""
+    return interface[: len(interface) // 2]

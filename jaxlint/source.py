@@ -1,4 +1,4 @@
-"""Files as text: bytes are decoded once, and every way to count columns is converted here."""
+"""Files as text: bytes are decoded once, and columns in bytes become columns in code points."""
 
 from __future__ import annotations
 
@@ -124,13 +124,6 @@ class Source:
         if line.isascii():
             return utf8_column
         return len(line.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
-
-    def utf16_column(self, row: int, codepoint_column: int) -> int:
-        """The column in UTF-16 units, as editors count, of a column in code points; columns from 0, `row` from 1."""
-        if self.text.isascii():
-            return codepoint_column
-        before = self.line(row)[:codepoint_column]
-        return codepoint_column + sum(char > "\uffff" for char in before)
 
     def offset(self, row: int, column: int) -> int:
         """The offset in `text` of a place; `row` from 1, `column` in code points from 0."""

@@ -178,8 +178,6 @@ class Applied:
     at: object
     static_argnums: tuple[int, ...] | None = ()
     static_argnames: tuple[str, ...] | None = ()
-    donate_argnums: tuple[int, ...] | None = ()
-    donate_argnames: tuple[str, ...] | None = ()
     #: What is differentiated; None if that cannot be read.
     argnums: tuple[int, ...] | None = (0,)
     has_aux: bool | None = False
@@ -202,11 +200,11 @@ class Applied:
 
     def static_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` that are static; None if they cannot be told."""
-        return self._named(function, self.static_argnums, self.static_argnames)
-
-    def donated_parameters(self, function: Function) -> frozenset[str] | None:
-        """The names of the parameters of `function` whose buffers are donated; None if they cannot be told."""
-        return self._named(function, self.donate_argnums, self.donate_argnames)
+        if self.static_argnums is None or self.static_argnames is None:
+            return None
+        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
+        return frozenset({*chosen, *self.static_argnames})
 
     def rebuilt_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` that certainly receive copies of what the caller passes."""
@@ -223,15 +221,6 @@ class Applied:
         """The parameters of `function` that were given before it was transformed."""
         positional = [p.name for p in function.parameters if p.kind == "positional"]
         return self.given | frozenset(positional[: self.bound])
-
-    def _named(
-        self, function: Function, numbers: tuple[int, ...] | None, names: tuple[str, ...] | None
-    ) -> frozenset[str] | None:
-        if numbers is None or names is None:
-            return None
-        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
-        chosen = [positional[n] for n in numbers if -len(positional) <= n < len(positional)]
-        return frozenset({*chosen, *names})
 
 
 def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:

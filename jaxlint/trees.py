@@ -12,6 +12,7 @@ import os
 import time
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import count
 
 from jaxlint.cache import Cache
@@ -19,19 +20,18 @@ from jaxlint.checker import Checker
 from jaxlint.config import Configuration, Settings
 from jaxlint.engine import make_project, package_neighbours
 from jaxlint.facts import FactsStore
-from jaxlint.files import SUFFIXES, discover, is_excluded, stamp, would_discover
+from jaxlint.files import discover, is_excluded, stamp, would_discover
 from jaxlint.finding import Confidence, Finding
 from jaxlint.fingerprint import file_lines
-from jaxlint.interface import interface_digest
+from jaxlint.infer.parsed_units import ParsedUnits
+from jaxlint.knowledge import Knowledge
 from jaxlint.packs import open_packs
-from jaxlint.project import Module, Project
+from jaxlint.project import Module, Project, names_in, telling_names
+from jaxlint.rechecking import Rechecks
 from jaxlint.result import Result, add_found
+from jaxlint.runs import is_settled
 from jaxlint.source import Source, Unreadable
 
-#: A file that was changed so shortly before it was read may have been changed again in the same tick.
-_TICK = 2_000_000_000
-#: Files in a folder that tell where imports start.
-_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", "jaxlint.toml"})
 _UNSURE = (-1, -1)
 #: Of a folder with more than that, each open file is checked with its package only.
 _MOST_FILES = 3_000
@@ -82,13 +82,16 @@ class Group:
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
+        #: What is known of all files together, while they show the same of themselves.
+        self._knowledge: Knowledge | None = None
+        self._kept_units = ParsedUnits()
+        self._rechecks = Rechecks()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
         #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
         self._answered: dict[str, tuple[list[Finding], int]] = {}
-        self._interfaces: dict[str, tuple[Module, bytes | None]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -115,39 +118,33 @@ class Group:
         self._large |= self._texts.too_large(changed)
         project = self._project.renewed(changed)
         still: set[str] = set()
-        visible = False
+        visible: set[str] = set()
         for path in sorted(changed):
             before, after = self._project.module(path), project.add_file(path)
             assert before is not None
+            after.follow(before)
             self._texts.step()
             if _content(before) == _content(after):
                 still.add(path)
             else:
-                interface = self._interface(before)
-                visible |= interface is None or interface != self._interface(after)
+                interface = _interface(before)
+                if interface is None or interface != _interface(after):
+                    visible.add(path)
             self._stamps.pop(path, None)
+        if visible:
+            self._knowledge = None
+            self._rechecks.forget_all_but(visible)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
         self._project = project
         self._drop_checker()
         self._changed.clear()
 
-    def _interface(self, module: Module) -> bytes | None:
-        """What `_interface` says, worked out once for each module."""
-        known = self._interfaces.get(module.path)
-        if known is None or known[0] is not module:
-            self._interfaces[module.path] = known = (module, _interface(module))
-        return known[1]
-
     def is_same_on_disk(self) -> bool:
         """Whether the same files are in the folders that were looked into; notes the files that have changed."""
         for folder, before in self._project.folders_seen().items():
-            try:
-                now = frozenset(os.listdir(folder))
-            except OSError:
-                now = frozenset()
             unsaved = {os.path.basename(p) for p in self._texts.open if os.path.dirname(p) == folder}
-            if _telling(now | unsaved) != _telling(before):
+            if telling_names(names_in(folder) | unsaved) != telling_names(before):
                 return False
         for path, before_stamp in self._stamps.items():
             if path not in self._texts.open and stamp(path) != before_stamp:
@@ -183,12 +180,20 @@ class Group:
         self._renew()
         if self._checker is None:
             checker = Checker(self._project, self.settings)
-            modules = [self._project.add_file(path) for path in self._order]
-            try:
-                checker.learn(modules, self._texts.step, [self._project.add_file(path) for path in self._neighbours])
-            except BaseException:
-                checker.release()
-                raise
+            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
+            checker.find = partial(self._rechecks.find, checker)
+            self._texts.step()
+            if self._knowledge is not None:
+                checker.know(self._knowledge)
+            else:
+                modules = [self._project.add_file(path) for path in self._order]
+                neighbours = [self._project.add_file(path) for path in self._neighbours]
+                try:
+                    checker.learn(modules, self._texts.step, neighbours)
+                except BaseException:
+                    checker.release()
+                    raise
+                self._knowledge = checker.knowledge
             self._checker = checker
             self._note_stamps()
         return self._checker
@@ -225,7 +230,7 @@ class Group:
         for path in self._project.paths_read():
             if path not in self._stamps and path not in self._texts.open:
                 mtime, size = stamp(path)
-                self._stamps[path] = (mtime, size) if mtime < now - _TICK else _UNSURE
+                self._stamps[path] = (mtime, size) if is_settled(mtime, now) else _UNSURE
 
 
 class TooMany(Exception):
@@ -301,11 +306,11 @@ def _content(module: Module) -> bytes | str:
 
 def _interface(module: Module) -> bytes | None:
     """The digest of what others see of a module; nothing if it cannot be parsed, None if it is not known any more."""
-    outline = module.outline
+    _ = module.outline
     if module.problem is not None:
         return b""
     try:
-        return interface_digest(outline, module.source.text)
+        return module.interface
     except Unreadable:
         return None
 
@@ -313,8 +318,3 @@ def _interface(module: Module) -> bytes | None:
 def _yields(finding: Finding) -> bool:
     """Whether a finding gives way to one that says the same of the same thing for certain."""
     return finding.confidence is Confidence.LOW and bool(finding.subject)
-
-
-def _telling(names: Iterable[str]) -> set[str]:
-    """What is there of a folder that imports and roots depend on."""
-    return {n for n in names if n.endswith(SUFFIXES) or n in _MARKERS or ("." not in n and n != "__pycache__")}

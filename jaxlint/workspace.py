@@ -55,11 +55,6 @@ class Workspace:
 
     # -- what the editor does ---------------------------------------------------------------
 
-    @property
-    def open_files(self) -> Sequence[str]:
-        """The files whose texts the editor has."""
-        return list(self._texts.open)
-
     def set_text(self, path: str, text: str) -> None:
         """The editor shows `text` for the file `path`, which need not be there."""
         is_new = path not in self._texts.open

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from typing import IO
 
@@ -32,6 +31,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         return
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", path)
+    import shutil
     import tempfile
 
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=TEMPORARY_PREFIX)

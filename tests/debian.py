@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
+
+from tools.external import run
 
 CACHE = Path(__file__).resolve().parents[1] / ".envs" / "debian"
 
 
-class Unreachable(Exception):
-    """Debian's packages cannot be had here; the text says why."""
-
-
-def _run(*command: str, cwd: Path) -> None:
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unreachable(f"{command[0]}: {error}") from error
-    if done.returncode != 0:
-        raise Unreachable(f"{' '.join(command[:2])}: {done.stderr.strip().splitlines()[-1:]}")
-
-
 def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Path:
-    """The folder that holds `package` and what it needs beyond the packages in `status`; needs no root."""
+    """The folder that holds `package` and what it needs beyond the packages in `status`; needs no root.
+
+    Raises `Unavailable` if Debian cannot be reached.
+    """
     root = CACHE / package
     if root.exists():
         return root
@@ -46,10 +37,10 @@ def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Pa
         "--option=APT::Sandbox::User=root",
     )
     try:
-        _run(*apt, "update", cwd=work)
-        _run(*apt, "install", "--download-only", "--reinstall", "--no-install-recommends", "--yes", package, cwd=work)
+        run(*apt, "update", cwd=work)
+        run(*apt, "install", "--download-only", "--reinstall", "--no-install-recommends", "--yes", package, cwd=work)
         for deb in sorted(debs.glob("*.deb")):
-            _run("dpkg", "-x", str(deb), str(new), cwd=work)
+            run("dpkg", "-x", str(deb), str(new), cwd=work)
         try:
             new.rename(root)
         except OSError:

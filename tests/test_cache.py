@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import jaxlint.checker
+import jaxlint.runs
 from jaxlint.cache import Cache
 from jaxlint.engine import check_paths
 from jaxlint.finding import Finding
 from jaxlint.interface import interface_digest
 from jaxlint.outline import build_outline, parse_tree
 from jaxlint.project import Module
+from jaxlint.source import Source
 from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
 
@@ -213,3 +216,45 @@ def test_a_file_that_is_moved_here_with_the_time_and_size_of_the_old_one(
     assert path.stat().st_size == other.stat().st_size
     other.replace(path)
     assert found(project, cache) == BOTH[1:]
+
+
+def test_files_that_were_just_written_are_read_once_more(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout that is checked at once: the time of its files does not tell yet that they stay as they are."""
+    read: list[str] = []
+    source = Source.read
+
+    def counted(path: str) -> Source:
+        read.append(path)
+        return source(path)
+
+    monkeypatch.setattr(Source, "read", counted)
+    assert found(project, tmp_path / "cache") == BOTH
+    later = time.time_ns() + 10 * jaxlint.runs._TICK
+    monkeypatch.setattr(time, "time_ns", lambda: later)
+    read.clear()
+    assert found(project, tmp_path / "cache") == BOTH
+    assert {Path(path).name for path in read} >= set(ALL)
+    read.clear()
+    assert found(project, tmp_path / "cache") == BOTH
+    assert read == []
+
+
+def test_an_unchanged_run_loads_little(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAXLINT_NO_CACHE")
+    (project / ".git").mkdir()
+    (project / ".gitignore").write_text("*.py[cod]\nout/\n")
+    program = (
+        "import sys, jaxlint.runs; from jaxlint.cli import main\n"
+        "jaxlint.runs._TICK = 0\n"
+        "main(sys.argv[1:]); print(*(name for name in sys.modules if name.startswith(('jaxlint.', 'pathspec'))))"
+    )
+    command = [sys.executable, "-c", program, "check", "-q", f"--cache-dir={tmp_path / 'cache'}", str(project)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "JAX401" in done.stdout
+    assert "jaxlint.report.text" in loaded
+    heavy = {"outline", "parsing", "checker", "rules", "pytrees", "infer", "suppress", "parallel"}
+    assert loaded.isdisjoint({"pathspec", *(f"jaxlint.{name}" for name in heavy)})

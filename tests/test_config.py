@@ -16,12 +16,12 @@ import pytest
 import jaxlint.rules
 from jaxlint import cli
 from jaxlint.config import (
-    KEYS,
     ConfigError,
     Configuration,
     ExtraField,
     PerFileIgnore,
     Settings,
+    all_keys,
     read_config,
     rule_enabled,
 )
@@ -37,6 +37,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
+KEYS = all_keys()
 
 
 class Unreadable(Rule):

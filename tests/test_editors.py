@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.debian import Unreachable, libraries, unpacked
+from tests.debian import libraries, unpacked
+from tools.external import Unavailable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,7 +71,7 @@ def nvim(project: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         return installed
     try:
         usr = unpacked("neovim") / "usr"
-    except Unreachable as error:
+    except Unavailable as error:
         pytest.skip(f"nvim is not installed and cannot be downloaded: {error}")
     script = project / "tools" / "nvim"
     needed = f'VIMRUNTIME="{usr}/share/nvim/runtime" LD_LIBRARY_PATH="{libraries(usr)}"'
@@ -256,7 +257,7 @@ def test_eglot(project: Path) -> None:
     if "eglot" not in run("emacs", "-Q", "--batch", "--eval", '(princ (locate-library "eglot"))', cwd=project):
         try:
             packages = (unpacked("elpa-eglot") / "usr/share/emacs/site-lisp/elpa-src").iterdir()
-        except Unreachable as error:
+        except Unavailable as error:
             pytest.skip(f"this Emacs has no Eglot, and it cannot be downloaded: {error}")
         load = [argument for folder in packages for argument in ("-L", str(folder))]
     (project / "session.el").write_text(recipe("elisp", "eglot-server-programs") + EGLOT_SESSION)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import jaxlint.project
+import jaxlint.parsing
 from jaxlint import cli
 from jaxlint.engine import check_paths
 from jaxlint.errors import UserError
@@ -47,13 +47,13 @@ class Parsing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        read = jaxlint.project._outline_of
+        read = jaxlint.parsing.outline_of
 
         def counted(text: str) -> Outline:
             self.count += 1
             return read(text)
 
-        monkeypatch.setattr(jaxlint.project, "_outline_of", counted)
+        monkeypatch.setattr(jaxlint.parsing, "outline_of", counted)
 
 
 def test_nothing_is_parsed_twice(

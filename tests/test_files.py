@@ -155,7 +155,7 @@ def test_gitignore_above_the_walked_directory() -> None:
 
 def test_gitignore_that_git_would_not_take_whole() -> None:
     make("a.py", "b.py", "c.py")
-    Path(".gitignore").write_bytes(b"\xff\xfe\n!\na.py\r\nfoo\\\n# c.py\n")
+    Path(".gitignore").write_bytes(b"\xff\xfe\n!\na.py\r\nfoo\\\n# c.py\n[b-a].py\n")
     assert found() == ["b.py", "c.py"]
 
 
@@ -171,7 +171,10 @@ PATTERNS = st.builds(
     st.sampled_from(["", "", "!"]),
     st.sampled_from(["", "", "/", "**/"]),
     st.sampled_from(
-        ["a", "b", "gen", "*.py", "x.*", "?", "a*", "[ab]", "a/b", "a/**", "a/*", "a/**/b", "gen/x.py", "*"]
+        [
+            *("a", "b", "gen", "*.py", "x.*", "?", "a*", "[ab]", "a/b", "a/**", "a/*", "a/**/b", "gen/x.py", "*"),
+            *("*.py[cod]", "*.p[xy]", "[!a]*", "x[.]py", "?en", "x.py  ", "\\gen", "# a"),
+        ]
     ),
     st.sampled_from(["", "", "/"]),
 ).filter(lambda pattern: not pattern.endswith("/**/"))  # pathspec reads `a/**/` as `a/`

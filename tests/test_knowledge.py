@@ -16,12 +16,12 @@ from jaxlint.checker import Checker
 from jaxlint.config import Settings
 from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
-from jaxlint.interface import shown_without_import
 from jaxlint.keeping import Keeping
 from jaxlint.knowledge import Knowledge
 from jaxlint.outline import parse_tree
 from jaxlint.packs import PackWriter, digest
 from jaxlint.project import Module
+from jaxlint.runs import shown_without_import
 from jaxlint.source import Source
 from tests.small_project import BOTH, STEP, found, write_project
 

@@ -12,12 +12,12 @@ import pytest
 
 import jaxlint.rules
 from jaxlint.errors import UserError
-from jaxlint.finding import Applicability, Confidence, Edit, Finding, Fix, Severity
+from jaxlint.finding import DOCS_URL, Applicability, Confidence, Edit, Finding, Fix, Severity
 from jaxlint.report import json as json_report
 from jaxlint.report import rules_table
 from jaxlint.report.base import Report
 from jaxlint.report.text import wants_color, write_concise, write_full
-from jaxlint.rules.base import DOCS_URL, Rule
+from jaxlint.rules.base import Rule
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from jaxlint.config import Settings
 from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
 from jaxlint.project import Module
-from jaxlint.silence import silent_files
+from jaxlint.pytrees.frameworks import FRAMEWORKS
+from jaxlint.silence import FRAMEWORK_PACKAGES, _Names, silent_files
 
 FILES: dict[str, str | bytes] = {
     "pkg/__init__.py": "",
@@ -48,6 +50,13 @@ def look(folder: Path) -> set[str]:
     return {Path(path).name for path in found if not Path(path).name.startswith("filler")}
 
 
+def test_the_packages_are_those_of_the_frameworks() -> None:
+    names = [name for f in FRAMEWORKS if f.is_pytree for name in (*f.decorators, *f.bases)]
+    assert {"jax", *(name.partition(".")[0] for name in names)} - {"typing", "dataclasses", "collections"} == (
+        FRAMEWORK_PACKAGES
+    )
+
+
 def test_small_projects_are_parsed(project: Path) -> None:
     assert look(project) == set()
     assert [f.code for f in check_paths([str(project)]).findings if f.path.endswith("broken.py")] == ["JAX001"]
@@ -56,6 +65,33 @@ def test_small_projects_are_parsed(project: Path) -> None:
 def test_which_files_are_silent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxlint.silence, "_WORTH_A_LOOK", 0)
     assert look(project) == SILENT
+
+
+def test_what_is_no_file_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe would never end."""
+    monkeypatch.setattr(jaxlint.silence, "_WORTH_A_LOOK", 0)
+    os.mkfifo(project / "pkg" / "pipe.py")
+    assert look(project) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import jax\n", True),
+        ("from equinox.nn import Linear\n", True),
+        ("import jax_dataclasses as jdc\n", True),
+        ("x = 'jax'", True),
+        ("treeo", True),
+        ("import simple_pytree\n", True),
+        ("x = mine.wörter", True),
+        ("import jaxtyping, flaxy, reflax, jax_md, my_jax, Jax, JAX, treeox\n", False),
+        ("axes = max(x.j, equinoxes)\n", False),
+        ("jax_dataclasses_too = wörterbuch\n", False),
+        ("", False),
+    ],
+)
+def test_which_names_are_found(text: str, expected: bool) -> None:
+    assert _Names({*FRAMEWORK_PACKAGES, "wörter"}).are_in(text.encode()) is expected
 
 
 def test_where_jax_is_everywhere_all_is_parsed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

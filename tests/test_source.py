@@ -146,9 +146,6 @@ def test_columns() -> None:
     assert source.codepoint_column(2, len(line[:column].encode())) == column
     assert source.codepoint_column(2, 5) == 5
     assert source.codepoint_column(2, 7) == 6
-    assert source.utf16_column(1, 6) == 6
-    assert source.utf16_column(2, column) == column + 1
-    assert source.utf16_column(2, 7) == 7
     assert source.offset(2, column) == source.text.index("y")
 
 

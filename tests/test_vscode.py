@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 from xml.etree import ElementTree
 
 import msgspec
@@ -21,6 +22,7 @@ from jaxlint_lsp.options import Options
 from jaxlint import __version__
 from tests import debian
 from tools import web_vscode
+from tools.external import Unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSION = ROOT / "plugins" / "vscode"
@@ -80,7 +82,7 @@ def chromium() -> tuple[str, dict[str, str]]:
         return installed, {}
     try:
         usr = debian.unpacked("chromium") / "usr"
-    except debian.Unreachable as error:
+    except Unavailable as error:
         pytest.skip(f"chromium is not installed and cannot be downloaded: {error}")
     return str(usr / "lib" / "chromium" / "chromium"), {"LD_LIBRARY_PATH": debian.libraries(usr)}
 
@@ -145,12 +147,30 @@ def test_bundle_runs_in_an_interpreter_without_jaxlint(unpacked: Path, tmp_path:
     assert run(python, "-m", "jaxlint", "--version", cwd=unpacked, env=env).split()[-1] == __version__
     (tmp_path / "empty.py").touch()
     run(python, "-m", "jaxlint", "check", str(tmp_path / "empty.py"), cwd=unpacked, env=env)
-    message = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
-    end = b'{"jsonrpc":"2.0","method":"exit"}'
-    framed = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(text), text) for text in (message, end))
     command = (python, "-m", "jaxlint", "server")
-    server = subprocess.run(command, input=framed, cwd=unpacked, env=env, capture_output=True, check=False, timeout=60)
-    assert b'"serverInfo"' in server.stdout, server.stderr
+    server = subprocess.Popen(
+        command, cwd=unpacked, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert server.stdin is not None and server.stdout is not None
+    with server:
+        server.stdin.write(_framed(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'))
+        server.stdin.flush()
+        answer = _answer(server.stdout)
+        _, complaints = server.communicate(_framed(b'{"jsonrpc":"2.0","method":"exit"}'), timeout=60)
+    assert b'"serverInfo"' in answer, complaints
+
+
+def _framed(message: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
+
+
+def _answer(stream: IO[bytes]) -> bytes:
+    """The first message; empty if there is none."""
+    length = 0
+    while line := stream.readline().strip():
+        name, _, value = line.partition(b":")
+        length = int(value) if name.lower() == b"content-length" else length
+    return stream.read(length)
 
 
 def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tmp_path: Path) -> None:
@@ -159,7 +179,7 @@ def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tm
     run(sys.executable, "-m", "venv", "--without-pip", ".venv", cwd=tmp_path)
     try:
         web_vscode.install()
-    except web_vscode.NotInstalled as error:
+    except Unavailable as error:
         pytest.skip(f"code-server does not install: {error}")
     picture = debian.CACHE.parent / "web_vscode.png"
     seen = web_vscode.look(package, tmp_path, "train.py", picture, *chromium)

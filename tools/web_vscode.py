@@ -1,6 +1,6 @@
 """VS Code in a browser: opens a project in code-server with an extension, and says and pictures what is seen.
 
-    python tools/web_vscode.py plugins/vscode/jaxlint-linux-x64-0.1.0.vsix PROJECT FILE PICTURE.png
+    python -m tools.web_vscode plugins/vscode/jaxlint-linux-x64-0.1.0.vsix PROJECT FILE PICTURE.png
 
 code-server and playwright come from npm, and are kept in `.envs/`; its native modules are built here. A `chromium` is
 looked for on the PATH, and `CHROMIUM` names another.
@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tools.external import run
+
 ROOT = Path(__file__).resolve().parents[1]
 DRIVER = Path(__file__).with_suffix(".mjs")
 #: The last code-server whose VS Code runs on Node.js 20.
@@ -39,22 +41,12 @@ SETTINGS = {
 }
 
 
-class NotInstalled(Exception):
-    """What is needed cannot be had here; the text says why."""
-
-
 def _npm(*arguments: str, cwd: Path) -> None:
-    command = ("npm", *arguments, "--no-audit", "--no-fund")
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotInstalled(f"npm: {error}") from error
-    if done.returncode != 0:
-        raise NotInstalled(f"{' '.join(command)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    run("npm", *arguments, "--no-audit", "--no-fund", cwd=cwd)
 
 
 def install() -> Path:
-    """The folder with code-server and playwright, installed if it is not there."""
+    """The folder with code-server and playwright, installed if it is not there. Raises `Unavailable`."""
     ready = HOME / "ready.json"
     if ready.exists() and json.loads(ready.read_text()) == list(PACKAGES):
         return HOME

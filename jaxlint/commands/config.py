@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,8 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
     Shows for PATH (default: the current directory) the value of each setting and where it comes from: a
     configuration file, the command line, or the default; and which rules run there.
     """
+    import json
+
     from jaxlint.config import rule_enabled
     from jaxlint.files import PathError
     from jaxlint.rules import all_rules
@@ -72,6 +73,8 @@ def _toml(value: object) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{key} = {_toml(one)}' for key, one in value.items())} }}"
+    import json
+
     return json.dumps(value)
 
 

@@ -67,13 +67,13 @@ def configured(settings: bool = True) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**arguments: Any) -> Any:
-            from jaxlint.config import KEYS, Configuration
+            from jaxlint.config import Configuration, Table
 
             config: tuple[str, ...] = arguments.pop("config")
             isolated: bool = arguments.pop("isolated")
             if isolated and any("=" not in text for text in config):
                 raise click.UsageError("--config and --isolated exclude each other.")
-            given = {key: arguments.pop(key.replace("-", "_"), None) for key in KEYS}
+            given = {key: arguments.pop(key.replace("-", "_"), None) for key in Table.__struct_encode_fields__}
             values = {key: value for key, value in given.items() if value is not None}
             return command(configuration=Configuration(config, isolated, values), **arguments)
 

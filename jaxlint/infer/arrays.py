@@ -91,6 +91,9 @@ _NUMPY_RANDOM = frozenset(
     """rand randn random standard_normal normal uniform randint integers choice permutation""".split()
 )
 
+#: Functions of jax.numpy that return arrays.
+ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
+
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
     """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod sort take
@@ -111,7 +114,7 @@ def returned_library(name: str) -> str | None:
     """
     head, _, last = name.rpartition(".")
     if head == "jax.numpy":
-        if last in _SHAPED or last in _CREATION or last in _ELEMENTWISE or last in _REDUCTIONS or last in _JAX_SCALARS:
+        if last in ARRAY_FUNCTIONS:
             return "jax"
     elif head == "numpy":
         if last in _SHAPED or last in _CREATION:

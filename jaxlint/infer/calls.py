@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
 from jaxlint.infer import arrays
+from jaxlint.infer.deferral import Deferral, forget_passed
+from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
@@ -38,7 +40,6 @@ from jaxlint.infer.values import (
     joined,
     known_entries,
     plain,
-    without_none,
 )
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
@@ -60,8 +61,8 @@ _MAX_OVERRIDES = 8
 class Passed:
     """The arguments of a call, as far as they can be matched with parameters."""
 
-    positional: list[Value]
-    keywords: dict[str, Value]
+    positional: Sequence[Value]
+    keywords: dict[str, Held]
 
 
 @dataclass(eq=False)
@@ -91,6 +92,7 @@ class CallEvaluator:
         self.transformed = TransformedFunctions(self.model)
         self.higher_order = HigherOrder(self)
         self.known_functions = KnownFunctions(evaluator, self.notes)
+        self.deferral = Deferral(evaluator, self.notes)
         #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The statements of a function, or None if they cannot be read.
@@ -116,40 +118,38 @@ class CallEvaluator:
         if name in EXPECTS_ERROR and dotted(call.func) is not None:
             return self._expecting_error(call, env)
         outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
-        values = [self.evaluator.evaluate(a.value, env) for a in call.args]
+        values = Values([self.deferral.later(a.value, env) for a in call.args])
         self.notes.into_jit = outer
         if isinstance(call.func, Attribute):
             self._note_method(call, call.func, func, receiver, values, env)
         self.higher_order.note_crossing(func, call, values)
         result = self._apply(func, call, values, env)
-        self._forget_passed(call, env)
+        forget_passed(call, env)
         return result
 
     def _callee(self, func: Expr, env: Environment) -> tuple[Value, Value]:
         """What is called, and the receiver if it is a method."""
-        if isinstance(func, Attribute) and not (env.has_paths and dotted(func) in env.values):
+        if isinstance(func, Attribute) and not (env.roots and dotted(func) in env.values):
             receiver = self.evaluator.evaluate(func.value, env)
             return plain(self.evaluator.attribute_of(receiver, func.attr)), receiver
         return plain(self.evaluator.evaluate(func, env)), UNKNOWN
 
     def _note_method(
-        self, call: Call, name: Attribute, func: Value, receiver: Value, values: list[Value], env: Environment
+        self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment
     ) -> None:
         """Note what the call of a method does to its receiver."""
-        self.notes.call_method(call, receiver, values)
+        self.notes.call_method(call, receiver)
         if _is_at_update(name):
             array = name.value.value.value  # type: ignore[union-attr]
-            with self.notes.silent():
-                updated_array = plain(without_none(plain(self.evaluator.evaluate(array, env))))
-            if isinstance(updated_array, (Array, UnknownValue)):
-                self.notes.update(call, array, updated_array, f"at.{name.attr}", (), [])
+            if isinstance(plain(receiver), Indexed):
+                self.notes.update(call, array, plain(receiver).array, f"at.{name.attr}", (), Values(()))  # type: ignore[union-attr]
         elif name.attr in MUTATING:
-            self.mutate(call.at, name.value, receiver, name.attr, values[0] if len(values) == 1 else UNKNOWN, env)
+            self.mutate(call.at, name.value, receiver, name.attr, values.held[0] if len(values) == 1 else UNKNOWN, env)
         elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in UPDATE_METHODS:
             if call.args and not call.positional:
                 self.notes.update(call, name.value, UNKNOWN, name.attr, call.args, values)
 
-    def mutate(self, at: object, held_expr: Expr, held: Value, how: str, value: Value, env: Environment) -> None:
+    def mutate(self, at: object, held_expr: Expr, held: Value, how: str, value: Held, env: Environment) -> None:
         """Note that what `held_expr` stands for is changed in place."""
         if self.notes.active is None:
             return
@@ -195,20 +195,7 @@ class CallEvaluator:
                     value.function.read = True
         return UNKNOWN
 
-    def _forget_passed(self, call: Call, env: Environment) -> None:
-        """A call may change the attributes, and the keys, of what it is given."""
-        for arg in call.args:
-            if isinstance(arg.value, Name) and not arg.star and known_entries(env.values.get(arg.value.id, UNKNOWN)):
-                if dotted(call.func) not in ("dict", "len", "print", "sorted", "list"):
-                    env.values[arg.value.id] = Container("dict")
-        if not env.has_paths:
-            return
-        for expr in (call.func, *(a.value for a in call.args)):
-            path = dotted(expr)
-            if path is not None:
-                env.forget(path.partition(".")[0])
-
-    def _apply(self, func: Value, call: Call, values: list[Value], env: Environment) -> Value:
+    def _apply(self, func: Value, call: Call, values: Values, env: Environment) -> Value:
         match func:
             case ClassObject():
                 return self._construct(func, call, values)
@@ -217,12 +204,12 @@ class CallEvaluator:
                 self._own_update(func, call)
                 return self.higher_order.returned(func, self.returned(func, _passed(call, values)), values)
             case LocalFunctionValue(function=function):
-                known = any(is_informative(v) for v in values) and not call.has_star
-                result = self.run(function, list(values[: len(call.positional)]) if known else None)
+                tells = any(is_informative(v) for v in values) and not call.has_star
+                result = self.run(function, list(values[: len(call.positional)]) if tells else None)
                 return self.higher_order.returned(func, result, values)
             case Partial(function=function, args=args):
                 merged = Call(call.at, call.func, (*args, *call.args))
-                return self._apply(function, merged, [*func.values, *values], env)
+                return self._apply(function, merged, Values([*func.values, *values.held]), env)
             case Method(receiver=receiver, name=name):
                 return self._method(receiver, name, call, values, env)
             case Symbolic(symbol=External(name=name)):
@@ -232,16 +219,16 @@ class CallEvaluator:
                 return self.known_functions.call(name, call, values, env)
         return UNKNOWN
 
-    def _train_state(self, func: FunctionValue, call: Call, values: list[Value]) -> None:
+    def _train_state(self, func: FunctionValue, call: Call, values: Values) -> None:
         """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
         name = func.symbol.declaration.name
         receiver = plain(func.receiver) if func.receiver is not None else None
         if not is_stub(func.symbol.module):
             return
         if name == "apply_gradients" and isinstance(receiver, Instance):
-            pairs = [(a, v) for a, v in zip(call.args, values, strict=True) if a.keyword != "grads"]
+            pairs = [(a, v) for a, v in zip(call.args, values.held, strict=True) if a.keyword != "grads"]
             base = call.func.value if isinstance(call.func, Attribute) else None
-            self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), [v for _, v in pairs])
+            self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), Values([v for _, v in pairs]))
         elif name == "create" and isinstance(receiver, ClassObject):
             self.notes.construct(call, receiver, keyword_values(call.args, values), by_create=True)
 
@@ -257,13 +244,13 @@ class CallEvaluator:
             cls = plain(method.receiver).cls  # type: ignore[union-attr, arg-type]
             if not self.model.updating_methods.updates(cls, method.symbol.declaration, method.symbol.module):
                 return
-        self.notes.update(call, call.func.value, receiver, declaration.name, (), [])
+        self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
         return callee is not None and keeps_return_value(callee.name)
 
-    def _construct(self, cls: ClassObject, call: Call, values: list[Value]) -> Value:
+    def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
         model = cls.cls
         if model.is_pytree:
             self.notes.construct(call, cls, self._bind(model, call, values))
@@ -271,7 +258,7 @@ class CallEvaluator:
             return UNKNOWN
         return Instance(model, cls.exact)
 
-    def _bind(self, cls: PytreeClass, call: Call, values: list[Value]) -> list[KeywordValue]:
+    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         """The arguments of a constructor call, by parameter name."""
         parameters = cls.constructor()
         if parameters is None or any(a.star == "*" for a in call.args):
@@ -280,15 +267,15 @@ class CallEvaluator:
             positional = [p.name for p in parameters if p.kind == "positional"]
         out: list[KeywordValue] = []
         index = 0
-        for arg, value in zip(call.args, values, strict=True):
+        for arg, held in zip(call.args, values.held, strict=True):
             if arg.keyword is not None:
-                out.append(KeywordValue(arg.keyword, arg.at, value))
+                out.append(KeywordValue(arg.keyword, arg.at, held))
             elif not arg.star:
                 if index < len(positional):
-                    out.append(KeywordValue(positional[index], arg.at, value))
+                    out.append(KeywordValue(positional[index], arg.at, held))
                 index += 1
             elif arg.star == "**":
-                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(value) or {}).items()]
+                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(known(held)) or {}).items()]
         return out
 
     def returned(self, function: FunctionValue, passed: Passed | None = None) -> Value:
@@ -346,12 +333,12 @@ class CallEvaluator:
         parameters = declaration.parameters[1:] if function.receiver is not None else declaration.parameters
         bound: dict[str, Value] = {}
         positional = [p for p in parameters if p.kind == "positional"]
-        for parameter, value in zip(positional, passed.positional, strict=False):
+        for index, parameter in enumerate(positional[: len(passed.positional)]):
             if parameter.annotation is None:
-                bound[parameter.name] = plain(value)
+                bound[parameter.name] = plain(passed.positional[index])
         for parameter in parameters:
             if parameter.name in passed.keywords and parameter.annotation is None:
-                bound[parameter.name] = plain(passed.keywords[parameter.name])
+                bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
         place = self.notes.place
         if bound and place is not None and function.symbol.module is place.module:
             self.note_call(function.symbol, bound, place.function)
@@ -366,7 +353,7 @@ class CallEvaluator:
 
     # -- methods ----------------------------------------------------------------------------
 
-    def _method(self, receiver: Value, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+    def _method(self, receiver: Value, name: str, call: Call, values: Values, env: Environment) -> Value:
         if isinstance(receiver, Instance):
             if name in ("__setattr__", "__delattr__") and isinstance(call.func, Attribute):
                 how = "setattr" if name == "__setattr__" else "delete"
@@ -382,11 +369,11 @@ class CallEvaluator:
                 self.notes.update(call, base, receiver, name, call.args, values)
                 return Instance(receiver.cls, receiver.exact)
             if _is_false(call.keyword("inplace")):
-                self.notes.update(call, base, receiver, name, (), [])
+                self.notes.update(call, base, receiver, name, (), Values(()))
             return receiver
         if isinstance(receiver, Selection):
             if name in SELECTION_COPIES:
-                self.notes.update(call, receiver.base, receiver.tree, f"select.{name}", (), [])
+                self.notes.update(call, receiver.base, receiver.tree, f"select.{name}", (), Values(()))
                 return UNKNOWN if call.keyword("keep_selected") or call.keyword("and_select") else receiver.tree
             return receiver if name in SELECTION_CHOICES else UNKNOWN
         if isinstance(receiver, Indexed):
@@ -397,9 +384,7 @@ class CallEvaluator:
             return self._container_method(receiver, name, call, values, env)
         return UNKNOWN
 
-    def _container_method(
-        self, container: Container, name: str, call: Call, values: list[Value], env: Environment
-    ) -> Value:
+    def _container_method(self, container: Container, name: str, call: Call, values: Values, env: Environment) -> Value:
         if name == "copy":
             return container
         if container.kind in ("dict", "mapping"):
@@ -478,7 +463,7 @@ class CallEvaluator:
         env = function.outer.copy()
         for index, name in enumerate(node.params):
             env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)
-        parameters = dict(env.values)
+        parameters = {name: known(held) for name, held in env.values.items()}
         since = len(self.notes.events or ())
         result = self.evaluator.evaluate(node.body, env)
         if self.transformed.of(function.declaration, env.module):
@@ -535,17 +520,17 @@ def _is_at_update(func: Attribute) -> bool:
     return indexed and func.attr in arrays.AT_METHODS and func.attr != "get"
 
 
-def _passed(call: Call, values: list[Value]) -> Passed:
-    positional: list[Value] = []
-    keywords: dict[str, Value] = {}
-    for arg, value in zip(call.args, values, strict=True):
+def _passed(call: Call, values: Values) -> Passed:
+    positional: list[Held] = []
+    keywords: dict[str, Held] = {}
+    for arg, held in zip(call.args, values.held, strict=True):
         if arg.star:
             break
         if arg.keyword is None:
-            positional.append(value)
+            positional.append(held)
         else:
-            keywords[arg.keyword] = value
-    return Passed(positional, keywords)
+            keywords[arg.keyword] = held
+    return Passed(Values(positional), keywords)
 
 
 def is_informative(value: Value) -> bool:

@@ -26,9 +26,14 @@ class Crossings:
         self.evaluator = evaluator
         self._noted: dict[Key, Crossing] = {}
 
-    def start(self) -> None:
-        """Forget what was seen in the module before."""
-        self._noted = {}
+    def start(self, noted: dict[tuple[str, str], Crossing] | None = None) -> None:
+        """Forget what was seen before, but for what is given."""
+        self._noted = {} if noted is None else noted
+
+    @property
+    def noted(self) -> dict[tuple[str, str], Crossing]:
+        """The classes that code which was read passes to transformed functions, by path and qualified name."""
+        return self._noted
 
     def note(self, value: Value, crossing: Crossing) -> None:
         """Note what the module being read passes to a transformed function."""

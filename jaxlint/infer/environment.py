@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.values import UNKNOWN, Value, join
 from jaxlint.project import Module
 
@@ -20,9 +23,9 @@ class Environment:
         self.scope = scope
         self.locals = locals_
         self.outer = outer
-        self.values: dict[str, Value] = {}
-        #: Whether there may be dotted paths among the values.
-        self.has_paths = False
+        self.values: dict[str, Held] = {}
+        #: The variables that there may be dotted paths of among the values.
+        self.roots: frozenset[str] = frozenset()
         #: Code after `return`, `raise`, `break` or `continue` is not reached.
         self.dead = False
         #: Names that are bound to the `as` target of `copy_and_mutate`, or that a context manager may make mutable.
@@ -32,15 +35,27 @@ class Environment:
         """An independent copy, for a branch."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
         other.values = dict(self.values)
-        other.has_paths = self.has_paths
+        other.roots = self.roots
         other.dead = self.dead
+        other.mutable_copies = self.mutable_copies
+        return other
+
+    def part(self, names: Iterable[str]) -> Environment:
+        """A copy in which only these variables are known, with their attributes."""
+        other = Environment(self.module, self.scope, self.locals, self.outer)
+        values = self.values
+        other.values = {name: values[name] for name in names if name in values}
+        roots = self.roots.intersection(names) if self.roots else None
+        if roots:
+            other.roots = frozenset(roots)
+            other.values |= {path: held for path, held in values.items() if path.partition(".")[0] in roots}
         other.mutable_copies = self.mutable_copies
         return other
 
     def become(self, other: Environment) -> None:
         """Take over the state of another environment of the same function."""
         self.values = other.values
-        self.has_paths = other.has_paths
+        self.roots = other.roots
         self.dead = other.dead
         self.mutable_copies = other.mutable_copies
 
@@ -48,26 +63,43 @@ class Environment:
         """The value of a local or enclosing function's variable; None if the name is not one."""
         env: Environment | None = self
         while env is not None:
-            if name in env.values:
-                return env.values[name]
+            held = env.values.get(name)
+            if held is not None:
+                return known(held)
             if name in env.locals:
                 return UNKNOWN
             env = env.outer
         return None
 
-    def bind(self, name: str, value: Value) -> None:
+    def get(self, path: str) -> Value | None:
+        """What this environment itself knows of a variable or a dotted path."""
+        held = self.values.get(path)
+        return None if held is None else known(held)
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is a variable of this function or of one around it."""
+        env: Environment | None = self
+        while env is not None:
+            if name in env.values or name in env.locals:
+                return True
+            env = env.outer
+        return False
+
+    def bind(self, name: str, value: Held) -> None:
         """Assign a variable (or a dotted path); what was known of its attributes is forgotten."""
         self.forget(name)
         if self.mutable_copies:
             self.mutable_copies -= {name}
-        self.has_paths = self.has_paths or "." in name
+        if "." in name:
+            self.roots |= {name.partition(".")[0]}
         self.values[name] = value
 
-    def forget(self, root: str) -> None:
-        """Drop what is known of the attributes of `root`."""
-        if not self.has_paths:
+    def forget(self, path: str) -> None:
+        """Drop what is known of the attributes of a variable or a dotted path."""
+        if not self.roots or path.partition(".")[0] not in self.roots:
             return
-        prefix = root + "."
+        self.roots -= {path}
+        prefix = path + "."
         for key in [k for k in self.values if k.startswith(prefix)]:
             del self.values[key]
 
@@ -79,15 +111,28 @@ def merge(branches: list[Environment]) -> Environment:
         return branches[0].copy()
     result = alive[0].copy()
     for other in alive[1:]:
-        result.has_paths = result.has_paths or other.has_paths
-        for name in set(result.values) | set(other.values):
-            mine, theirs = result.values.get(name), other.values.get(name)
-            if mine is None or theirs is None:
-                if "." in name:
-                    result.values.pop(name, None)
-                else:
-                    result.values[name] = UNKNOWN if mine is None and theirs is None else (mine or theirs)  # type: ignore[assignment]
-            else:
-                result.values[name] = join(mine, theirs)
+        result.roots |= other.roots
+        _merge(result.values, other.values)
         result.mutable_copies &= other.mutable_copies
     return result
+
+
+def _merge(mine: dict[str, Held], theirs: dict[str, Held]) -> None:
+    """Make of what one branch knows what both know."""
+    for name, held in theirs.items():
+        before = mine.get(name)
+        if before is held:
+            continue
+        if before is not None:
+            mine[name] = _either(before, held)
+        elif "." not in name:
+            mine[name] = held
+    for name in [name for name in mine if name not in theirs and "." in name]:
+        del mine[name]
+
+
+def _either(a: Held, b: Held) -> Held:
+    """What is one of two."""
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return Deferred(lambda: join(known(a), known(b)), (a, b))
+    return join(a, b)

@@ -29,6 +29,7 @@ from jaxlint.expr import (
 )
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.arrays import ARRAY_ATTRIBUTES
+from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -266,15 +267,18 @@ class Evaluator:
         return Instance(owner)
 
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
-        path = dotted(expr) if env.has_paths else None
-        if path is not None and path in env.values:
-            return env.values[path]
+        path = dotted(expr) if env.roots else None
+        value = env.get(path) if path is not None else None
+        if value is not None:
+            return value
         return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
 
     def attribute_of(self, receiver: Value, attr: str) -> Value:
         """`receiver.attr`."""
         receiver = plain(without_none(plain(receiver)))
         match receiver:
+            case UnknownValue():
+                return Indexed(UNKNOWN) if attr == "at" else UNKNOWN
             case Instance(cls=cls):
                 return self._instance_attribute(receiver, cls, attr)
             case ClassObject(cls=cls):
@@ -514,21 +518,41 @@ class Evaluator:
                 path = dotted(test)
                 if path is not None and truthy:
                     self._update(path, without_none, env)
+                if isinstance(test, Name) and self._switch(test.id, env) is (not truthy):
+                    env.dead = True
             case Compare(left=left, ops=(op,), comparators=(right,)):
                 self._narrow_comparison(left, op, right, env, truthy)
             case Call():
                 self._narrow_call(test, env, truthy)
 
+    def _switch(self, name: str, env: Environment) -> bool | None:
+        """What a variable of a module is that is `True` or `False` once and for all (`JAX_MODE = True`)."""
+        if env.is_variable(name):
+            return None
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
+        if not isinstance(symbol, ValueSymbol) or symbol.scope:
+            return None
+        outline, value = symbol.module.outline, symbol.assignment.value
+        if len(outline.module_scope.bindings[symbol.name]) > 1:
+            return None
+        if any(symbol.name in scope.is_global for scope in outline.scopes.values()):
+            return None
+        return value.value if isinstance(value, Constant) and isinstance(value.value, bool) else None
+
     def _update(self, path: str, change: Callable[[Value], Value], env: Environment) -> None:
         root = path.partition(".")[0]
-        if path in env.values:
-            env.values[path] = change(env.values[path])
-        elif "." in path and env.lookup(root) is not None:
+        held = env.values.get(path)
+        if isinstance(held, Deferred) and held.is_open:
+            env.values[path] = Deferred(lambda: change(held.value), (held,))
+        elif held is not None:
+            env.values[path] = change(known(held))
+        elif "." in path and env.roots and env.lookup(root) is not None:
             expr: Expr = Name(None, root)
             for part in path.split(".")[1:]:
                 expr = Attribute(None, expr, part)
             value = change(self.evaluate(expr, env))
             if not isinstance(value, UnknownValue):
+                env.roots |= {root}
                 env.values[path] = value
 
     def _narrow_comparison(self, left: Expr, op: str, right: Expr, env: Environment, truthy: bool) -> None:

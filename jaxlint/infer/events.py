@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Call, Expr
+from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass
@@ -121,7 +122,12 @@ class KeywordValue:
 
     name: str
     at: object
-    value: Value
+    held: Held
+
+    @property
+    def value(self) -> Value:
+        """What is passed."""
+        return known(self.held)
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,6 @@ class CallMethod(Event):
     receiver: Instance | ClassObject
     name: str
     call: Call
-    values: tuple[Value, ...]
     #: The receiver as text, where it is a dotted name.
     receiver_text: str | None
 

@@ -7,7 +7,7 @@ silently, so that what they rebind is known at their start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from jaxlint.expr import (
@@ -27,10 +27,12 @@ from jaxlint.expr import (
 )
 from jaxlint.infer.calls import CallEvaluator, LocalFunction, keeps_return_value
 from jaxlint.infer.declarations import Declarations
+from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place, Transformed
 from jaxlint.infer.values import (
+    NONE,
     UNKNOWN,
     ClassObject,
     Container,
@@ -87,11 +89,12 @@ class UnitReader:
     def __init__(self, evaluator: Evaluator, calls: CallEvaluator, module: Module, declarations: Declarations) -> None:
         self.evaluator = evaluator
         self.calls = calls
+        self.deferral = calls.deferral
         self.notes = calls.notes
         self.module = module
         self.declarations = declarations
         self.deferred: list[LocalFunction] = []
-        self.returned: list[Value] = []
+        self.returned: list[Held] = []
         self.silent_loops = 0
 
     # -- entry points -----------------------------------------------------------------------
@@ -115,7 +118,7 @@ class UnitReader:
         """What a function returns for what is `passed`; what happens is appended to `events` unless that is None."""
         outer = Environment(self.module, declaration.scope)
         with self._reading(events, place):
-            return self._function_body(node, declaration, outer, receiver, passed)
+            return known(self._function_body(node, declaration, outer, receiver, passed))
 
     @contextmanager
     def _reading(self, events: list[Event] | None, place: Place) -> Iterator[None]:
@@ -137,14 +140,14 @@ class UnitReader:
         outer: Environment,
         receiver: Value | None,
         passed: dict[str, Value],
-    ) -> Value:
+    ) -> Held:
         """Read a function's body with its own variables; the value is what it returns.
 
         What is `passed` counts for the parameters whose annotation says nothing.
         """
         scope = self.module.outline.scopes[f"{declaration.qualname}.<locals>"]
         env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
-        env.values = {}
+        parameters: dict[str, Value] = {}
         for index, parameter in enumerate(declaration.parameters):
             value: Value = UNKNOWN
             if index == 0 and receiver is not None and parameter.kind == "positional":
@@ -153,12 +156,12 @@ class UnitReader:
                 value = self.evaluator.parameter(declaration, parameter.name, self.module)
                 if isinstance(value, UnknownValue):
                     value = passed.get(parameter.name, UNKNOWN)
-            env.values[parameter.name] = value
+            parameters[parameter.name] = value
+        env.values = dict(parameters)
         saved, self.returned = self.returned, []
         saved_deferred, self.deferred = self.deferred, []
         saved_loop, self.notes.loop_depth = self.notes.loop_depth, 0
         saved_silent, self.silent_loops = self.silent_loops, 0
-        parameters = dict(env.values)
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
@@ -170,14 +173,8 @@ class UnitReader:
             self.deferred = saved_deferred
             self.notes.loop_depth = saved_loop
             self.silent_loops = saved_silent
-        if not values:
-            return Scalar("NoneType")
-        result = plain(values[0])
-        for value in values[1:]:
-            result = join(result, value)
-        if not env.dead:
-            result = join(result, Scalar("NoneType"))
-        return plain(result)
+        ends = [*values, *(() if values and env.dead else (NONE,))]
+        return Deferred(lambda: joined([plain(known(end)) for end in ends]), ends)
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         """A `def` statement: bind the name, and read the body once the function around it is read."""
@@ -212,7 +209,7 @@ class UnitReader:
                 function.read = True
                 self._read_function(function, function.hints)
 
-    def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Value:
+    def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Held:
         node, declaration = function.node, function.declaration
         if not isinstance(node, FunctionDefinition):
             return UNKNOWN
@@ -241,7 +238,7 @@ class UnitReader:
             return UNKNOWN
         if function.result is None or arguments:
             with self.notes.silent():
-                function.result = self._read_function(function, function.hints)
+                function.result = known(self._read_function(function, function.hints))
         return function.result
 
     def _keeps_return_value(self, declaration: Function) -> bool:
@@ -287,7 +284,7 @@ class UnitReader:
                 self._do(node, env)
             case Assign(targets=targets, value=value):
                 self.notes.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
-                result = self.evaluator.evaluate(value, env)
+                result = self._later(value, env)
                 self.notes.targets = frozenset()
                 for target in targets:
                     self._assign(target, result, env, "assign")
@@ -296,18 +293,18 @@ class UnitReader:
             case Augment():
                 self._augmented(node, env)
             case Return(value=returned):
-                self.returned.append(Scalar("NoneType") if returned is None else self.evaluator.evaluate(returned, env))
+                self.returned.append(Scalar("NoneType") if returned is None else self.deferral.later(returned, env))
                 env.dead = True
             case Raise(error=error):
                 if error is not None:
-                    self.evaluator.evaluate(error, env)
+                    self.deferral.skim(error, env)
                 env.dead = True
             case Jump():
                 env.dead = True
             case Delete(target=target):
                 self._delete(target, env)
             case Assert(test=test):
-                self.evaluator.evaluate(test, env)
+                self.deferral.skim(test, env)
                 self.evaluator.narrow(test, env, True)
             case Importing(names=names):
                 self._import(names, env)
@@ -318,7 +315,7 @@ class UnitReader:
         """An expression that stands alone."""
         value, since = node.value, len(self.notes.events or ())
         has_parentheses = (node.at.lineno, node.at.col_offset) != (value.at.lineno, value.at.col_offset)
-        self.evaluator.evaluate(value, env)
+        self.deferral.skim(value, env)
         for call in _discarded(value):
             self.notes.discard(call, since, is_alone=call is value and not has_parentheses)
 
@@ -352,11 +349,18 @@ class UnitReader:
             result = plain(left)
         self._assign(node.target, result, env, "augment")
 
-    def _assign(self, target: Expr, value: Value, env: Environment, how: str) -> None:
+    def _later(self, value: Expr, env: Environment) -> Held:
+        """The value that is assigned, unless a method binds its own `self`: then what happens is of interest."""
+        method = self.notes.place.method if self.notes.place is not None else None
+        if method is not None and method.self_name in self.notes.targets:
+            return self.evaluator.evaluate(value, env)
+        return self.deferral.later(value, env)
+
+    def _assign(self, target: Expr, value: Held, env: Environment, how: str) -> None:
         match target:
             case Name(id=name):
                 env.bind(name, value)
-                if not env.scope and isinstance(value, UnknownValue) and self._bound_once(name):
+                if not env.scope and self._bound_once(name) and isinstance(known(value), UnknownValue):
                     del env.values[name]  # what the module says of the name holds here too
             case Attribute(value=receiver_expr, attr=attr):
                 receiver = self.evaluator.evaluate(receiver_expr, env)
@@ -367,14 +371,14 @@ class UnitReader:
                 if path is not None:
                     env.bind(path, value)
             case Display(items=items):
-                parts = self._unpacked(value, items)
+                parts = self._parts(value, items)
                 inner = "unpack" if how == "assign" else how
                 for item, part in zip(items, parts, strict=True):
                     self._assign(item, part, env, inner)
             case Starred(value=inner_target):
-                self._assign(inner_target, Container("list", None, element_of(value)), env, how)
+                self._assign(inner_target, Container("list", None, element_of(known(value))), env, how)
             case Subscript(value=held, index=index):
-                self.evaluator.evaluate(target, env)
+                self.deferral.skim(target, env)
                 stored = "augment" if how == "augment" else "item"
                 self.calls.assign_item(target, stored, env)
                 self.calls.mutate(target.at, held, UNKNOWN, stored, value, env)
@@ -386,17 +390,27 @@ class UnitReader:
     def _bound_once(self, name: str) -> bool:
         return len(self.module.outline.module_scope.bindings.get(name, ())) == 1
 
-    def _set_item(self, name: str, index: Expr, value: Value, env: Environment) -> None:
+    def _set_item(self, name: str, index: Expr, value: Held, env: Environment) -> None:
         """`name[index] = value`: a dict whose keys are known gets one more, or is no longer known."""
-        before = plain(env.values.get(name, UNKNOWN))
+        before = plain(env.get(name) or UNKNOWN)
         if not isinstance(before, Container):
             return
         entries = known_entries(before)
         if entries is not None and isinstance(index, Constant) and isinstance(index.value, str):
-            env.values[name] = dict_of({**entries, index.value: value})
+            env.values[name] = dict_of({**entries, index.value: known(value)})
         else:
             parts = before.items if before.items is not None else (before.element,)
-            env.values[name] = Container(before.kind, None, joined([*parts, plain(value)]))
+            env.values[name] = Container(before.kind, None, joined([*parts, plain(known(value))]))
+
+    def _parts(self, value: Held, items: tuple[Expr, ...]) -> Sequence[Held]:
+        """What each of some targets is assigned."""
+        if not isinstance(value, Deferred):
+            return self._unpacked(value, items)
+
+        def part(index: int) -> Deferred:
+            return Deferred(lambda: self._unpacked(value.value, items)[index], (value,))
+
+        return [part(index) for index in range(len(items))]
 
     def _unpacked(self, value: Value, items: tuple[Expr, ...]) -> list[Value]:
         value = plain(value)
@@ -417,7 +431,7 @@ class UnitReader:
             self.calls.assign_item(target, "delete", env)
             self.calls.mutate(target.at, target.value, UNKNOWN, "delete", UNKNOWN, env)
             name = dotted(target.value) or ""
-            before = plain(env.values.get(name, UNKNOWN))
+            before = plain(env.get(name) or UNKNOWN)
             if isinstance(before, Container):
                 env.values[name] = Container(before.kind, None, before.element)
         elif isinstance(target, Display):
@@ -435,7 +449,7 @@ class UnitReader:
             case If():
                 self._if(node, env)
             case For(target=target, iterable=iterable):
-                element = element_of(self.evaluator.evaluate(iterable, env))
+                element = _element(self.deferral.later(iterable, env))
                 self._loop(node.body, env, target, element, None)
                 self._block(node.orelse, env)
             case While(test=test):
@@ -453,7 +467,7 @@ class UnitReader:
         ends: list[Environment] = []
         no = env
         for test, body in node.branches:
-            self.evaluator.evaluate(test, no)
+            self.deferral.skim(test, no)
             yes, no = no.copy(), no.copy()
             self.evaluator.narrow(test, yes, True)
             self.evaluator.narrow(test, no, False)
@@ -465,13 +479,13 @@ class UnitReader:
         merged.dead = all(e.dead for e in ends)
         env.become(merged)
 
-    def _loop(self, body: Body, env: Environment, target: Expr | None, element: Value, test: Expr | None) -> None:
+    def _loop(self, body: Body, env: Environment, target: Expr | None, element: Held, test: Expr | None) -> None:
         def turn(start: Environment) -> Environment:
             inner = start.copy()
             if target is not None:
                 self._assign(target, element, inner, "loop")
             if test is not None:
-                self.evaluator.evaluate(test, inner)
+                self.deferral.skim(test, inner)
                 self.evaluator.narrow(test, inner, True)
             self._block(body, inner)
             inner.dead = False
@@ -499,7 +513,7 @@ class UnitReader:
         expects_error = False
         unlocked: frozenset[str] = frozenset()
         for expr, target in node.items:
-            self.evaluator.evaluate(expr, env)
+            self.deferral.skim(expr, env)
             entered: Value = UNKNOWN
             copied = None
             if isinstance(expr, Call):
@@ -582,8 +596,8 @@ class UnitReader:
             if subject is not None and subject in branch.values:
                 if case.cls is not None:
                     cls = self.evaluator.evaluate(case.cls, branch)
-                    known = as_instance(branch.values[subject])
-                    if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
+                    before = as_instance(branch.get(subject) or UNKNOWN)
+                    if before is not None and isinstance(cls, ClassObject) and cls.cls in before.cls.mro:
                         rest.values[subject] = UNKNOWN  # the cases below see it only if this one does not match
                     branch.values[subject] = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
                 elif case.whole is not None:
@@ -595,6 +609,11 @@ class UnitReader:
             self._block(case.body, branch)
             ends.append(branch)
         env.become(merge(ends))
+
+
+def _element(held: Held) -> Held:
+    """What iterating over a value yields."""
+    return Deferred(lambda: element_of(held.value), (held,)) if isinstance(held, Deferred) else element_of(held)
 
 
 def _discarded(value: Expr) -> Iterator[Call]:

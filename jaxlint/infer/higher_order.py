@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.expr import Argument, Call, Display, Expr, Lambda, Starred, dotted
 from jaxlint.infer.crossings import crossing_of
+from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Cross, Transformed
 from jaxlint.infer.values import (
@@ -85,7 +86,7 @@ class HigherOrder:
 
     # -- transformations that return a function -----------------------------------------------
 
-    def apply(self, transform: Transform, call: Call, values: list[Value], env: Environment) -> Value:
+    def apply(self, transform: Transform, call: Call, values: Values, env: Environment) -> Value:
         """`jax.jit(f)`: the function with what is now applied to it."""
         index = next((i for i, a in enumerate(call.args) if a.keyword is None and not a.star), None)
         if index is None or any(a.star for a in call.args[:index]):
@@ -104,7 +105,7 @@ class HigherOrder:
             return applied
         return self.transformed.applied_to(target.function, target.module, applied, target.bound, target.given)
 
-    def returned(self, func: Value, result: Value, values: list[Value]) -> Value:
+    def returned(self, func: Value, result: Value, values: Values) -> Value:
         """What calling a function returns whose own result is `result`, after what is applied to the value."""
         for applied in reversed(getattr(func, "applied", ())):
             kind = applied.transform.returns
@@ -134,7 +135,7 @@ class HigherOrder:
 
     # -- what goes into a transformed function --------------------------------------------------
 
-    def note_crossing(self, func: Value, call: Call, values: list[Value]) -> None:
+    def note_crossing(self, func: Value, call: Call, values: Values) -> None:
         """Note the arguments of a call of a transformed function."""
         place = self.notes.active
         target = self.target(func) if place is not None else None

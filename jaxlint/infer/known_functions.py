@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.expr import Call, Constant, Expr
 from jaxlint.infer import arrays
+from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -71,7 +72,7 @@ class KnownFunctions:
 
     # -- known functions --------------------------------------------------------------------
 
-    def call(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+    def call(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         """What the call of the function `name` is; unknown for most."""
         if name in REPLACE_FUNCTIONS:
             if not values or not call.positional:
@@ -88,7 +89,7 @@ class KnownFunctions:
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:
-                self.notes.update(call, call.positional[position], values[position], name, (), [])
+                self.notes.update(call, call.positional[position], values[position], name, (), Values(()))
                 if name.startswith("equinox."):
                     return plain(values[position])
             return self._array(name, call, values)
@@ -114,7 +115,7 @@ class KnownFunctions:
             return Container("list", None, Scalar("int", varying=True))
         return self._array(name, call, values)
 
-    def _array(self, name: str, call: Call, values: list[Value]) -> Value:
+    def _array(self, name: str, call: Call, values: Values) -> Value:
         library = arrays.returned_library(name)
         if library is None:
             return UNKNOWN
@@ -141,7 +142,7 @@ class KnownFunctions:
             single = False
         return Array(library, single)
 
-    def _builtin(self, name: str, call: Call, values: list[Value], env: Environment) -> Value:
+    def _builtin(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         first = plain(values[0]) if values else UNKNOWN
         if name in _SCALAR_CALLS:
             varying = isinstance(first, Scalar) and first.varying
@@ -185,7 +186,7 @@ class KnownFunctions:
                 return self.evaluator.attribute_of(values[0], attr.value)
         return UNKNOWN
 
-    def _partial(self, call: Call, values: list[Value]) -> Value:
+    def _partial(self, call: Call, values: Values) -> Value:
         """What `functools.partial` makes of a function, or of another partial."""
         inner, args, given = plain(values[0]), call.args[1:], tuple(values[1:])
         if isinstance(inner, Partial):
@@ -193,7 +194,7 @@ class KnownFunctions:
         return Partial(inner, args, given) if args else inner
 
 
-def updated(container: Container, call: Call, values: list[Value]) -> Value:
+def updated(container: Container, call: Call, values: Values) -> Value:
     """A dict after `update(...)` with other dicts and keywords."""
     entries = known_entries(container)
     for arg, value in zip(call.args, values, strict=True):

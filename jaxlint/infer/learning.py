@@ -10,6 +10,7 @@ from jaxlint.knowledge import Key, Knowledge
 from jaxlint.project import Module
 from jaxlint.pytrees.array_fields import names_array
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import ALWAYS_DESCRIBED, DESCRIBED
 
 
 class Learner:
@@ -37,6 +38,9 @@ class Learner:
                     self._see(one)
         knowledge.cycles += self._model.cycles
         self._model.cycles.clear()
+        if any(level == 0 and self._is_described(name, module) for level, name in module.outline.imported_modules):
+            knowledge.seeing.add(module.path)
+        knowledge.transformed_names |= self._transformed.names(module)
         knowledge.names_with_static_arguments |= self._transformed.names_with_static_arguments(module)
         for application in self._transformed.applications.in_module(module):
             if application.function.module is not module:
@@ -46,6 +50,11 @@ class Learner:
         for key, crossing in self._evaluator.crossings.declared_in(module).items():
             knowledge.crossings.setdefault(key, crossing)
 
+    def _is_described(self, name: str, module: Module) -> bool:
+        """Whether what is imported is of a package of which we describe classes."""
+        package = name.partition(".")[0]
+        return package in DESCRIBED and (package in ALWAYS_DESCRIBED or self._model.project.find(name, module) is None)
+
     def _see(self, cls: PytreeClass) -> None:
         """Add what a class is called, has and does."""
         knowledge = self.knowledge
@@ -54,6 +63,7 @@ class Learner:
         )
         if not cls.is_pytree:
             return
+        knowledge.seeing.update(one.module.path for one in cls.mro)
         knowledge.pytree_class_names.add(cls.name)
         if cls.tells_when_constructed:
             knowledge.telling_class_names.add(cls.name)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, Subscript, dotted
+from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
     AssignAttribute,
@@ -92,6 +93,16 @@ class Notes:
         finally:
             self.events = events
 
+    @contextmanager
+    def elsewhere(self, place: Place | None, reader: UnitReader | None) -> Iterator[None]:
+        """Read code for its value that stands in another place."""
+        saved = (self.events, self.place, self.reader)
+        self.events, self.place, self.reader = None, place, reader
+        try:
+            yield
+        finally:
+            self.events, self.place, self.reader = saved
+
     @property
     def active(self) -> Place | None:
         """The place of the code being read, or None if nothing is noted."""
@@ -109,7 +120,7 @@ class Notes:
     # -- assignments ------------------------------------------------------------------------
 
     def assign_attribute(
-        self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Value, env: Environment
+        self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Held, env: Environment
     ) -> None:
         """The assignment of an attribute, if the receiver is an instance of a known class."""
         place = self.active
@@ -127,7 +138,7 @@ class Notes:
                 alternatives=tuple(instances[1:]),
                 attr=attr,
                 how=how,
-                value=value,
+                value=known(value),
                 on_self=method is not None and text is not None and text == method.self_name,
                 mutable_copy=text is not None and text.partition(".")[0] in env.mutable_copies,
                 in_loop=self.loop_depth > 0,
@@ -136,7 +147,7 @@ class Notes:
         )
 
     def mutate(
-        self, at: object, held_expr: Expr, held: Value, how: str, value: Value, owner: Instance | None, env: Environment
+        self, at: object, held_expr: Expr, held: Value, how: str, value: Held, owner: Instance | None, env: Environment
     ) -> None:
         """A change in place of what `held_expr` is, if that is what a field of a known instance holds.
 
@@ -156,7 +167,7 @@ class Notes:
         if not receiver.cls.is_pytree or receiver.cls.field(field) is None:
             return
         copied = text is not None and text.partition(".")[0] in env.mutable_copies
-        self.add(MutateField(at, place, receiver, field, how, plain(held), plain(value), text, copied))
+        self.add(MutateField(at, place, receiver, field, how, plain(held), plain(known(value)), text, copied))
 
     def assign_item(
         self, target: Subscript, held: Expr, receiver: Value, how: str, owner: Instance | None, made_here: bool
@@ -174,20 +185,22 @@ class Notes:
         receiver: Value,
         function: str,
         args: Sequence[Argument],
-        values: list[Value],
+        values: Values,
     ) -> None:
         """A copy with changes; `args` are those of the call that may name fields."""
         place = self.active
         if place is None:
             return
         keywords = tuple(keyword_values(args, values))
-        known = as_instance(receiver)
-        if known is None or function in UPDATE_FUNCTIONS:
+        instance = as_instance(receiver)
+        if instance is None or function in UPDATE_FUNCTIONS:
             self.add(Update(call.at, place, call, base, receiver, function, keywords))
             return
         rebinds = base is not None and dotted(base) in self.targets
         self.add(
-            Replace(call.at, place, call, base, known, function, keywords, self.loop_depth > 0, rebinds, self.into_jit)
+            Replace(
+                call.at, place, call, base, instance, function, keywords, self.loop_depth > 0, rebinds, self.into_jit
+            )
         )
 
     def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
@@ -205,22 +218,22 @@ class Notes:
             in_loop = self.loop_depth > 0
             self.add(Construct(call.at, self.active, cls, call, tuple(arguments), in_loop, self.into_jit, by_create))
 
-    def call_method(self, call: Call, receiver: Value, values: list[Value]) -> None:
+    def call_method(self, call: Call, receiver: Value) -> None:
         """The call of a method of a known class or its instance."""
         place, func = self.active, call.func
         if place is None or not isinstance(func, Attribute):
             return
-        known = plain(without_none(plain(receiver)))
-        if isinstance(known, (Instance, ClassObject)) and known.cls.is_pytree:
-            self.add(CallMethod(call.at, place, known, func.attr, call, tuple(values), dotted(func.value)))
+        held = plain(without_none(plain(receiver)))
+        if isinstance(held, (Instance, ClassObject)) and held.cls.is_pytree:
+            self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
 
 
-def keyword_values(args: Sequence[Argument], values: list[Value]) -> list[KeywordValue]:
+def keyword_values(args: Sequence[Argument], values: Values) -> list[KeywordValue]:
     """The keywords of a call, those inside `**{...}` and `**dict(...)` too."""
     out: list[KeywordValue] = []
-    for arg, value in zip(args, values, strict=True):
+    for arg, held in zip(args, values.held, strict=True):
         if arg.keyword is not None:
-            out.append(KeywordValue(arg.keyword, arg.at, value))
+            out.append(KeywordValue(arg.keyword, arg.at, held))
         elif arg.star == "**":
-            out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(value) or {}).items()]
+            out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(known(held)) or {}).items()]
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jaxlint.infer.call_sites import CallSites
@@ -14,11 +15,13 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
+from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
-from jaxlint.project import Module, read_statements
+from jaxlint.parsing import read_statements
+from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.source import Unreadable
 from jaxlint.statements import Body, FunctionDefinition
@@ -40,16 +43,22 @@ class ModuleReader:
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
+        #: Units that were parsed by other readers, if they are kept.
+        self.kept_units: ParsedUnits | None = None
+        #: Called before each unit is read; what it raises ends the reading.
+        self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
-        self.triggers = Triggers(model, self.calls.transformed)
+        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
         self.call_sites = CallSites(model)
-        self.calls.note_call = self.call_sites.note
+        self.calls.note_call = self._note_call
+        #: The functions whose bodies were asked for, and those that the units read last pass something to of which
+        #: their annotations do not tell: by path and qualified name.
+        self.opened: set[tuple[str, str]] = set()
+        self.passed_to: set[tuple[str, str]] = set()
         self._return_depth = 0
-        #: How many units were parsed.
-        self.parsed = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
 
@@ -71,39 +80,69 @@ class ModuleReader:
                 start = piece.first - unit.first
                 margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
                 lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
-        statements = read_statements("\n".join(lines) + "\n", unit.first)
-        self.parsed += 1
-        self._units[key] = None if statements is None else to_body(statements)
+        self._units[key] = self._parsed("\n".join(lines) + "\n", unit.first)
         if len(self._units) > _UNITS_KEPT:
             self._units.popitem(last=False)
         return self._units[key]
 
+    def _parsed(self, text: str, row: int) -> Body | None:
+        """The statements of a text that starts in a row."""
+        kept = self.kept_units
+        if kept is not None and (text, row) in kept:
+            return kept[text, row]
+        statements = read_statements(text, row)
+        body = None if statements is None else to_body(statements)
+        if kept is not None:
+            kept[text, row] = body
+        return body
+
     def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
-        found: list[list[Event]] = []
+        chosen = self.triggers.worth_reading(module)
+        self.start(module, chosen)
         env = Environment(module, "")
+        read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
+        found = [events for events in read if events]
+        join_statements(found)
+        return found + [events for _, events in self.called()]
+
+    def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
+        """Begin with the units of a module that are worth reading, or begin again."""
+        if self._reading is module:  # calls are to tell again what happens in functions
+            self._returns.clear()
         self._reading = module
         self._called = []
+        self.passed_to = set()
         self.call_sites.start()
         self.calls.transformed.start()
         self.evaluator.crossings.start()
-        for unit, rows in self.triggers.worth_reading(module):
-            body = self.statements(module, unit, rows)
-            if body is None:
-                self.unread.append((module.path, unit.first))
-                continue
-            events: list[Event] = []
-            declarations = Declarations(self.triggers.declared(module, unit), body)
-            reader = UnitReader(self.evaluator, self.calls, module, declarations)
-            place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
-            try:
-                reader.read(body, env, events, place)
-            except RecursionError:
-                self.unread.append((module.path, unit.first))
-            if events:
-                found.append(events)
-        _join_statements(found)
-        return found + [events for function, events in self._called if events and self.call_sites.agree(function)]
+        self.calls.deferral.start(self.triggers.loud_names(module, [unit for unit, _ in chosen]))
+
+    def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
+        """What happens in a unit of the module that was begun with."""
+        self.step()
+        events: list[Event] = []
+        body = self.statements(module, unit, rows)
+        if body is None:
+            self.unread.append((module.path, unit.first))
+            return events
+        declarations = Declarations(self.triggers.declared(module, unit), body)
+        reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
+        try:
+            reader.read(body, env, events, place)
+        except RecursionError:
+            self.unread.append((module.path, unit.first))
+        return events
+
+    def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
+        """What happens in functions of the module when they are called with what the calls agree on."""
+        return [(function, events) for function, events in self._called if events and self.call_sites.agree(function)]
+
+    def _note_call(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
+        """Note what is passed to a function of the module."""
+        self.passed_to.add(function.key)
+        self.call_sites.note(function, passed, caller)
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -141,10 +180,11 @@ class ModuleReader:
 
     def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""
+        self.opened.add(symbol.key)
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
-        body = self.statements(module, unit)
+        body = self.statements(module, unit, Rows.around(declaration.at.row, unit))
         if body is None:
             return None
         declarations = Declarations(self.triggers.declared(module, unit), body)
@@ -171,11 +211,12 @@ class ModuleReader:
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 
-def _join_statements(found: list[list[Event]]) -> None:
+def join_statements(found: list[list[Event]]) -> None:
     """Make one body of the top-level statements of all units."""
     read = [e for events in found for e in events if isinstance(e, CodeRead) and e.function is None]
     if len(read) > 1:
+        joined = set(map(id, read))
         for events in found:
-            events[:] = [e for e in events if not any(e is one for one in read)]
+            events[:] = [e for e in events if id(e) not in joined]
         body = tuple(statement for one in read for statement in one.body)
         found[-1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))

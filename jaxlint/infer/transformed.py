@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeAlias
 
 from jaxlint.expr import Argument, Call, Constant, Display, Unary
 from jaxlint.infer.applications import Applications
@@ -18,6 +19,9 @@ from jaxlint.transforms import TRANSFORMS, WRAPPERS, Applied, Transform
 
 _MAX_ALIASES = 8
 
+#: What is applied to functions, by path and qualified name.
+Notes: TypeAlias = dict[tuple[str, str], dict[Applied, None]]
+
 
 class TransformedFunctions:
     """What is known of the functions of the project.
@@ -30,11 +34,16 @@ class TransformedFunctions:
         self.model = model
         self.applications = Applications(model, self)
         self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
-        self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
+        self._noted: Notes = {}
 
-    def start(self) -> None:
-        """Forget the calls of the module before."""
-        self._noted = {}
+    def start(self, noted: Notes | None = None) -> None:
+        """Forget the calls that were read before, but for those that are given."""
+        self._noted = {} if noted is None else noted
+
+    @property
+    def noted(self) -> Notes:
+        """What the calls that were read do to functions of the module."""
+        return self._noted
 
     def note(self, function: Function, module: Module, applied: Iterable[Applied]) -> None:
         """Note what a call does to a function of the module being read."""
@@ -90,6 +99,10 @@ class TransformedFunctions:
                 found.add(name)
         return found
 
+    def names(self, module: Module) -> set[str]:
+        """The names of the functions of a module that have a decorator which is a transformation."""
+        return {f.name for f in module.outline.functions.values() if self.decorating(f, module)}
+
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""
         role = JAX_DATACLASSES.role
@@ -127,19 +140,16 @@ class TransformedFunctions:
                 return default if complete else None
             return self._integers(given[name])
 
-        def names(name: str) -> tuple[str, ...] | None:
-            if name not in given:
-                return () if complete else None
-            return self._strings(given[name])
-
+        if "static_argnames" in given:
+            static_names = self._strings(given["static_argnames"])
+        else:
+            static_names = () if complete else None
         has_aux = given["has_aux"].expr if "has_aux" in given else None
         return Applied(
             transform,
             at,
             numbers("static_broadcasted_argnums" if transform.name == "jax.pmap" else "static_argnums"),
-            names("static_argnames"),
-            numbers("donate_argnums"),
-            names("donate_argnames"),
+            static_names,
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
             options=frozenset(given),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Call, Name, dotted
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.arrays import ARRAY_FUNCTIONS, AT_METHODS
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions
-from jaxlint.names import ClassSymbol, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Definition, Function, Import, Unit
+from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
+from jaxlint.names import ClassSymbol, External, FunctionSymbol, ValueSymbol
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
 from jaxlint.project import Module
-from jaxlint.pytrees.array_fields import may_be_array
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
-from jaxlint.pytrees.updating import SELECTION_COPIES, UPDATE_FUNCTIONS
+from jaxlint.pytrees.callee import PARTIAL
+from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.statements import parts
 from jaxlint.transforms import LAST_NAMES, TRANSFORMS, Applied
 
@@ -33,7 +37,7 @@ _UPDATES = frozenset(
     }
 )
 #: Updates that are noticed where their result is thrown away.
-_DISCARDED = frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
+_DISCARDED = UPDATE_METHODS | frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
 #: Methods that change their receivers, and the storing of items.
 _CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.
@@ -43,6 +47,12 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
+#: Functions whose calls are noted, or run what they are given, whatever is changed.
+_EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
+_LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
+
+#: Of how many modules is kept what they declare in source order.
+_ORDERS_KEPT = 32
 
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
@@ -54,6 +64,11 @@ class Rows:
     def __init__(self, places: list[_Place]) -> None:
         self.places = frozenset(first for first, last, is_rest in places if not is_rest)
 
+    @classmethod
+    def around(cls, row: int, unit: Unit) -> Rows:
+        """Those of the function of the unit that holds a row."""
+        return cls([_place(piece) for piece in unit.pieces if piece.first <= row <= piece.last])
+
     def hold(self, row: int) -> bool:
         """Whether the function that begins in a row is among them."""
         return row in self.places
@@ -62,13 +77,17 @@ class Rows:
 class Triggers:
     """Chooses the units of a module that are read, and their functions."""
 
-    def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
+    def __init__(self, model: PytreeModel, transformed: TransformedFunctions, annotations: AnnotationReader) -> None:
         self.model = model
+        self.annotations = annotations
         self.transformed = transformed
-        self._order: tuple[str, list[int], list[Function | Class]] = ("", [], [])
+        #: What modules declare in source order, with the rows.
+        self._order: dict[str, tuple[list[int], list[Function | Class]]] = {}
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
-        #: Whether calls of a name are of interest, in the module that was asked for last.
-        self._interesting: tuple[str, dict[str, bool]] = ("", {})
+        #: The names whose calls are of interest in the module that was asked for last, and the rows of the calls in it
+        #: that name static arguments.
+        self._interesting: frozenset[str] = frozenset()
+        self._static_rows: list[int] = []
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
@@ -76,6 +95,9 @@ class Triggers:
         """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
         units = module.outline.units
         pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+        called = frozenset().union(*(piece.calls for piece in pieces))
+        self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
+        self._static_rows = [a.call.at.row for a in module.outline.applying if _names_static(a.call)]
         wanted = {_place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
         wanted |= self._callers([piece for piece in pieces if _place(piece) in wanted], pieces, module)
@@ -84,16 +106,55 @@ class Triggers:
         is_script = any(places and unit.kind == "code" for unit, places in chosen)
         return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
 
+    def loud_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
+        """Says whether something may happen when a function or method of a name is called in one of the units."""
+        knowledge = self.model.knowledge
+        everywhere = (
+            _UPDATES,
+            _LOUD,
+            knowledge.updating_method_names,
+            knowledge.changing_method_names,
+            knowledge.pytree_class_names,
+            knowledge.transformed_names,
+        )
+        own = {
+            function.name
+            for unit in units
+            for function in self.declared(module, unit)
+            if isinstance(function, Function) and _lacks_annotations(function)
+        }
+        own |= self._renamed_updates(module)
+        bindings = module.outline.module_scope.bindings
+
+        def is_loud(name: str) -> bool:
+            if name in own or any(name in names for names in everywhere) or self._is_of_interest(name, module):
+                return True
+            return name in bindings and self._may_transform(name, module)
+
+        return is_loud
+
+    def _may_transform(self, name: str, module: Module) -> bool:
+        """Whether calling what a name of the module stands for may construct a pytree, or run a transformation."""
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        if cls is not None:
+            return cls.is_pytree
+        if isinstance(symbol, External):
+            return symbol.name in TRANSFORMS or symbol.name in _EXTERNAL
+        if isinstance(symbol, FunctionSymbol):
+            return bool(self.transformed.decorating(symbol.declaration, symbol.module))
+        return isinstance(symbol, ValueSymbol)
+
     def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
         """The functions and classes that a unit declares, in source order."""
-        path, rows, ordered = self._order
-        if path != module.path:
+        if module.path not in self._order:
+            if len(self._order) >= _ORDERS_KEPT:
+                self._order.clear()
             outline = module.outline
-            ordered = sorted(
-                (*outline.functions.values(), *outline.classes.values()), key=lambda d: (d.at.row, d.at.column)
-            )
-            rows = [d.at.row for d in ordered]
-            self._order = (module.path, rows, ordered)
+            every: list[Function | Class] = [*outline.functions.values(), *outline.classes.values()]
+            every.sort(key=lambda d: (d.at.row, d.at.column))
+            self._order[module.path] = ([d.at.row for d in every], every)
+        rows, ordered = self._order[module.path]
         return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]
 
     def _functions(self, module: Module, piece: Unit) -> list[Function]:
@@ -144,30 +205,58 @@ class Triggers:
     # -- what a unit or a piece of one holds ----------------------------------------------------
 
     def _triggers(self, unit: Unit, module: Module) -> bool:
-        return (
-            unit.stores
-            or unit.repeats
-            or bool(unit.calls & (_UPDATES | self._renamed_updates(module)))
-            or not unit.discards.isdisjoint(_DISCARDED)
-            or not unit.discards.isdisjoint(self.model.knowledge.updating_method_names)
-            or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
-            or bool(unit.mutations & self.model.knowledge.static_field_names)
-            or ("[]" in unit.methods and self._stores_in_array(unit, module))
-            or self._holds_class_of_interest(unit, module)
-            or self._holds_transformed_function(unit, module)
-            or any(self._calls_of_interest(name, module) for name in unit.calls)
+        return self._triggers_anywhere(unit, module) or (
+            self._sees_pytrees(module) and self._triggers_with_pytrees(unit, module)
         )
 
-    def _stores_in_array(self, unit: Unit, module: Module) -> bool:
-        """Whether an item is assigned of what has the name of an array field, or of an array or instance."""
+    def _sees_pytrees(self, module: Module) -> bool:
+        """Whether there may be an instance of a pytree class in a module."""
+        return module.path in self.model.knowledge.seeing or self._reaches_function_framework(module)
+
+    def _triggers_anywhere(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit holds what may be found without any pytree class in sight."""
+        return (
+            unit.repeats
+            or not unit.discards.isdisjoint(_DISCARDED)
+            or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
+            or ("[]" in unit.methods and self._stores_in_array(unit, module))
+            or self._holds_transformed_function(unit, module)
+            or not unit.calls.isdisjoint(self._interesting)
+        )
+
+    def _triggers_with_pytrees(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit may do something to an instance of a pytree class."""
         knowledge = self.model.knowledge
-        if unit.mutations & knowledge.array_field_names or unit.calls & knowledge.pytree_class_names:
+        return (
+            unit.stores
+            or not unit.discards.isdisjoint(knowledge.updating_method_names)
+            or not unit.calls.isdisjoint(_UPDATES)
+            or not unit.calls.isdisjoint(self._renamed_updates(module))
+            or not unit.mutations.isdisjoint(knowledge.static_field_names)
+            or ("[]" in unit.methods and self._stores_in_field(unit))
+            or self._holds_class_of_interest(unit, module)
+        )
+
+    def _stores_in_field(self, unit: Unit) -> bool:
+        """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
+        knowledge = self.model.knowledge
+        if not unit.mutations.isdisjoint(knowledge.array_field_names):
             return True
+        return not unit.calls.isdisjoint(knowledge.pytree_class_names)
+
+    def _stores_in_array(self, unit: Unit, module: Module) -> bool:
+        """Whether an item is assigned of an array."""
         if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
             return True
-        parameters = (p for d in self.declared(module, unit) if isinstance(d, Function) for p in d.parameters)
-        annotations = (p.annotation for p in parameters if p.annotation is not None and p.name in unit.mutations)
-        return any(map(may_be_array, annotations))
+        if not unit.calls.isdisjoint(ARRAY_FUNCTIONS) and _imports_jax(module):
+            return True
+        for function in self._functions(module, unit) if unit.kind != "rest" else ():
+            for parameter in function.parameters:
+                if parameter.name in unit.mutations and parameter.annotation is not None:
+                    placed = Placed(parameter.annotation, module, function.scope)
+                    if _may_take_no_items(self.annotations.read(placed)):
+                        return True
+        return False
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
@@ -196,7 +285,7 @@ class Triggers:
         functions = self._functions(module, unit)
         if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(functions, module)):
             return True
-        if any(unit.first <= a.call.at.row <= unit.last and _names_static(a.call) for a in module.outline.applying):
+        if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
@@ -207,7 +296,9 @@ class Triggers:
     def _changes(self, unit: Unit) -> bool:
         """Whether something other than a local variable may be changed in it."""
         stores = unit.stores or bool(unit.self_stores)
-        return stores or not unit.methods.isdisjoint(_CHANGING | self.model.knowledge.changing_method_names)
+        if stores or not unit.methods.isdisjoint(_CHANGING):
+            return True
+        return not unit.methods.isdisjoint(self.model.knowledge.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
@@ -255,18 +346,10 @@ class Triggers:
                 for scope in module.outline.scopes.values()
                 for name, bindings in scope.bindings.items()
                 for binding in bindings
-                if type(binding) is not Definition and _is_update(binding)
+                if _is_update(binding)
             )
             self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
-
-    def _calls_of_interest(self, name: str, module: Module) -> bool:
-        if self._interesting[0] != module.path:
-            self._interesting = (module.path, {})
-        known = self._interesting[1]
-        if name not in known:
-            known[name] = self._is_of_interest(name, module)
-        return known[name]
 
     def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
@@ -295,11 +378,33 @@ def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[
     """The pieces with calls that may apply transformations, and the names of the methods that they are given."""
     found: list[tuple[Unit, frozenset[str]]] = []
     for piece in pieces:
+        if piece.calls.isdisjoint(LAST_NAMES):
+            continue
         calls = [a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last]
-        if calls and piece.calls & LAST_NAMES:
+        if calls:
             given = (argument.value for call in calls for argument in call.args)
             found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
     return found
+
+
+def _may_take_no_items(value: Value) -> bool:
+    """Whether a value is, or holds, an array of jax or an instance of a pytree class."""
+    match plain(value):
+        case Array(library=library):
+            return library == "jax"
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(map(_may_take_no_items, (element, *(items or ()))))
+        case Choice(options=options):
+            return any(map(_may_take_no_items, options))
+    return False
+
+
+def _imports_jax(module: Module) -> bool:
+    """Whether a name of a module stands for jax or a part of it."""
+    bindings = module.outline.module_scope.bindings.values()
+    return any(isinstance(b, Import) and b.module.partition(".")[0] == "jax" for found in bindings for b in found)
 
 
 def _is_made(name: str, module: Module) -> bool:
@@ -348,9 +453,11 @@ def _binds_field(cls: PytreeClass) -> bool:
 
 def _is_update(binding: Binding) -> bool:
     """Whether a name is bound to a function that updates or writes, under whatever name."""
-    if isinstance(binding, Import):
+    if type(binding) is Import:
         return binding.name in _UPDATES
-    value = binding.value if isinstance(binding, Assignment) else None
-    if isinstance(value, Attribute):
+    if type(binding) is not Assignment:
+        return False
+    value = binding.value
+    if type(value) is Attribute:
         return value.attr in _UPDATES and dotted(value) is not None
-    return isinstance(value, Name) and value.id in _UPDATES
+    return type(value) is Name and value.id in _UPDATES

@@ -125,9 +125,9 @@ class Method(msgspec.Struct, frozen=True):
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """`array.at` (index not yet applied) or `array.at[...]`."""
+    """`array.at` (index not yet applied) or `array.at[...]`, of what is an array or may be one."""
 
-    array: Array
+    array: Array | UnknownValue
     applied: bool = False
 
 

@@ -9,8 +9,7 @@ from functools import partial
 import msgspec
 
 from jaxlint.files import shown_path
-from jaxlint.finding import Confidence, Finding
-from jaxlint.rules.base import DOCS_URL
+from jaxlint.finding import Confidence, Finding, page_url
 from jaxlint.source import Source
 
 #: Where CI systems say which directory holds the repository: paths in what they read are relative to it.
@@ -64,7 +63,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 def url(finding: Finding) -> str:
     """The address of the page of the finding's rule."""
-    return f"{DOCS_URL}/{finding.name}/"
+    return page_url(finding.name)
 
 
 def message(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import msgspec
 
-from jaxlint.config import KEYS, SELECTING, Key, Table
+from jaxlint.config import SELECTING, Key, Table, all_keys
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
 from jaxlint.report.rules_table import insert
@@ -37,8 +37,8 @@ def schema() -> dict[str, Any]:
     properties["per-file-ignores"]["additionalProperties"]["items"] = {"$ref": "#/$defs/Selector"}
     properties["min-confidence"]["enum"] = [one.value for one in reversed(Confidence)]
     for name, one in properties.items():
-        if KEYS[name].default is not None:
-            one["default"] = KEYS[name].default
+        if all_keys()[name].default is not None:
+            one["default"] = all_keys()[name].default
     definitions["Selector"] = _selector()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,7 +53,7 @@ def schema() -> dict[str, Any]:
 
 def keys() -> str:
     """All keys with what they mean, in Markdown, without a final newline."""
-    return "\n\n".join(_section(key) for key in KEYS.values())
+    return "\n\n".join(_section(key) for key in all_keys().values())
 
 
 def _section(key: Key) -> str:

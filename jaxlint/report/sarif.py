@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from jaxlint import __version__, rules
-from jaxlint.finding import Finding, Fix, Severity
+from jaxlint.finding import DOCS_URL, Finding, Fix, Severity
 from jaxlint.fingerprint import file_lines, fingerprints
 from jaxlint.report.base import Report, checkout, message, notes, repository_path
-from jaxlint.rules.base import DOCS_URL, Rule
+from jaxlint.rules.base import Rule
 from jaxlint.source import Source, Unreadable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxlint.finding import Applicability, Confidence, Fix, Severity
+from jaxlint.finding import Applicability, Confidence, Finding, Fix, Severity, page_url
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -27,8 +27,6 @@ HEADINGS = (
     "When not to use it",
     "References",
 )
-
-DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,28 @@ class Rule:
     @classmethod
     def url(cls) -> str:
         """Where the page is published; stable per rule name."""
-        return f"{DOCS_URL}/{cls.name}/"
+        return page_url(cls.name)
+
+    @classmethod
+    def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int], fix: Fix | None = None) -> Finding:
+        """A problem that the rule has found, with its place (rows and columns from 1, the end exclusive)."""
+        row, column, end_row, end_column = place
+        return Finding(
+            path=path,
+            row=row,
+            column=column,
+            end_row=end_row,
+            end_column=end_column,
+            code=cls.code,
+            name=cls.name,
+            message=problem.message,
+            severity=problem.severity or cls.severity,
+            confidence=problem.confidence or cls.confidence,
+            reason=problem.reason,
+            help=problem.help,
+            subject=problem.subject,
+            fix=fix,
+        )
 
 
 class ClassRule(Rule):

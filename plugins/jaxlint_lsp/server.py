@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 #: How long nothing may change before other documents than the edited one are looked at.
 _SETTLED_SECONDS = 0.2
-_LEAST_DELAY, _MOST_DELAY = 0.01, 0.25
+_LEAST_DELAY, _MOST_DELAY = 0.005, 0.25
 _SERVER_CANCELLED = -32802
 WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.gitignore")
 
@@ -216,7 +216,7 @@ class Server(LanguageServer):
     async def _check_later(self, uri: str) -> None:
         try:
             if not self.pulls:
-                await asyncio.sleep(min(max(self._seconds / 4, _LEAST_DELAY), _MOST_DELAY))
+                await asyncio.sleep(min(max(self._seconds / 8, _LEAST_DELAY), _MOST_DELAY))
                 self.publish(uri, await self.check(uri))
             self.settle_soon()
         except Stale:

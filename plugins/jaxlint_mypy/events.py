@@ -11,6 +11,7 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint.expr import Argument, Call, dotted
+from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
 from jaxlint.infer.notes import Notes
@@ -221,7 +222,7 @@ class EventFeeder:
             if id(node) in wanted and argument.keyword != "grads" and (argument.keyword or argument.star == "**"):
                 args.append(argument)
                 values.append(self._splat(checker, node) if argument.star else self.value(checker, node))
-        notes.update(translated, to_expr(base), receiver, function, args, values)
+        notes.update(translated, to_expr(base), receiver, function, args, Values(values))
         if unseen:
             for problem, rule in self.front.unknown_keywords(notes.events or (), unseen):
                 report(self.front, checker, problem, rule, self.front.module(checker.tree))

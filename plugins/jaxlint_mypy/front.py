@@ -18,11 +18,11 @@ from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint import __version__
-from jaxlint.config import Configuration, Settings, rule_enabled
+from jaxlint.config import Configuration, Settings, is_sure_enough, rule_enabled
 from jaxlint.environment import site_packages
 from jaxlint.errors import UserError
 from jaxlint.expr import Span
-from jaxlint.finding import Confidence, Finding
+from jaxlint.files import stamp
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.crossings import Crossings
 from jaxlint.infer.evaluate import Evaluator
@@ -76,7 +76,6 @@ LEFT_OUT = frozenset(
 )
 #: The one rule that reads bodies here: those in which a static field is changed in place.
 BODY_RULE = "mutated-static-value"
-_CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
@@ -160,7 +159,7 @@ class FrontEnd:
         """Forget everything if a file that was read is another one by now."""
         if self.stale:
             self.stale = False
-            if any(_stamp(path) != stamp for path, stamp in self._stamps.items()):
+            if any(stamp(path) != before for path, before in self._stamps.items()):
                 self._start()
 
     def tree(self, name: str) -> MypyFile | None:
@@ -171,7 +170,7 @@ class FrontEnd:
         """jaxlint's module of a file that mypy knows."""
         path = os.path.abspath(tree.path)
         if path not in self._stamps:
-            self._stamps[path] = _stamp(path)
+            self._stamps[path] = stamp(path)
             self._names[path] = tree.fullname
         return self.project.add_file(path)
 
@@ -408,8 +407,8 @@ class FrontEnd:
 
     def is_left_out(self, problem: Problem, rule: Rule, module: Module, span: Span) -> bool:
         """Whether a comment of jaxlint's own, or the settings, silence the finding."""
-        confidence = problem.confidence or rule.confidence
-        if _CONFIDENCES.index(confidence) < _CONFIDENCES.index(self.settings.min_confidence):
+        finding = rule.finding(problem, module.path, (span.row, span.column + 1, span.end_row, span.end_column + 1))
+        if not is_sure_enough(finding.confidence, self.settings):
             return True
         if not rule_enabled(type(rule), self.settings, module.path):
             return True
@@ -417,18 +416,6 @@ class FrontEnd:
             source = module.source
         except Unreadable:
             return False
-        finding = Finding(
-            path=module.path,
-            row=span.row,
-            column=span.column + 1,
-            end_row=span.end_row,
-            end_column=span.end_column + 1,
-            code=rule.code,
-            name=rule.name,
-            message=problem.message,
-            severity=problem.severity or rule.severity,
-            confidence=confidence,
-        )
         return any(comment.suppresses(finding) for comment in suppressions(source))
 
 
@@ -504,11 +491,3 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from jaxlint import check_paths
+from jaxlint.checker import Checker
 from jaxlint.config import Configuration
+from jaxlint.edited_outline import EditedOutline
 from jaxlint.finding import Finding
+from jaxlint.project import Module
+from jaxlint.rechecking import Rechecks
 from jaxlint.workspace import Workspace
 from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]
 NEW = "app/new.py"
+#: More of what makes units begin, end, or stand elsewhere.
+ROWS = (
+    *LINES,
+    '"""two\nrows"""',
+    "\f# a page",
+    "\tstate.step = 4",
+    "from __future__ import annotations",
+    "    return state  # and so on",
+)
+WORDS = ("    state.step = 10", "    state.weight", "    step: int = 10", "    # a comment", "\tstate.step")
 
 
 def shown(findings: list[Finding]) -> list[tuple[object, ...]]:
@@ -52,10 +67,17 @@ class Edits(RuleBasedStateMachine):
         self.workspace.set_text(self.path(name), text)
         self.seen["edits"] += 1
 
-    @rule(name=st.sampled_from([*MODULES, NEW]), at=st.integers(0, 20), line=st.sampled_from(LINES))
+    @rule(name=st.sampled_from([*MODULES, NEW]), at=st.integers(0, 20), line=st.sampled_from(ROWS))
     def insert(self, name: str, at: int, line: str) -> None:
         lines = self.text(name).splitlines(keepends=True)
         self.edit(name, "".join([*lines[:at], line + "\n", *lines[at:]]))
+
+    @rule(name=st.sampled_from(MODULES[1:]), at=st.integers(4, 14), word=st.sampled_from(WORDS))
+    def type(self, name: str, at: int, word: str) -> None:
+        lines = self.text(name).splitlines(keepends=True)
+        for end in range(len(word) - 3, len(word) + 1):
+            self.edit(name, "".join([*lines[:at], word[:end] + "\n", *lines[at:]]))
+            self.ask(name)
 
     @rule(name=st.sampled_from(MODULES), at=st.integers(0, 20), count=st.integers(1, 3))
     def remove(self, name: str, at: int, count: int) -> None:
@@ -66,6 +88,11 @@ class Edits(RuleBasedStateMachine):
     def rename(self, name: str, old: str, key: str) -> None:
         self.edit(name, self.text(name).replace(old, old + key, 1))
 
+    @rule(name=st.sampled_from(MODULES), end=st.sampled_from(["\n", "\r\n"]), mark=st.sampled_from(["", "\ufeff"]))
+    def encode(self, name: str, end: str, mark: str) -> None:
+        lines = self.text(name).removeprefix("\ufeff").replace("\r\n", "\n")
+        self.edit(name, mark + lines.replace("\n", end))
+
     @rule(name=st.sampled_from(MODULES))
     def restore(self, name: str) -> None:
         self.edit(name, FILES[name])
@@ -73,7 +100,7 @@ class Edits(RuleBasedStateMachine):
     @rule(name=st.sampled_from([*MODULES, NEW]))
     def save(self, name: str) -> None:
         if name in self.texts:
-            (self.folder / name).write_text(self.texts[name])
+            (self.folder / name).write_text(self.texts[name], newline="")
             self.workspace.refresh()
             self.seen["saves"] += 1
 
@@ -104,7 +131,7 @@ class Edits(RuleBasedStateMachine):
         found = [f for path in self.workspace.files() for f in self.workspace.findings(path)]
         assert not self.workspace.take_errors()
         for name, text in self.texts.items():
-            (self.folder / name).write_text(text)
+            (self.folder / name).write_text(text, newline="")
         expected = check_paths([str(self.folder)], Configuration()).findings
         assert shown(found) == shown(expected)
         for name in set(self.texts) - {NEW}:
@@ -131,6 +158,21 @@ def test_a_thousand_sequences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Machine.folder = folder
     seen: Counter[str] = Counter()
     Machine.seen = seen
+    after_edit, find = EditedOutline.after_edit, Rechecks.find
+
+    def counted_edit(self: EditedOutline, text: str) -> EditedOutline:
+        made = after_edit(self, text)
+        seen["parsed in part"] += made.parsed < len(made.outline.units)
+        return made
+
+    def counted_find(self: Rechecks, checker: Checker, module: Module) -> Iterable[Finding]:
+        self.looked_at = len(module.outline.units)
+        found = find(self, checker, module)
+        seen["read in part"] += self.looked_at < len(module.outline.units)
+        return found
+
+    monkeypatch.setattr(EditedOutline, "after_edit", counted_edit)
+    monkeypatch.setattr(Rechecks, "find", counted_find)
     Machine.at_start = {(f.path, f.code, f.message) for f in check_paths([str(folder)], Configuration()).findings}
     assert len(Machine.at_start) >= 6
     run_state_machine_as_test(
@@ -141,4 +183,5 @@ def test_a_thousand_sequences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     )
     print(dict(seen))
     assert seen["sequences"] >= 1000
-    assert all(seen[what] >= 100 for what in ("edits", "appeared", "vanished", "kept answers", "dependents"))
+    counts = ("edits", "appeared", "vanished", "kept answers", "dependents", "parsed in part", "read in part")
+    assert all(seen[what] >= 100 for what in counts)

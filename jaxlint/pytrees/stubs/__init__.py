@@ -20,6 +20,8 @@ _FILES = {
     "flax.nnx.metrics": "flax_nnx.pyi",
 }
 _EQUINOX_LAYERS = "equinox.nn"
+#: The packages of which something is described.
+DESCRIBED = frozenset(name.partition(".")[0] for name in (*_FILES, _EQUINOX_LAYERS))
 #: Described even where the package's own source can be read: rules know its methods.
 ALWAYS = frozenset(
     {
@@ -29,6 +31,8 @@ ALWAYS = frozenset(
         *(f"flax.nnx.metrics.{name}" for name in ("Metric", "Average", "Accuracy", "Welford", "MultiMetric")),
     }
 )
+#: The packages of these.
+ALWAYS_DESCRIBED = frozenset(name.partition(".")[0] for name in ALWAYS)
 
 
 def described(name: str) -> ClassSymbol | FunctionSymbol | None:
