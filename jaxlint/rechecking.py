@@ -127,7 +127,7 @@ class Rechecks:
 
     def find(self, checker: Checker, module: Module) -> Iterable[Finding]:
         """What the rules of a checker find in a module, in no order, whatever hides it."""
-        record = self._records.pop(module.path, None)
+        record = self._records.get(module.path)  # it holds on if this check is stopped
         units = _units_of(module) if checker.looks_into(module) else None
         if units is None:
             return checker.find_all(module)
