@@ -24,8 +24,11 @@ _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_s
 _COUNTED_STATEMENTS = 10
 
 
-def interface_digest(outline: Outline, text: str) -> bytes:
-    """The digest of what other modules can see of the module with this outline and text."""
+def interface_digest(outline: Outline, text: str, *, counts_all: bool = True) -> bytes:
+    """The digest of what other modules can see of the module with this outline and text.
+
+    Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
+    """
     shown, imported = blake2b(digest_size=_SIZE), blake2b(digest_size=_SIZE)
     lines = text.splitlines()
     telling = _telling_scopes(outline)
@@ -33,7 +36,7 @@ def interface_digest(outline: Outline, text: str) -> bytes:
     # what methods return that stand for inherited ones is followed without an import
     has_plain = not any(cls.bases for cls in outline.classes.values())
     plain: set[str] = set()
-    passing = _passing(outline)
+    passing = None if counts_all else _passing(outline)
     closed_rows: set[int] = set()
     plain_rows: set[int] = set()
     for function in outline.functions.values():
@@ -47,7 +50,8 @@ def interface_digest(outline: Outline, text: str) -> bytes:
         elif function.qualname.partition(".")[0] not in plain:
             continue
         is_plain = function.qualname.partition(".")[0] in plain
-        most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if _outermost(function) in passing else 1
+        counts = passing is None or _outermost(function) in passing
+        most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if counts else 1
         shown.update(_encoded(_facts(function, outline, lines, is_plain, most)))
         if is_plain:
             imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
