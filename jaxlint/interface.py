@@ -19,12 +19,16 @@ from jaxlint.statements import parts
 _SIZE = 16
 #: Methods whose bodies tell other modules what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
-#: More statements than that, and twice as many as there are functions inside, make no difference (`pytrees.callee`).
+#: More statements than that, and twice as many as there are functions inside, make no difference to a function that may
+#: pass its arguments on (`pytrees.callee`).
 _COUNTED_STATEMENTS = 10
 
 
-def interface_digest(outline: Outline, text: str) -> bytes:
-    """The digest of what other modules can see of the module with this outline and text."""
+def interface_digest(outline: Outline, text: str, *, counts_all: bool = True) -> bytes:
+    """The digest of what other modules can see of the module with this outline and text.
+
+    Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
+    """
     shown, imported = blake2b(digest_size=_SIZE), blake2b(digest_size=_SIZE)
     lines = text.splitlines()
     telling = _telling_scopes(outline)
@@ -32,6 +36,7 @@ def interface_digest(outline: Outline, text: str) -> bytes:
     # what methods return that stand for inherited ones is followed without an import
     has_plain = not any(cls.bases for cls in outline.classes.values())
     plain: set[str] = set()
+    passing = None if counts_all else _passing(outline)
     closed_rows: set[int] = set()
     plain_rows: set[int] = set()
     for function in outline.functions.values():
@@ -45,7 +50,9 @@ def interface_digest(outline: Outline, text: str) -> bytes:
         elif function.qualname.partition(".")[0] not in plain:
             continue
         is_plain = function.qualname.partition(".")[0] in plain
-        shown.update(_encoded(_facts(function, outline, lines, is_plain)))
+        counts = passing is None or _outermost(function) in passing
+        most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if counts else 1
+        shown.update(_encoded(_facts(function, outline, lines, is_plain, most)))
         if is_plain:
             imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
     for row, line in enumerate(lines, 1):
@@ -82,15 +89,42 @@ def _is_closed(function: Function) -> bool:
     return function.returns is not None and function.name not in _TELLING and not function.self_assignments
 
 
-def _facts(function: Function, outline: Outline, lines: list[str], is_plain: bool) -> tuple[object, ...]:
-    """What the outline says of a body; of a plain function, who does not import it sees no constant that it returns."""
+def _passing(outline: Outline) -> set[str]:
+    """The outermost functions that return a call, or in which a function does: they may pass their arguments on."""
+    return {_outermost(function) for function in outline.functions.values() if _returns_call(function, outline)}
+
+
+def _outermost(function: Function) -> str:
+    return function.qualname.partition(".<locals>")[0]
+
+
+def _returns_call(function: Function, outline: Outline) -> bool:
+    """Whether a function returns a call or a lambda, or a variable of which the outline tells what it is given."""
+    bindings = outline.scopes[f"{function.qualname}.<locals>"].bindings
+    for value in function.return_values:
+        if isinstance(value, (Call, Lambda)):
+            return True
+        if isinstance(value, Name):
+            found = bindings.get(value.id, ())
+            if any(isinstance(b, Assignment) and b.value is not None for b in found):
+                return True
+    return False
+
+
+def _facts(
+    function: Function, outline: Outline, lines: list[str], is_plain: bool, most_statements: int
+) -> tuple[object, ...]:
+    """What the outline says of a body; of a plain function, who does not import it sees no constant that it returns.
+
+    More statements than `most_statements` make no difference.
+    """
     returned = [_text(v.at, lines) for v in function.return_values if not is_plain or _names_something(v)]
     effects = [_text(call.at, lines) for call in function.effects]
     return (
         function.qualname,
         function.is_generator,
         function.only_returns,
-        min(function.statements, _COUNTED_STATEMENTS + 2 * len(outline.functions)),
+        min(function.statements, most_statements),
         sorted(function.self_calls),
         sorted(function.self_reads),
         sorted(function.self_mutations),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import msgspec
 
@@ -20,6 +21,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import join_statements
 from jaxlint.infer.transformed import Notes
+from jaxlint.interface import interface_digest
 from jaxlint.knowledge import Crossing, Key
 from jaxlint.outline import MUTATING, UPDATING, Outline, Unit
 from jaxlint.project import Module
@@ -63,6 +65,11 @@ class _Units:
         self.marks = marks
         self.index = {mark: index for index, mark in enumerate(marks)}
         self._rows = [unit.first for unit in self.outline.units]
+
+    @cached_property
+    def shown(self) -> bytes:
+        """What the module shows of itself: typing a statement changes its interface, and mostly not that."""
+        return interface_digest(self.outline, self.source.text, counts_all=False)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -127,7 +134,7 @@ class Rechecks:
 
     def find(self, checker: Checker, module: Module) -> Iterable[Finding]:
         """What the rules of a checker find in a module, in no order, whatever hides it."""
-        record = self._records.pop(module.path, None)
+        record = self._records.get(module.path)  # it holds on if this check is stopped
         units = _units_of(module) if checker.looks_into(module) else None
         if units is None:
             return checker.find_all(module)
@@ -253,7 +260,7 @@ def _again(checker: Checker, module: Module, units: _Units, record: _Record) -> 
     """The check of the units that an edit concerns; None if that may be all of them."""
     before = record.units
     changed = _changed(before, units)
-    if changed is None or before.interface != units.interface:
+    if changed is None or (before.interface != units.interface and before.shown != units.shown):
         return None
     if any(_tells_more(before[old], units[new]) for old, new in changed):
         return None
