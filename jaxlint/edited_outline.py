@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Span
 from jaxlint.outline import (
@@ -32,8 +34,7 @@ from jaxlint.transforms import LAST_NAMES
 _EXPORTS = "__all__"
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """What one unit adds to the outline."""
 
     #: The outline of the unit alone, which tells of all names in it as if they were functions.
@@ -47,7 +48,7 @@ class _Part:
     transforms: frozenset[str]
     modules: frozenset[str]
     #: The same for the unit as long as its text stays the same.
-    mark: object = field(default_factory=object)
+    mark: object = msgspec.field(default_factory=object)
 
     def shifted(self, rows: int) -> _Part:
         """The same some rows further down."""

@@ -6,9 +6,10 @@ Every answer is a `Symbol`. `Unknown` is an answer too, and never leads to a fin
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
+
+import msgspec
 
 from jaxlint.expr import Attribute, Constant, Expr, Name, dotted
 from jaxlint.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
@@ -18,22 +19,19 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_ALIASES = 12
 
 
-@dataclass(frozen=True)
-class External:
+class External(msgspec.Struct, frozen=True):
     """A thing outside of what jaxlint reads, known by its canonical dotted name."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class ModuleSymbol:
+class ModuleSymbol(msgspec.Struct, frozen=True):
     """A module that jaxlint reads."""
 
     module: Module
 
 
-@dataclass(frozen=True, eq=False)
-class _Declared:
+class _Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
     module: Module
 
     @property
@@ -48,8 +46,7 @@ class _Declared:
         return hash(self.key)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassSymbol(_Declared):
+class ClassSymbol(_Declared, frozen=True, eq=False):
     """A class declared in a module that jaxlint reads."""
 
     declaration: Class
@@ -65,8 +62,7 @@ class ClassSymbol(_Declared):
         return f"{self.module.name}.{self.declaration.qualname}"
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionSymbol(_Declared):
+class FunctionSymbol(_Declared, frozen=True, eq=False):
     """A function declared in a module that jaxlint reads."""
 
     declaration: Function
@@ -77,8 +73,7 @@ class FunctionSymbol(_Declared):
         return (self.module.path, self.declaration.qualname)
 
 
-@dataclass(frozen=True, eq=False)
-class ValueSymbol(_Declared):
+class ValueSymbol(_Declared, frozen=True, eq=False):
     """A variable: the assignment that gives its value, and the scope in which that is to be read."""
 
     scope: str
@@ -91,8 +86,7 @@ class ValueSymbol(_Declared):
         return (self.module.path, f"{self.scope}={self.name}@{self.assignment.at.row}:{self.assignment.at.column}")
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """A name whose meaning cannot be told."""
 
 

@@ -11,7 +11,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -345,8 +344,7 @@ def referring(unit: Unit, functions: Set[str]) -> Unit:
     return msgspec.structs.replace(unit, references=unit.references & functions, pieces=pieces)
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What the statements before a unit say that matters to its part of the outline."""
 
     #: The last parts of the names of transformations, and what they are called here.

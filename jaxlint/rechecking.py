@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.checker import Checker
 from jaxlint.finding import Edit, Finding
@@ -31,25 +31,23 @@ from jaxlint.source import Source, Unreadable
 _ORDINARY = UPDATING | MUTATING | frozenset("abs enumerate float int len max min print range str sum zip".split())
 
 
-@dataclass(frozen=True)
-class _Effects:
+class _Effects(msgspec.Struct, frozen=True):
     """What reading a unit tells others."""
 
     #: The functions of the module that it passes something to of which their annotations do not tell.
     passed_to: frozenset[Key] = frozenset()
     #: The classes that it passes to transformed functions, and the functions that it transforms.
-    crossings: dict[Key, Crossing] = field(default_factory=dict)
-    applied: Notes = field(default_factory=dict)
+    crossings: dict[Key, Crossing] = msgspec.field(default_factory=dict)
+    applied: Notes = msgspec.field(default_factory=dict)
 
 
-@dataclass
-class _Found:
+class _Found(msgspec.Struct):
     """What was found in a unit: in its classes, in what happens in it, and in its functions when they are called."""
 
-    in_classes: list[Finding] = field(default_factory=list)
-    in_events: list[Finding] = field(default_factory=list)
-    when_called: list[Finding] = field(default_factory=list)
-    effects: _Effects = field(default_factory=_Effects)
+    in_classes: list[Finding] = msgspec.field(default_factory=list)
+    in_events: list[Finding] = msgspec.field(default_factory=list)
+    when_called: list[Finding] = msgspec.field(default_factory=list)
+    effects: _Effects = msgspec.field(default_factory=_Effects)
     #: The rows, from that of the unit, of the functions that were worth reading; None if nothing was.
     read: frozenset[int] | None = None
 
@@ -108,8 +106,7 @@ class _Units:
         }
 
 
-@dataclass(frozen=True)
-class _Record:
+class _Record(msgspec.Struct, frozen=True):
     """What was found in each of the units of a module; `opened` are the functions whose bodies were asked for."""
 
     units: _Units

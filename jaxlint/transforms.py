@@ -8,9 +8,10 @@ flax 0.12.8, equinox 0.13.8 and jax_dataclasses 1.6.3 (facts/semantics.md, secti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from jaxlint.outline import Function
@@ -41,8 +42,7 @@ class Returns(Enum):
     UNKNOWN = "something else"
 
 
-@dataclass(frozen=True)
-class Transform:
+class Transform(msgspec.Struct, frozen=True):
     """One transformation.
 
     `functions` says which of its arguments are the functions, by position and keyword.
@@ -166,8 +166,7 @@ WRAPPERS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True):
     """A transformation applied to a function, with its options.
 
     The lists of parameters are None where they are given and cannot be read.

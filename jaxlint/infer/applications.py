@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Attribute, Call, Display, Expr, Name
 from jaxlint.names import ClassSymbol, FunctionSymbol
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.transformed import TransformedFunctions
 
 
-@dataclass(frozen=True)
-class Application:
+class Application(msgspec.Struct, frozen=True):
     """A transformation that a call in `module` applies to a function; `applied.at` is the call."""
 
     function: FunctionSymbol

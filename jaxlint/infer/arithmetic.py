@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 
-@dataclass(frozen=True)
-class Items:
+
+class Items(msgspec.Struct, frozen=True):
     """A list or tuple of Python's."""
 
     items: tuple[Number, ...]

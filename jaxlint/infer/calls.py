@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
 from jaxlint.infer import arrays
@@ -57,16 +58,14 @@ _MAX_CALL_DEPTH = 6
 _MAX_OVERRIDES = 8
 
 
-@dataclass(frozen=True)
-class Passed:
+class Passed(msgspec.Struct, frozen=True):
     """The arguments of a call, as far as they can be matched with parameters."""
 
     positional: Sequence[Value]
     keywords: dict[str, Held]
 
 
-@dataclass(eq=False)
-class LocalFunction:
+class LocalFunction(msgspec.Struct, eq=False):
     """A function or lambda inside the code being read, with the variables around it."""
 
     node: FunctionDefinition | Lambda
@@ -75,7 +74,7 @@ class LocalFunction:
     reader: UnitReader | None
     declaration: Function
     #: What the callers that are known pass for its parameters.
-    hints: list[Value] = field(default_factory=list)
+    hints: list[Value] = msgspec.field(default_factory=list)
     result: Value | None = None
     running: bool = False
     read: bool = False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import (
     Attribute,
@@ -77,8 +79,7 @@ _PASSING = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class _Leaf:
+class _Leaf(msgspec.Struct, frozen=True):
     """The value of a leaf, or (if not `whole`) one that is computed from it.
 
     `kind` is "array", "number" (by its annotation a Python number or a numpy array, which need not meet jax), "bare"
@@ -91,8 +92,7 @@ class _Leaf:
     whole: bool = True
 
 
-@dataclass(frozen=True)
-class _Trait:
+class _Trait(msgspec.Struct, frozen=True):
     """What a leaf is like: its `what` is "shape", "dtype" or "length"; or "type", the outcome of an `isinstance`."""
 
     field: str
@@ -109,8 +109,7 @@ class _Trait:
 _Held: TypeAlias = "_Leaf | _Trait | None"
 
 
-@dataclass(frozen=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True):
     """A leaf is converted with `function`, as it is written.
 
     `needs` is "array" if that takes tracers, "shape" if it gives them another shape, "value" if it fails for tracers.
@@ -122,8 +121,7 @@ class Conversion:
     needs: str
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """It is asked what a leaf is like: `what` is "shape", "dtype", "length", "value" or "type"."""
 
     field: str

@@ -7,8 +7,9 @@ need not know which front end it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxlint.expr import Call, Expr
 from jaxlint.infer.deferred import Held, known
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     from jaxlint.outline import Function
 
 
-@dataclass(frozen=True)
-class Place:
+def _none_visible(cls: PytreeClass) -> list[PytreeClass]:
+    return []
+
+
+def _nothing_applied(function: Function) -> tuple[Applied, ...]:
+    return ()
+
+
+class Place(msgspec.Struct, frozen=True):
     """Where an event happens: the module, and the functions around it from the outermost to the innermost."""
 
     module: Module
@@ -31,9 +39,9 @@ class Place:
     #: The class whose method the event is in (the innermost method).
     owner: PytreeClass | None = None
     #: The visible subclasses of a class; empty if none was indexed.
-    subclasses: Callable[[PytreeClass], list[PytreeClass]] = field(default=lambda cls: [])
+    subclasses: Callable[[PytreeClass], list[PytreeClass]] = _none_visible
     #: What is applied to a function of the module (once all of the module is read).
-    applied: Callable[[Function], tuple[Applied, ...]] = field(default=lambda function: ())
+    applied: Callable[[Function], tuple[Applied, ...]] = _nothing_applied
 
     @property
     def function(self) -> Function | None:
@@ -49,16 +57,14 @@ class Place:
         return None
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """Base of all events; `at` is the node or the span that a finding should point at."""
 
     at: object
     place: Place
 
 
-@dataclass(frozen=True)
-class AssignAttribute(Event):
+class AssignAttribute(Event, frozen=True):
     """`receiver.attr = value` in any spelling; `how` is one of the words below.
 
     "assign", "augment" (`+=`), "unpack" (tuple target), "loop" (`for x.f in`), "with" (`as x.f`), "setattr",
@@ -80,8 +86,7 @@ class AssignAttribute(Event):
     alternatives: tuple[Instance, ...] = ()
 
 
-@dataclass(frozen=True)
-class MutateField(Event):
+class MutateField(Event, frozen=True):
     """What the field `field` of an instance holds is changed in place.
 
     `how` is "item" (`x.f[k] = v`), "delete" (`del x.f[k]`), "augment" (`x.f[k] += v`), "attribute" (`x.f.g = v`),
@@ -101,8 +106,7 @@ class MutateField(Event):
     mutable_copy: bool
 
 
-@dataclass(frozen=True)
-class AssignItem(Event):
+class AssignItem(Event, frozen=True):
     """`receiver[k] = v` ("item"), `receiver[k] += v` ("augment") or `del receiver[k]` ("delete"), as `how` says."""
 
     receiver: Value
@@ -116,8 +120,7 @@ class AssignItem(Event):
     made_here: bool = False
 
 
-@dataclass(frozen=True)
-class KeywordValue:
+class KeywordValue(msgspec.Struct, frozen=True):
     """One keyword that an update passes."""
 
     name: str
@@ -130,8 +133,7 @@ class KeywordValue:
         return known(self.held)
 
 
-@dataclass(frozen=True)
-class Update(Event):
+class Update(Event, frozen=True):
     """A copy with changes is made; the original stays as it is.
 
     `function` is what is called: a method name ("replace", "_replace", "apply_gradients", "at.set"), or a
@@ -146,8 +148,7 @@ class Update(Event):
     keywords: tuple[KeywordValue, ...]
 
 
-@dataclass(frozen=True)
-class Replace(Update):
+class Replace(Update, frozen=True):
     """A copy of an instance of a known class: `x.replace(...)`, `x._replace(...)`, `dataclasses.replace(x, ...)`."""
 
     receiver: Instance
@@ -158,8 +159,7 @@ class Replace(Update):
     into_jit: bool = False
 
 
-@dataclass(frozen=True)
-class Discard(Event):
+class Discard(Event, frozen=True):
     """The result of an update is thrown away."""
 
     update: Update
@@ -167,8 +167,7 @@ class Discard(Event):
     is_alone: bool = False
 
 
-@dataclass(frozen=True)
-class Construct(Event):
+class Construct(Event, frozen=True):
     """`Cls(...)`: the arguments that could be bound to fields."""
 
     cls: ClassObject
@@ -182,8 +181,7 @@ class Construct(Event):
     by_create: bool = False
 
 
-@dataclass(frozen=True)
-class CallMethod(Event):
+class CallMethod(Event, frozen=True):
     """`receiver.name(...)`, the receiver being an instance of a known class or such a class itself."""
 
     receiver: Instance | ClassObject
@@ -193,8 +191,7 @@ class CallMethod(Event):
     receiver_text: str | None
 
 
-@dataclass(frozen=True)
-class Transformed(Event):
+class Transformed(Event, frozen=True):
     """A function is given to a transformation, by a decorator or a call; `function` is None if it is not seen."""
 
     applied: Applied
@@ -205,8 +202,7 @@ class Transformed(Event):
     receiver: Value | None
 
 
-@dataclass(frozen=True)
-class Cross(Event):
+class Cross(Event, frozen=True):
     """A value goes into a transformed function as the argument for `parameter`."""
 
     value: Value
@@ -217,8 +213,7 @@ class Cross(Event):
     static: bool | None
 
 
-@dataclass(frozen=True)
-class CodeRead(Event):
+class CodeRead(Event, frozen=True):
     """The body of a function (or, where `function` is None, the top-level statements of the module) was read."""
 
     body: Body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import NONE, Array, Container, Instance, Scalar, Value, plain
@@ -10,8 +10,7 @@ from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 
 
-@dataclass(frozen=True)
-class Unhashable:
+class Unhashable(msgspec.Struct, frozen=True):
     """Why a value cannot be hashed, and what to do about it, both as parts of a sentence."""
 
     what: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Argument, Call, Display, Expr, Lambda, Starred, dotted
 from jaxlint.infer.crossings import crossing_of
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.calls import CallEvaluator
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The function behind a value: its declaration, what is applied to it, and what it is bound to."""
 
     function: Function

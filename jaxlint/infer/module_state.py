@@ -8,7 +8,9 @@ is certainly on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import (
     Argument,
@@ -84,8 +86,7 @@ _MAX_DEPTH = 8
 Given = Mapping[str, bool]
 
 
-@dataclass(frozen=True)
-class StateChange:
+class StateChange(msgspec.Struct, frozen=True):
     """How a module is changed, as part of a sentence."""
 
     what: str
@@ -93,8 +94,7 @@ class StateChange:
     attr: str = ""
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """The body of a function, what its names mean, and in which modes it runs."""
 
     name: str

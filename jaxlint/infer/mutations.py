@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxlint.expr import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
 from jaxlint.infer.evaluate import Evaluator
@@ -33,8 +34,7 @@ _KNOWN_WHILE_TRACING = frozenset({"shape", "ndim", "dtype", "size", "weak_type"}
 _MAX_DEPTH = 4
 
 
-@dataclass(frozen=True)
-class Purpose:
+class Purpose(msgspec.Struct, frozen=True):
     """What the new value is made from, as far as that tells what it is for."""
 
     #: Whether it is made from the old one.
@@ -45,8 +45,7 @@ class Purpose:
     computed: bool = False
 
 
-@dataclass(frozen=True)
-class Mutation:
+class Mutation(msgspec.Struct, frozen=True):
     """A change in place of what is at a slot."""
 
     at: object

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, Subscript, dotted
 from jaxlint.infer.deferred import Held, Values, known

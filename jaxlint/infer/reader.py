@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from jaxlint.expr import Argument, Call, Constant, Display, Unary
 from jaxlint.infer.applications import Applications

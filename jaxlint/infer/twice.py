@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from zlib import crc32
+
+import msgspec
 
 from jaxlint.expr import (
     Attribute,
@@ -42,8 +43,7 @@ _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax
 _GROWING = frozenset({"append", "extend", "insert", "appendleft"})
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(msgspec.Struct, frozen=True):
     """The flattened attribute `field` changes at each rebuild; `at` is where it is last assigned."""
 
     field: str

@@ -7,7 +7,8 @@ that hold the same object, or one that holds it, have slots of their own for the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxlint.expr import (
     Attribute,
@@ -60,8 +61,7 @@ _GIVING = frozenset({"pop", "popitem", "popleft", "setdefault"})
 _MAX_ROUNDS = 4
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A place that a variable leads to."""
 
     root: str
@@ -157,8 +157,7 @@ def _is_bound(name: str, body: Body) -> bool:
     return any(b.name == name for statement in walk(body, nested=False) for b in _bindings(statement))
 
 
-@dataclass(frozen=True)
-class _Binding:
+class _Binding(msgspec.Struct, frozen=True):
     """A variable that a statement binds: to a part of something, to the value of an expression, or to neither."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -90,8 +89,7 @@ class Symbolic(msgspec.Struct, frozen=True):
     symbol: External | ModuleSymbol
 
 
-@dataclass(frozen=True)
-class FunctionValue:
+class FunctionValue(msgspec.Struct, frozen=True):
     """A function of the project; `receiver` if it is a bound method."""
 
     symbol: FunctionSymbol
@@ -100,16 +98,14 @@ class FunctionValue:
     applied: tuple[Applied, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class LocalFunctionValue:
+class LocalFunctionValue(msgspec.Struct, frozen=True, eq=False):
     """A function or lambda that is defined inside the function being read."""
 
     function: LocalFunction
     applied: tuple[Applied, ...] = ()
 
 
-@dataclass(frozen=True)
-class Partial:
+class Partial(msgspec.Struct, frozen=True):
     """`functools.partial(function, ...)`: the arguments that are given already, with their values."""
 
     function: Value

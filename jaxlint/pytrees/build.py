@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted

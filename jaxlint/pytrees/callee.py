@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, Lambda, Name
 from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
@@ -17,8 +18,7 @@ _MAX_STATEMENTS = 8
 _MAX_DEPTH = 6
 
 
-@dataclass(frozen=True)
-class Callee:
+class Callee(msgspec.Struct, frozen=True):
     """A known function with the arguments that reach it; `complete` is False if some cannot be seen."""
 
     name: str
@@ -189,8 +189,7 @@ class CalleeFinder:
         return replace(callee, positional=tuple(positional), keywords=tuple(keywords), complete=complete)
 
 
-@dataclass(frozen=True)
-class _Bound:
+class _Bound(msgspec.Struct, frozen=True):
     """The arguments of a wrapper's call, by parameter name; `rest` are the keywords that `**kwargs` takes."""
 
     named: dict[str, Placed]
@@ -198,8 +197,7 @@ class _Bound:
     complete: bool
 
 
-@dataclass(frozen=True)
-class _Arguments:
+class _Arguments(msgspec.Struct, frozen=True):
     args: tuple[Argument, ...]
     module: Module
     scope: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from jaxlint.expr import Call
 from jaxlint.infer.values import plain
@@ -36,8 +37,7 @@ _CHEX_METHODS = ("from_tuple", "replace", "to_tuple")
 _NAMED_TUPLE_METHODS = frozenset({"__new__", "__init__", "__slots__", "__getnewargs__", "_fields", "_asdict", "_make"})
 
 
-@dataclass(frozen=True)
-class CreationError:
+class CreationError(msgspec.Struct, frozen=True):
     """The exception that creating a class raises: the name of its type, and a part of its text."""
 
     exception: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
 from jaxlint.names import ClassSymbol, External, Resolver
@@ -19,8 +21,7 @@ _ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
 _ANY_METADATA: dict[str, bool | None] = {"static": None, "pytree_node": None, "node": None}
 
 
-@dataclass(frozen=True)
-class DeclaredField:
+class DeclaredField(msgspec.Struct, frozen=True):
     """One field as a class body declares it; metadata values are three-state."""
 
     declaration: FieldDeclaration
@@ -35,8 +36,7 @@ class DeclaredField:
     kind: Kind = Kind.FIELD
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """What the annotated names of a class body declare, in order."""
 
     members: tuple[DeclaredField, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from jaxlint.expr import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
 from jaxlint.names import ClassSymbol

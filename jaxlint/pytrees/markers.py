@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from jaxlint.expr import Expr
 from jaxlint.pytrees.build import PytreeModel
@@ -18,8 +18,7 @@ _METADATA = dict.fromkeys(f.static_metadata for f in FRAMEWORKS if f.static_meta
 _AMBIGUOUS = frozenset({"node"})
 
 
-@dataclass(frozen=True)
-class Marker:
+class Marker(msgspec.Struct, frozen=True):
     """A static marker: how it is written, and, if an annotation holds it, its name and the part that it is."""
 
     text: str

@@ -6,7 +6,6 @@ Facts are three-state: True, False, or None where they cannot be told from the s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -66,8 +65,7 @@ class Subclasses(Enum):
     FIELDS_IGNORED = "registered, but its new annotations are no fields"
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """An expression and the scope in which its names are to be read."""
 
     expr: Expr
@@ -84,8 +82,7 @@ def truth(value: Placed | None, default: bool | None) -> bool | None:
     return None
 
 
-@dataclass(frozen=True)
-class FieldCall:
+class FieldCall(msgspec.Struct, frozen=True):
     """The call of a field function that declares a field: the function's name, and what it is given."""
 
     function: str
@@ -93,8 +90,7 @@ class FieldCall:
     keywords: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field of a pytree class (or of a plain dataclass)."""
 
     name: str
@@ -106,7 +102,7 @@ class Field:
     factory: Placed | None = None
     init: bool = True
     kw_only: bool = False
-    metadata: Mapping[str, bool | None] = field(default_factory=dict)
+    metadata: Mapping[str, bool | None] = msgspec.field(default_factory=dict)
     #: What `__init__` assigns, for attributes of classes that are no dataclasses.
     assigned: Placed | None = None
     #: Whether the field's value is a call that cannot be seen through.
@@ -121,14 +117,13 @@ class Field:
         return self.default is not None or self.factory is not None
 
 
-@dataclass(frozen=True)
-class FieldFunction:
+class FieldFunction(msgspec.Struct, frozen=True):
     """A function that declares a field (`dataclasses.field` and kin), and the metadata it leaves behind."""
 
     #: Metadata that every call sets.
-    fixed: Mapping[str, bool] = field(default_factory=dict)
+    fixed: Mapping[str, bool] = msgspec.field(default_factory=dict)
     #: Keyword parameters that become metadata of the named key.
-    keywords: Mapping[str, str] = field(default_factory=dict)
+    keywords: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: Positional parameters, in order: `default`, one of `keywords`, or a name for what leaves nothing in a class body.
     positional: tuple[str, ...] = ()
     #: Whether a keyword parameter that is false leaves no metadata.
@@ -137,8 +132,7 @@ class FieldFunction:
     user_wins: bool = False
 
 
-@dataclass(frozen=True)
-class DataclassParams:
+class DataclassParams(msgspec.Struct, frozen=True):
     """The options with which the dataclass machinery made a class; None where they are no literals."""
 
     init: bool | None
@@ -148,8 +142,7 @@ class DataclassParams:
     unsafe_hash: bool | None
 
 
-@dataclass(frozen=True)
-class FieldLists:
+class FieldLists(msgspec.Struct, frozen=True):
     """`data_fields`, `meta_fields` and `drop_fields` of a registration; None where they cannot be read.
 
     What is `given` for each is None if nothing is; the names of such a list are none.
@@ -168,8 +161,7 @@ class FieldLists:
         return self.data_given is None and self.meta_given is None
 
 
-@dataclass(frozen=True)
-class Framework:
+class Framework(msgspec.Struct, frozen=True):
     """How one framework makes pytrees out of classes; the facts are those of semantics.md, section 1."""
 
     id: str
@@ -177,7 +169,7 @@ class Framework:
     decorators: frozenset[str] = frozenset()
     bases: frozenset[str] = frozenset()
     #: Other dotted names of the same objects.
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
     is_pytree: bool = True
     #: Whether the decorator (or base) turns the class into a dataclass itself.
     makes_dataclass: bool = True
@@ -214,7 +206,7 @@ class Framework:
     static_metadata: tuple[str, bool] | None = None
     #: Decides the role of a field where metadata does not.
     role: Callable[[FieldContext], Role] | None = None
-    field_functions: Mapping[str, FieldFunction] = field(default_factory=dict)
+    field_functions: Mapping[str, FieldFunction] = msgspec.field(default_factory=dict)
     #: How a user marks a field static, as written in messages.
     static_spelling: str = ""
     #: Whether an instance has no leaves, and is a part of the treedef as a whole.
@@ -223,8 +215,7 @@ class Framework:
     compares_fields: bool = True
 
 
-@dataclass(frozen=True)
-class Registration:
+class Registration(msgspec.Struct, frozen=True):
     """One decorator, or call after the class statement, that makes a pytree of a class."""
 
     framework: Framework
@@ -241,7 +232,7 @@ class Registration:
     #: Whether the class is a dataclass by then.
     of_dataclass: bool = True
     #: The keywords that it is given.
-    options: Mapping[str, Placed] = field(default_factory=dict)
+    options: Mapping[str, Placed] = msgspec.field(default_factory=dict)
     #: What it is given by position; the class itself is the first if it is a call.
     positional: tuple[Placed, ...] = ()
     #: Whether it lists the fields.
@@ -252,8 +243,7 @@ class Registration:
     is_factory: bool = False
 
 
-@dataclass(eq=False)
-class PytreeClass:
+class PytreeClass(msgspec.Struct, eq=False, dict=True):
     """One class, as the frameworks see it. `framework.is_pytree` is False for plain classes."""
 
     symbol: ClassSymbol
@@ -263,10 +253,6 @@ class PytreeClass:
     #: False if a base class or a part of the body cannot be seen, so that there may be more fields.
     fields_known: bool
     frozen: bool | None
-    #: False if the class or one that it inherits from has a base that cannot be seen.
-    bases_known: bool = field(default=True, kw_only=True)
-    #: False if instances carry further attributes that are flattened like fields.
-    attributes_known: bool = field(default=True, kw_only=True)
     #: Whether the class itself is a dataclass (generated `__init__`, fields from its own annotations).
     is_dataclass: bool
     #: Registered as a pytree; False for an undecorated subclass, which is one opaque leaf.
@@ -274,6 +260,10 @@ class PytreeClass:
     #: Whether the dataclass machinery generates `__init__` here.
     generated_init: bool
     eq: bool | None
+    #: False if the class or one that it inherits from has a base that cannot be seen.
+    bases_known: bool = True
+    #: False if instances carry further attributes that are flattened like fields.
+    attributes_known: bool = True
     #: All that the dataclass machinery keeps of this class and its bases, in that order.
     members: tuple[Field, ...] = ()
     #: Whether a decorator that cannot be seen through is applied.
@@ -283,7 +273,7 @@ class PytreeClass:
     #: Whether the framework's own base class stands before all visible bases.
     root_first: bool = False
     #: The options of the decorator, or the class keywords.
-    options: Mapping[str, Placed] = field(default_factory=dict)
+    options: Mapping[str, Placed] = msgspec.field(default_factory=dict)
     #: How the dataclass machinery was called for this very class, if it was.
     params: DataclassParams | None = None
     #: What registers this very class, in the order in which it happens.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from jaxlint.expr import (
     Attribute,
@@ -30,8 +31,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 _MAX_DEPTH = 12
 
 
-@dataclass(frozen=True)
-class Rebuild:
+class Rebuild(msgspec.Struct, frozen=True):
     """The `__init__` or `__post_init__` that runs again at each unflatten, and how what was flattened gets there."""
 
     cls: PytreeClass
@@ -39,7 +39,7 @@ class Rebuild:
     #: The flattened attributes, and whether each is a leaf or static.
     roles: Mapping[str, Role]
     #: The flattened attribute that is passed for a parameter of the function.
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: The attributes that hold what was flattened when the function begins.
     preset: frozenset[str] = frozenset()
     #: The parameters for which something is passed; None if that cannot be told. The others take their defaults.
@@ -110,8 +110,7 @@ def _constructed(
 _Part: TypeAlias = "str | tuple[_Part, ...] | dict[str, _Part] | None"
 
 
-@dataclass(frozen=True)
-class _Code:
+class _Code(msgspec.Struct, frozen=True):
     """A function, method or lambda that flattens or unflattens, and the one expression that it returns."""
 
     parameters: tuple[str, ...]
@@ -268,13 +267,12 @@ def _passed(cls: PytreeClass, call: Call, reader: _Reader) -> tuple[dict[str, st
     return attributes, frozenset(passed) if complete else None
 
 
-@dataclass(frozen=True)
-class _Reader:
+class _Reader(msgspec.Struct, frozen=True):
     """Tells what expressions are made of."""
 
     code: _Code
     #: Variables of which it is known.
-    known: Mapping[str, _Part] = field(default_factory=dict)
+    known: Mapping[str, _Part] = msgspec.field(default_factory=dict)
     #: The variable that holds the instance that is flattened.
     instance: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Framework, PytreeClass, Registration, truth
@@ -11,8 +11,7 @@ from jaxlint.pytrees.model import Framework, PytreeClass, Registration, truth
 MISSING_FUNCTION = "jax.tree.register_dataclass"
 
 
-@dataclass(frozen=True)
-class Clash:
+class Clash(msgspec.Struct, frozen=True):
     """A class is registered by `second` although it is registered already, by `first` or by its base class.
 
     The exception that this raises is "" where it cannot be told which of two it is.
@@ -91,8 +90,7 @@ def _makes_frozen(framework: Framework, registration: Registration | None) -> bo
     return truth(registration.options.get("frozen"), framework.frozen)
 
 
-@dataclass(frozen=True)
-class ListProblems:
+class ListProblems(msgspec.Struct, frozen=True):
     """How the lists of a `register_dataclass` fail to fit the class."""
 
     #: The list that is not given though the other one is.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
 
 from jaxlint.finding import Applicability, Confidence, Finding, Fix, Severity, page_url
 
@@ -29,8 +30,7 @@ HEADINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Insertion:
+class Insertion(msgspec.Struct, frozen=True):
     """A fix that puts `text` in front of the place of the problem; `title` is an imperative sentence."""
 
     title: str
@@ -38,8 +38,7 @@ class Insertion:
     text: str
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """What a rule yields: a place (a span of the outline or a node), a sentence, its reason, the way out.
 
     `confidence` and `severity` default to those of the rule.

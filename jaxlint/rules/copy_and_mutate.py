@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
 from jaxlint.finding import Confidence
@@ -39,8 +40,7 @@ from jaxlint.statements import (
 _COPY_AND_MUTATE = "jax_dataclasses.copy_and_mutate"
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(msgspec.Struct, frozen=True):
     """`with copy_and_mutate(original) as copy:`; `validates` is None if that cannot be told."""
 
     call: Call

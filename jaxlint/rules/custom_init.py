@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.outline import Definition, Function, Parameter
@@ -51,7 +52,6 @@ class CustomInit(ClassRule):
     ## Use instead
 
     ```python
-    from dataclasses import dataclass
 
     import jax
     import jax.numpy as jnp
@@ -111,8 +111,7 @@ class CustomInit(ClassRule):
             yield _problem(cls, init, needless[0], f"requires `{needless[0].name}`, which is no field", given)
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(msgspec.Struct, frozen=True):
     """The names of the fields that a constructor is given; `complete` if those are all."""
 
     names: tuple[str, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from jaxlint.expr import (
     Attribute,
@@ -53,8 +54,7 @@ from jaxlint.statements import (
 _BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(msgspec.Struct, frozen=True):
     """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
 
     update: Update
@@ -194,8 +194,7 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     return None if base is None else _Made(update, base, name)
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(msgspec.Struct, frozen=True):
     """Looks for the second update of a pair."""
 
     first: _Made

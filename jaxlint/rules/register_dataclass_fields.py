@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jaxlint.expr import Constant, Display, Span
 from jaxlint.finding import Severity

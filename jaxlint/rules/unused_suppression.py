@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jaxlint.finding import Applicability, Confidence, Fix, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule

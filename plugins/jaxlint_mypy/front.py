@@ -7,10 +7,10 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, TypeInfo
 from mypy.options import Options

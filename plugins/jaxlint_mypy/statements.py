@@ -6,8 +6,9 @@ mypy's own visitors are compiled and cannot be inherited from, so the statements
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
+from msgspec.structs import replace
 from mypy import nodes
 from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
 
@@ -16,8 +17,7 @@ from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR
 from jaxlint_mypy.exprs import to_expr
 
 
-@dataclass(frozen=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """The circumstances of a statement."""
 
     in_loop: bool = False
@@ -29,8 +29,7 @@ class Around:
     targets: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(msgspec.Struct, frozen=True):
     """An attribute as the target of an assignment (`how` as in `AssignAttribute`), with the value if it is one."""
 
     how: str

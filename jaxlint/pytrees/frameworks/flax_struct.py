@@ -1,6 +1,6 @@
 """flax.struct (0.12.8): `@struct.dataclass` and `struct.PyTreeNode`, with TrainState (see `stubs/`)."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses
 
