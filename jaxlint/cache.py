@@ -18,10 +18,11 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from jaxlint import __version__
+from jaxlint.digests import digest
 from jaxlint.errors import UserError
 from jaxlint.files import project_root, shown_path
 from jaxlint.finding import Finding
-from jaxlint.packs import Pack, PackWriter, Place, digest, open_packs
+from jaxlint.packs import Pack, PackWriter, Place, open_packs
 from jaxlint.writing import TEMPORARY_PREFIX, write_atomically
 
 #: Before a record: its digest, and how many bytes it has.

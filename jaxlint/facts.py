@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jaxlint import __version__
+from jaxlint.digests import blake2b
 from jaxlint.errors import UserError
 from jaxlint.files import shown_path
 from jaxlint.packs import NoPack, Pack, PackWriter
@@ -42,6 +43,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
         return None if self.problem is None else Unreadable(*self.problem)
 
 
+#: How many bytes of outlines, as they are kept, may be in memory at a time: those of some 120,000 lines.
+_OUTLINES_IN_MEMORY = 8_000_000
 _FACTS = msgspec.msgpack.Decoder(Facts)
 _ENCODER = msgspec.msgpack.Encoder()
 # the same bytes whatever the hash seed
@@ -59,8 +62,8 @@ def _outlines() -> msgspec.msgpack.Decoder[Outline]:
 class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
-    Outlines that can be had again are let go when more bytes of them, as they are kept, are in memory than `budget`
-    says, which is asked once; None is for all.
+    In a project that `is_large` (asked once, and only if it matters), outlines that can be had again are let go when
+    there are more of them in memory than those of some 120,000 lines.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
@@ -75,14 +78,14 @@ class FactsStore:
         later: Callable[[], Iterable[Pack]] | None = None,
         has_interfaces: bool = True,
         reproducible: bool = False,
-        budget: Callable[[], int | None] = lambda: None,
+        is_large: Callable[[], bool] = lambda: False,
     ) -> None:
         self._packs = list(packs)
         self._later = later
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
         self.has_interfaces = has_interfaces
-        self.budget = budget
+        self.is_large = is_large
         #: How many bytes of outlines were given or taken since it was last made room.
         self._in_memory = 0
 
@@ -103,11 +106,11 @@ class FactsStore:
     @property
     def is_full(self) -> bool:
         """Whether there are more outlines in memory than there should be."""
-        return self._budget is not None and self._in_memory > self._budget
+        return self._in_memory > _OUTLINES_IN_MEMORY and self._is_large
 
     @cached_property
-    def _budget(self) -> int | None:
-        return self.budget()
+    def _is_large(self) -> bool:
+        return self.is_large()
 
     def make_room(self) -> None:
         """Note that the outlines that can be had again were let go."""
@@ -148,8 +151,6 @@ class FactsStore:
 @cache
 def facts_writer() -> str:
     """What facts for other machines depend on: the version and the code of jaxlint, and the grammar of Python."""
-    from hashlib import blake2b
-
     found = blake2b(digest_size=8)
     folder = os.path.dirname(os.path.abspath(__file__))
     for directory, folders, names in os.walk(folder):

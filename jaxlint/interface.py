@@ -10,13 +10,12 @@ wrongly costs a finding.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from hashlib import blake2b
 
+from jaxlint.digests import DIGEST_SIZE, blake2b
 from jaxlint.expr import Call, Expr, Lambda, Name, Span
 from jaxlint.outline import EXPECTS_ERROR, Assignment, Function, Import, Outline
 from jaxlint.statements import parts
 
-_SIZE = 16
 #: Methods whose bodies tell other modules what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
 #: More statements than that, and twice as many as there are functions inside, make no difference to a function that may
@@ -29,7 +28,7 @@ def interface_digest(outline: Outline, text: str, *, counts_all: bool = True) ->
 
     Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
     """
-    shown, imported = blake2b(digest_size=_SIZE), blake2b(digest_size=_SIZE)
+    shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
     lines = text.splitlines()
     telling = _telling_scopes(outline)
     open_bodies = changes_modules(outline)

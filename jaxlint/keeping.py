@@ -15,13 +15,11 @@ from jaxlint.packs import PackWriter, Place, open_packs
 #: Up to so many bytes of source, some 470,000 lines, all outlines stay in memory, which is less than 400 MB then: to
 #: let go of them and to read them again takes a quarter more time.
 _ALL_IN_MEMORY = 17_000_000
-#: How many bytes of outlines, as they are kept, may be in memory beyond that: those of some 120,000 lines.
-_OUTLINES_IN_MEMORY = 8_000_000
 
 
-def outlines_in_memory(files: Iterable[str]) -> int | None:
-    """How many bytes of the outlines of these files may be in memory at a time; None for all."""
-    return _OUTLINES_IN_MEMORY if sum(stamp(path)[1] for path in files) > _ALL_IN_MEMORY else None
+def is_large(files: Iterable[str]) -> bool:
+    """Whether the outlines of these files are too much to be in memory together."""
+    return sum(stamp(path)[1] for path in files) > _ALL_IN_MEMORY
 
 
 class Keeping:
@@ -48,18 +46,18 @@ class Keeping:
 
     def store_for(self, files: Sequence[str]) -> FactsStore | None:
         """Where the facts of the files are found and kept: in a large project there is always such a place."""
-        budget = partial(outlines_in_memory, files)
+        large = partial(is_large, files)
         if self.store is not None and self.store.writer is not None:
-            self.store.budget = budget
+            self.store.is_large = large
             return self.store
-        place = self.new_place() if budget() is not None else None
+        place = self.new_place() if large() else None
         if place is None:
             return self.store
         writer = PackWriter(*place)
         if self.store is None:
-            self.store = FactsStore((), writer, has_interfaces=False, budget=budget)
+            self.store = FactsStore((), writer, has_interfaces=False, is_large=large)
         else:
-            self.store.writer, self.store.budget = writer, budget
+            self.store.writer, self.store.is_large = writer, large
         return self.store
 
     def new_place(self) -> Place | None:

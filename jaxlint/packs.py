@@ -14,27 +14,17 @@ from typing import IO
 
 import msgspec
 
+from jaxlint.digests import DIGEST_SIZE, digest
 from jaxlint.writing import replacing
 
-try:
-    from _blake2 import blake2b  # hashlib loads OpenSSL first, which takes as long as a third of a start of Python
-except ImportError:
-    from hashlib import blake2b
-
 _MAGIC = b"jaxlint facts "
-_DIGEST = 16
 #: Behind the index: its digest, and where it begins.
-_FOOTER = _DIGEST + 8
+_FOOTER = DIGEST_SIZE + 8
 
 #: Where a pack is, and what writes it.
 Place = tuple[str, str]
 
 _Index = dict[bytes, tuple[int, int, bytes]]
-
-
-def digest(data: bytes) -> bytes:
-    """A digest of 16 bytes."""
-    return blake2b(data, digest_size=_DIGEST).digest()
 
 
 class NoPack(Exception):
@@ -58,9 +48,9 @@ class Pack:
             if self._at(0, len(head)) != head:
                 raise NoPack("holds the facts of another jaxlint, or of another version of Python")
             footer = self._at(self.size - _FOOTER, _FOOTER)
-            start = int.from_bytes(footer[_DIGEST:], "big")
+            start = int.from_bytes(footer[DIGEST_SIZE:], "big")
             index = self._at(start, self.size - _FOOTER - start)
-            if digest(index) != footer[:_DIGEST]:
+            if digest(index) != footer[:DIGEST_SIZE]:
                 raise NoPack("is incomplete or damaged")
             self._index = msgspec.msgpack.decode(index, type=_Index)
         except (OSError, ValueError, OverflowError, MemoryError, msgspec.MsgspecError) as error:

@@ -20,7 +20,7 @@ import msgspec
 from jaxlint.errors import UserError
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
-from jaxlint.keeping import Keeping, outlines_in_memory
+from jaxlint.keeping import Keeping, is_large
 from jaxlint.project import Imports, Module, Project
 from jaxlint.source import Unreadable
 
@@ -51,8 +51,7 @@ class _Plan(NamedTuple):
     known: tuple[Place, ...]
     place: Place | None
     has_interfaces: bool
-    #: How many bytes of outlines may be in memory at a time; None for all.
-    budget: int | None
+    is_large: bool
 
 
 def start_method() -> str:
@@ -183,7 +182,7 @@ class Workers:
 
         context: Any = get_context(self._method)
         project = self._project
-        budget = outlines_in_memory(m.path for m in (*self._modules, *self._neighbours))
+        large = is_large(m.path for m in (*self._modules, *self._neighbours))
         for _ in range(self._keeping.jobs):
             plan = _Plan(
                 self._settings,
@@ -194,7 +193,7 @@ class Workers:
                 tuple(self._keeping.known),
                 self._keeping.new_place(),
                 self._keeping.cache is not None,
-                budget,
+                large,
             )
             ours, theirs = context.Pipe()
             connections = [connection for _, connection in self._processes]
@@ -359,7 +358,7 @@ class _Server:
         project = Project(plan.roots, plan.site_packages)
         writer = None if plan.place is None else PackWriter(*plan.place)
         self._store = project.store = FactsStore(
-            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, budget=lambda: plan.budget
+            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, is_large=lambda: plan.is_large
         )
         self._checker = Checker(project, plan.settings)
         self._is_known = False

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from jaxlint.digests import digest
 from jaxlint.facts import Facts, FactsStore
 from jaxlint.files import ROOT_MARKERS, SUFFIXES
-from jaxlint.packs import digest
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:

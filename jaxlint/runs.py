@@ -16,9 +16,9 @@ import msgspec
 
 from jaxlint.cache import Cache, FileRecord, RunRecord
 from jaxlint.config import Settings
+from jaxlint.digests import digest
 from jaxlint.files import stamp
 from jaxlint.finding import Finding
-from jaxlint.packs import digest
 from jaxlint.project import Module, Project, listing_digest
 from jaxlint.source import Unreadable
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from hashlib import blake2b
 from typing import NamedTuple
+
+from jaxlint.digests import blake2b
 
 
 class Shard(NamedTuple):

@@ -12,8 +12,8 @@ import stat
 from collections.abc import Collection, Iterable, Sequence
 
 from jaxlint.config import Settings
+from jaxlint.digests import digest
 from jaxlint.files import DEFAULT_EXCLUDES, SUFFIXES, stamp
-from jaxlint.packs import digest
 from jaxlint.project import Module, Project
 
 #: Less than that (bytes) is parsed in any case, so that syntax errors are told.

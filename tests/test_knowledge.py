@@ -10,16 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxlint import keeping
+from jaxlint import facts, keeping
 from jaxlint.cache import Cache
 from jaxlint.checker import Checker
 from jaxlint.config import Settings
+from jaxlint.digests import digest
 from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
 from jaxlint.keeping import Keeping
 from jaxlint.knowledge import Knowledge
 from jaxlint.outline import parse_tree
-from jaxlint.packs import PackWriter, digest
+from jaxlint.packs import PackWriter
 from jaxlint.project import Module
 from jaxlint.runs import shown_without_import
 from jaxlint.source import Source
@@ -195,7 +196,7 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
     files = write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
     assert [(Path(f.path).name, f.code) for f in expected] == [("other.py", "JAX101")]
-    monkeypatch.setattr(keeping, "_OUTLINES_IN_MEMORY", budget)
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", budget)
     monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
     started: list[Knowledge] = []
     start = Checker._start
@@ -212,7 +213,7 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
 def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
-    monkeypatch.setattr(keeping, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
     monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
 
     def fail(writer: PackWriter) -> None:

@@ -126,12 +126,12 @@ def with_facts(project: Path) -> list[Finding]:
 
 def in_little_memory(project: Path) -> list[Finding]:
     """As in a large project: outlines are let go of all the time."""
-    with patch.object(keeping, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
+    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
         return check(project)
 
 
 def in_little_memory_warm(project: Path) -> list[Finding]:
-    with patch.object(keeping, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
+    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
         return check(project, cache=Cache(str(project.parent / "little")))
 
 
