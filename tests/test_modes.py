@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxlint import keeping, parallel
+from jaxlint import facts, keeping, parallel
 from jaxlint.cache import Cache
 from jaxlint.engine import check_paths
 from jaxlint.files import discover
