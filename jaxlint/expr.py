@@ -461,32 +461,29 @@ def same(a: Any, b: Any) -> bool:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in source order."""
-    match expr:
-        case Attribute(value=value) | Starred(value=value):
-            return (value,)
-        case Subscript():
-            return (expr.value, expr.index)
-        case Call():
-            return (expr.func, *(a.value for a in expr.args))
-        case Display():
-            return expr.items
-        case DictDisplay():
-            return (*(k for k in expr.keys if k is not None), *expr.values)
-        case Binary() | BoolOp():
-            return (expr.left, expr.right)
-        case Unary():
-            return (expr.operand,)
-        case Compare():
-            return (expr.left, *expr.comparators)
-        case Conditional():
-            return (expr.body, expr.test, expr.orelse)
-        case Lambda():
-            return (expr.body,)
-        case NamedExpr():
-            return (expr.target, expr.value)
-        case Comprehension():
-            clauses = tuple(e for c in expr.clauses for e in (c.iterable, c.target, *c.conditions))
-            return (*clauses, *(() if expr.key is None else (expr.key,)), expr.element)
-        case Other():
-            return expr.parts
-    return ()
+    find = _CHILDREN.get(type(expr))
+    return () if find is None else find(expr)
+
+
+def _of_comprehension(expr: Comprehension) -> tuple[Expr, ...]:
+    clauses = tuple([e for c in expr.clauses for e in (c.iterable, c.target, *c.conditions)])
+    return (*clauses, *(() if expr.key is None else (expr.key,)), expr.element)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Attribute: lambda e: (e.value,),
+    Starred: lambda e: (e.value,),
+    Subscript: lambda e: (e.value, e.index),
+    Call: lambda e: (e.func, *[a.value for a in e.args]),
+    Display: lambda e: e.items,
+    DictDisplay: lambda e: (*[k for k in e.keys if k is not None], *e.values),
+    Binary: lambda e: (e.left, e.right),
+    BoolOp: lambda e: (e.left, e.right),
+    Unary: lambda e: (e.operand,),
+    Compare: lambda e: (e.left, *e.comparators),
+    Conditional: lambda e: (e.body, e.test, e.orelse),
+    Lambda: lambda e: (e.body,),
+    NamedExpr: lambda e: (e.target, e.value),
+    Comprehension: _of_comprehension,
+    Other: lambda e: e.parts,
+}

@@ -684,8 +684,9 @@ class OutlineBuilder:
     def _note_discard(self, value: ast.expr) -> None:
         """Note the calls that stand alone."""
         match value:
-            case ast.Call(func=ast.Attribute(attr=attr)):
-                self.content.discards.add("at[]" if _updated_array(value) is not None else attr)
+            case ast.Call(func=ast.Attribute(value=receiver, attr=attr)):
+                if not (attr in MUTATING and self._is_own(receiver)):
+                    self.content.discards.add("at[]" if _updated_array(value) is not None else attr)
             case ast.Call(func=ast.Name(id=name)):
                 self.content.discards.add(name)
             case ast.Await(value=inner) | ast.ListComp(elt=inner) | ast.SetComp(elt=inner):
@@ -750,6 +751,13 @@ class OutlineBuilder:
                 extend(current.elts)
             elif kind in _BINDING:
                 self._scan_binding(current)
+            elif kind is ast.Compare:
+                push(current.left)
+                extend(current.comparators)
+            elif kind is ast.BoolOp or kind is ast.JoinedStr:
+                extend(current.values)
+            elif kind is ast.UnaryOp:
+                push(current.operand)
             else:
                 if (kind is ast.Yield or kind is ast.YieldFrom) and function is not None:
                     function.is_generator = True

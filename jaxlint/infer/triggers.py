@@ -341,13 +341,13 @@ class Triggers:
     def _renamed_updates(self, module: Module) -> frozenset[str]:
         """The other names of update functions in a module (`from dataclasses import replace as r`)."""
         if self._renamed[0] != module.path:
-            names = (
+            names = [
                 name
                 for scope in module.outline.scopes.values()
                 for name, bindings in scope.bindings.items()
                 for binding in bindings
                 if _is_update(binding)
-            )
+            ]
             self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
 
