@@ -194,4 +194,4 @@ def test_a_workspace_parses_what_an_edit_touches(folder: Path, monkeypatch: pyte
     ):
         workspace.set_text(path, shown)
         assert [f.code for f in workspace.findings(path)] == ["JAX401", "JAX403", "JAX402"], number
-    assert parsed == [1, 2, 0]
+    assert parsed == [0, 1, 2, 0]
