@@ -58,8 +58,8 @@ class Mark:
         #: The names of the module that it binds, and the qualified names that it takes.
         self.names = names
         self.keys = keys
-        #: What the unit shows of itself, where it stands in a module that is this way (`jaxlint.interface`).
-        self.shown: dict[object, tuple[bytes, bytes]] = {}
+        #: What the unit shows of itself, and in which surroundings (`jaxlint.interface`).
+        self.shown: dict[bool, tuple[object, tuple[bytes, bytes]]] = {}
 
     @cached_property
     def words(self) -> frozenset[str]:

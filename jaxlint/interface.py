@@ -60,10 +60,10 @@ def unit_digests(
         return [digests.of(index) for index in range(len(outline.units))]
     found: list[tuple[bytes, bytes]] = []
     for index, mark in enumerate(marks):
-        known = mark.shown.get(digests.surroundings)
-        if known is None:
-            known = mark.shown[digests.surroundings] = digests.of(index)
-        found.append(known)
+        known = mark.shown.get(counts_all)
+        if known is None or known[0] != digests.surroundings:
+            known = mark.shown[counts_all] = digests.surroundings, digests.of(index)
+        found.append(known[1])
     return found
 
 
@@ -79,7 +79,7 @@ class _Digests:
         self.has_plain = has_plain
         self.counts_all = counts_all
         #: What they depend on besides the text of the unit.
-        self.surroundings = (has_open_bodies, has_plain, counts_all, len(outline.functions))
+        self.surroundings = (has_open_bodies, has_plain, len(outline.functions))
 
     @cached_property
     def _functions(self) -> list[list[Function]]:
