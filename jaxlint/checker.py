@@ -91,7 +91,7 @@ class Checker:
         graph = import_graph(seen, self.project, self.packages)
         self._learn_from([*told, *together, *others], graph)
         if self.knowledge.cycles and told:  # what becomes of classes in a cycle depends on the order
-            self._start_again(Knowledge())
+            self.start_again(Knowledge())
             self._learn_from(seen, graph)
 
     def _learn_early(self, modules: Sequence[Module]) -> Iterator[Knowledge | Module]:
@@ -106,13 +106,13 @@ class Checker:
             try:
                 yield self.told_by(module)
             except NotLearntYet:
-                self._start_again(unknown)
+                self.start_again(unknown)
                 yield module
 
     def told_by(self, module: Module) -> Knowledge:
         """What one module tells, which is worth a look; who imports whom must be known."""
         part = Knowledge()
-        self._learner(part).learn(module)
+        self.learner(part).learn(module)
         return part
 
     def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
@@ -123,11 +123,12 @@ class Checker:
             if isinstance(one, Knowledge):
                 knowledge.add(one)
             elif one.path in graph.relevant:
-                self._learner(knowledge).learn(one)
+                self.learner(knowledge).learn(one)
                 self.make_room()
         knowledge.close()
 
-    def _learner(self, knowledge: Knowledge) -> Learner:
+    def learner(self, knowledge: Knowledge) -> Learner:
+        """What adds to some knowledge what modules tell; who imports whom must be known."""
         return Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
 
     @property
@@ -145,10 +146,10 @@ class Checker:
             return
         self.project.forget_outlines()
         store.make_room()
-        self._start_again(self.knowledge)
+        self.start_again(self.knowledge)
         gc.collect(1)  # what has survived this once is not looked at again
 
-    def _start_again(self, knowledge: Knowledge) -> None:
+    def start_again(self, knowledge: Knowledge) -> None:
         """Let go of all that was built, but for what is known of the project."""
         self.release()
         self._start(knowledge)

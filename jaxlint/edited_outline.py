@@ -8,13 +8,17 @@ changes that, or where a piece of the text does not mean by itself what it means
 from __future__ import annotations
 
 import ast
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
 
 from jaxlint.expr import Span
 from jaxlint.outline import (
+    ROW_END,
     Binding,
     Context,
     Outline,
@@ -34,6 +38,36 @@ from jaxlint.transforms import LAST_NAMES
 _EXPORTS = "__all__"
 
 
+_WORD = re.compile(r"\w+")
+_QUOTES = ('"""', "'''")
+
+
+class BrokenEdit(SyntaxError):
+    """A text cannot be parsed any more; if that is because its grammar is newer, it is so in `piece`."""
+
+    def __init__(self, error: SyntaxError, piece: str) -> None:
+        super().__init__(*error.args)
+        self.piece = piece
+
+
+class Mark:
+    """Stands for a unit as long as its text stays the same, wherever that is: what is known of it by itself."""
+
+    def __init__(self, text: str, names: frozenset[str], keys: frozenset[str]) -> None:
+        self._text = text
+        #: The names of the module that it binds, and the qualified names that it takes.
+        self.names = names
+        self.keys = keys
+        #: What the unit shows of itself, and in which surroundings (`jaxlint.interface`).
+        self.shown: dict[bool, tuple[object, tuple[bytes, bytes]]] = {}
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All that may be a name in it, what comments and strings say included."""
+        text = self._text if self._text.isascii() else unicodedata.normalize("NFKC", self._text)
+        return frozenset(_WORD.findall(text))
+
+
 class _Part(msgspec.Struct, frozen=True):
     """What one unit adds to the outline."""
 
@@ -47,8 +81,7 @@ class _Part(msgspec.Struct, frozen=True):
     #: What it adds to the context of the units behind it.
     transforms: frozenset[str]
     modules: frozenset[str]
-    #: The same for the unit as long as its text stays the same.
-    mark: object = msgspec.field(default_factory=object)
+    mark: Mark
 
     def shifted(self, rows: int) -> _Part:
         """The same some rows further down."""
@@ -74,8 +107,8 @@ class EditedOutline:
         self.parsed = len(parts)
 
     @property
-    def marks(self) -> tuple[object, ...]:
-        """One thing for each unit, the same as before an edit where the text of the unit is the same."""
+    def marks(self) -> tuple[Mark, ...]:
+        """One for each unit, the same as before an edit where the text of the unit is the same."""
         return tuple([part.mark for part in self._parts])
 
     @classmethod
@@ -88,19 +121,38 @@ class EditedOutline:
 
     def after_edit(self, text: str) -> EditedOutline:
         """The outline of the text after an edit. Raises what `read` raises."""
+        lines = split_rows(text)
+        begins, ends = self._touched(lines)
         try:
-            found = self._edited(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            found = self._edited(text, lines, begins, ends)
+        except SyntaxError:
+            self._refuse(text, len(lines), begins, ends)
+            found = None
+        except (ValueError, RecursionError, MemoryError):
             found = None
         return EditedOutline.read(text) if found is None else found
 
-    def _edited(self, text: str) -> EditedOutline | None:
+    def _refuse(self, text: str, rows: int, begins: int, ends: int) -> None:
+        """Raise what is wrong with a text of so many rows that an edit broke, unless all of it must be read to tell.
+
+        The parser gets to the error by the unit before it, whatever comes before that.
+        """
+        first = self._parts[begins - 2].unit.last if begins > 1 else 0
+        last = self._parts[ends].unit.first - 1 + rows - len(self._lines) if ends < len(self._parts) else rows
+        starts = [0, *(end.end() for end in ROW_END.finditer(text)), len(text)]
+        try:
+            parse_tree("\n" * first + text[starts[first] :])
+        except SyntaxError as error:
+            piece = text[starts[first] : starts[last]]
+            if any(piece.count(quotes) % 2 for quotes in _QUOTES):
+                piece = text[starts[first] :]
+            raise BrokenEdit(error, piece) from error
+
+    def _edited(self, text: str, lines: list[str], begins: int, ends: int) -> EditedOutline | None:
         """The same from the units that the edit touches; None if the edit may change what other units mean.
 
         Raises what `ast.parse` raises if they cannot be parsed by themselves.
         """
-        lines = split_rows(text)
-        begins, ends = self._touched(lines)
         rows = len(lines) - len(self._lines)
         before, old, behind = self._parts[:begins], self._parts[begins:ends], self._parts[ends:]
         first = before[-1].unit.last if before else 0
@@ -128,8 +180,8 @@ class EditedOutline:
 
     def _touched(self, lines: list[str]) -> tuple[int, int]:
         """The range of the units that are others now that the text has these lines."""
-        above = _alike(self._lines, lines)
-        below = _alike(self._lines[above:][::-1], lines[above:][::-1])
+        above = alike(self._lines, lines)
+        below = alike(self._lines[above:][::-1], lines[above:][::-1])
         parts = self._parts
         begins = next((i for i, part in enumerate(parts) if part.unit.last > above), len(parts))
         ends = begins
@@ -145,7 +197,7 @@ class EditedOutline:
         return begins, ends
 
 
-def _alike(some: Sequence[str], others: Sequence[str]) -> int:
+def alike(some: Sequence[str], others: Sequence[str]) -> int:
     """How many lines are the same at the start."""
     found = 0
     for one, other in zip(some, others, strict=False):
@@ -167,7 +219,8 @@ def _read(body: list[ast.stmt], lines: list[str], context: Context) -> tuple[lis
         functions = frozenset([q for q, function in outline.functions.items() if function.scope == ""])
         transforms = frozenset(builder.transforms - context.transforms)
         modules = frozenset(builder.modules - context.modules)
-        parts.append(_Part(outline, told, keys, functions, transforms, modules))
+        mark = Mark("\n".join(lines[told.first - 1 : told.last]), frozenset(outline.module_scope.bindings), keys)
+        parts.append(_Part(outline, told, keys, functions, transforms, modules, mark))
         taken |= keys
         context = Context(builder.transforms, builder.modules, taken, outline.all_names)
     return parts, context

@@ -9,12 +9,20 @@ wrongly costs a finding.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.digests import DIGEST_SIZE, blake2b
 from jaxlint.expr import Call, Expr, Lambda, Name, Span
-from jaxlint.outline import EXPECTS_ERROR, Assignment, Function, Import, Outline
+from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Function, Import, Outline, split_rows
 from jaxlint.statements import parts
+
+if TYPE_CHECKING:
+    from jaxlint.edited_outline import Mark
+
+T = TypeVar("T")
 
 #: Methods whose bodies tell other modules what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
@@ -23,46 +31,110 @@ _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_s
 _COUNTED_STATEMENTS = 10
 
 
-def interface_digest(outline: Outline, text: str, *, counts_all: bool = True) -> bytes:
+def interface_digest(outline: Outline, text: str, marks: Sequence[Mark] | None = None) -> bytes:
     """The digest of what other modules can see of the module with this outline and text.
+
+    `marks` stand for its units where it is edited: what is known of these is not worked out again.
+    """
+    shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
+    for one, other in unit_digests(outline, split_rows(text), marks):
+        shown.update(one)
+        imported.update(other)
+    expecting = {(name, not unit.calls.isdisjoint(EXPECTS_ERROR)) for unit in outline.units for name in unit.calls}
+    shown.update(_encoded((sorted(expecting), outline.imported_modules)))
+    return shown.digest() + imported.digest()
+
+
+def unit_digests(
+    outline: Outline, lines: Sequence[str], marks: Sequence[Mark] | None = None, *, counts_all: bool = True
+) -> list[tuple[bytes, bytes]]:
+    """What each unit of a module with these lines shows to every module, and to those that import it.
 
     Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
     """
-    shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
-    lines = text.splitlines()
-    telling = _telling_scopes(outline)
-    open_bodies = changes_modules(outline)
     # what methods return that stand for inherited ones is followed without an import
     has_plain = not any(cls.bases for cls in outline.classes.values())
-    plain: set[str] = set()
-    passing = None if counts_all else _passing(outline)
-    closed_rows: set[int] = set()
-    plain_rows: set[int] = set()
-    for function in outline.functions.values():
-        rows = range(function.body_rows[0], function.body_rows[1] + 1)
-        is_hidden = function.body_rows[0] > 0 and "flatten" not in function.name and not _holds(function, telling)
-        if has_plain and is_hidden and not function.scope:
-            plain.add(function.qualname)
-            plain_rows.update(rows)
-        if not open_bodies and is_hidden and _is_closed(function):
-            closed_rows.update(rows)
-        elif function.qualname.partition(".")[0] not in plain:
-            continue
-        is_plain = function.qualname.partition(".")[0] in plain
-        counts = passing is None or _outermost(function) in passing
-        most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if counts else 1
-        shown.update(_encoded(_facts(function, outline, lines, is_plain, most)))
-        if is_plain:
-            imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
-    for row, line in enumerate(lines, 1):
-        stripped = line.strip()
-        if row not in closed_rows and stripped and not stripped.startswith("#"):
-            (imported if row in plain_rows else shown).update(line.encode("utf-8", "surrogatepass") + b"\n")
-    expecting = [(name, not unit.calls.isdisjoint(EXPECTS_ERROR)) for unit in outline.units for name in unit.calls]
-    shown.update(_encoded((sorted(set(expecting)), outline.imported_modules)))
-    for applying in outline.applying:  # what is done to functions of other modules
-        shown.update(_encoded((applying.scope, _text(applying.call.at, lines))))
-    return shown.digest() + imported.digest()
+    digests = _Digests(outline, lines, changes_modules(outline), has_plain, counts_all)
+    if marks is None:
+        return [digests.of(index) for index in range(len(outline.units))]
+    found: list[tuple[bytes, bytes]] = []
+    for index, mark in enumerate(marks):
+        known = mark.shown.get(counts_all)
+        if known is None or known[0] != digests.surroundings:
+            known = mark.shown[counts_all] = digests.surroundings, digests.of(index)
+        found.append(known[1])
+    return found
+
+
+class _Digests:
+    """Makes the digests of the units of a module."""
+
+    def __init__(
+        self, outline: Outline, lines: Sequence[str], has_open_bodies: bool, has_plain: bool, counts_all: bool
+    ) -> None:
+        self.outline = outline
+        self.lines = lines
+        self.has_open_bodies = has_open_bodies
+        self.has_plain = has_plain
+        self.counts_all = counts_all
+        #: What they depend on besides the text of the unit.
+        self.surroundings = (has_open_bodies, has_plain, len(outline.functions))
+
+    @cached_property
+    def _functions(self) -> list[list[Function]]:
+        return by_unit(self.outline, self.outline.functions.values(), lambda function: function.at)
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        return _telling_scopes(self.outline)
+
+    @cached_property
+    def _applying(self) -> list[list[Applying]]:
+        return by_unit(self.outline, self.outline.applying, lambda applying: applying.call.at)
+
+    def of(self, index: int) -> tuple[bytes, bytes]:
+        """The digests of one unit."""
+        shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
+        outline, lines, unit, functions = self.outline, self.lines, self.outline.units[index], self._functions[index]
+        plain: set[str] = set()
+        passing = None if self.counts_all else _passing(functions, outline)
+        closed_rows: set[int] = set()
+        plain_rows: set[int] = set()
+        for function in functions:
+            rows = range(function.body_rows[0], function.body_rows[1] + 1)
+            is_hidden = (
+                function.body_rows[0] > 0 and "flatten" not in function.name and not _holds(function, self._telling)
+            )
+            if self.has_plain and is_hidden and not function.scope:
+                plain.add(function.qualname)
+                plain_rows.update(rows)
+            if not self.has_open_bodies and is_hidden and _is_closed(function):
+                closed_rows.update(rows)
+            elif function.qualname.partition(".")[0] not in plain:
+                continue
+            is_plain = function.qualname.partition(".")[0] in plain
+            counts = passing is None or _outermost(function) in passing
+            most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if counts else 1
+            shown.update(_encoded(_facts(function, outline, lines, is_plain, most)))
+            if is_plain:
+                imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
+        for row in range(unit.first, unit.last + 1):
+            stripped = lines[row - 1].strip()
+            if row not in closed_rows and stripped and not stripped.startswith("#"):
+                into = imported if row in plain_rows else shown
+                into.update(lines[row - 1].encode("utf-8", "surrogatepass") + b"\n")
+        for applying in self._applying[index]:  # what is done to functions of other modules
+            shown.update(_encoded((applying.scope, _text(applying.call.at, lines))))
+        return shown.digest(), imported.digest()
+
+
+def by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> list[list[T]]:
+    """What stands in each unit of a module, of some items and their places."""
+    rows = [unit.first for unit in outline.units]
+    found: list[list[T]] = [[] for _ in rows]
+    for item in items:
+        found[bisect_right(rows, at(item).row) - 1].append(item)
+    return found
 
 
 def changes_modules(outline: Outline) -> bool:
@@ -88,9 +160,9 @@ def _is_closed(function: Function) -> bool:
     return function.returns is not None and function.name not in _TELLING and not function.self_assignments
 
 
-def _passing(outline: Outline) -> set[str]:
+def _passing(functions: Iterable[Function], outline: Outline) -> set[str]:
     """The outermost functions that return a call, or in which a function does: they may pass their arguments on."""
-    return {_outermost(function) for function in outline.functions.values() if _returns_call(function, outline)}
+    return {_outermost(function) for function in functions if _returns_call(function, outline)}
 
 
 def _outermost(function: Function) -> str:
@@ -111,7 +183,7 @@ def _returns_call(function: Function, outline: Outline) -> bool:
 
 
 def _facts(
-    function: Function, outline: Outline, lines: list[str], is_plain: bool, most_statements: int
+    function: Function, outline: Outline, lines: Sequence[str], is_plain: bool, most_statements: int
 ) -> tuple[object, ...]:
     """What the outline says of a body; of a plain function, who does not import it sees no constant that it returns.
 
@@ -133,7 +205,7 @@ def _facts(
     )
 
 
-def _local_meanings(function: Function, outline: Outline, lines: list[str]) -> Iterator[tuple[str, object]]:
+def _local_meanings(function: Function, outline: Outline, lines: Sequence[str]) -> Iterator[tuple[str, object]]:
     """What names mean inside of a function, as far as the outline says."""
     scope = outline.scopes.get(f"{function.qualname}.<locals>")
     for name, bindings in scope.bindings.items() if scope is not None else ():
@@ -149,7 +221,7 @@ def _names_something(value: Expr) -> bool:
     return any(isinstance(part, (Call, Lambda, Name)) for part in parts(value))
 
 
-def _text(at: Span, lines: list[str]) -> list[str]:
+def _text(at: Span, lines: Sequence[str]) -> Sequence[str]:
     return lines[at.row - 1 : at.end_row]
 
 

@@ -63,7 +63,7 @@ EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
 
 Binding = Import | Definition | Assignment
 
-_ROW_END = re.compile(r"\r\n?|\n")
+ROW_END = re.compile(r"\r\n?|\n")
 
 
 # of Python 3.11 and 3.12
@@ -261,7 +261,7 @@ def build_outline(tree: ast.Module, text: str) -> Outline:
 
 def split_rows(text: str) -> list[str]:
     """The rows of a text as the Python tokenizer counts them, without their ends."""
-    return _ROW_END.split(text) if "\r" in text else text.split("\n")
+    return ROW_END.split(text) if "\r" in text else text.split("\n")
 
 
 class _Function:

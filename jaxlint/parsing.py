@@ -23,7 +23,7 @@ def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple
     try:
         return outline_of(text) if read is None else _outline_read(text, read), None
     except SyntaxError as error:
-        outline = _newer_grammar(text) if _may_be_newer(text, error) else None
+        outline = _newer_grammar(text) if _may_be_newer(getattr(error, "piece", text), error) else None
         return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
     except (ValueError, RecursionError, MemoryError) as error:
         return EMPTY, _syntax_problem(error, source)

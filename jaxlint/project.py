@@ -17,7 +17,7 @@ from jaxlint.files import ROOT_MARKERS, SUFFIXES
 from jaxlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
-    from jaxlint.edited_outline import EditedOutline
+    from jaxlint.edited_outline import EditedOutline, Mark
     from jaxlint.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
@@ -141,7 +141,7 @@ class Module:
         if self.known_interface is None:
             from jaxlint.interface import interface_digest
 
-            self.known_interface = interface_digest(self.outline, self.source.text)
+            self.known_interface = interface_digest(self.outline, self.source.text, self.unit_marks)
         return self.known_interface
 
     def follow(self, before: Module) -> None:
@@ -149,7 +149,7 @@ class Module:
         self._is_edited, self._edited = self._is_given, before._edited
 
     @property
-    def unit_marks(self) -> tuple[object, ...] | None:
+    def unit_marks(self) -> tuple[Mark, ...] | None:
         """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
         edited = self._edited
         return edited.marks if edited is not None and edited.outline is self._outline else None
@@ -275,7 +275,7 @@ class Project:
             module = Module(path, name, is_package, self._own_roots(root))
             text = self._texts.get(path)
             if isinstance(text, Source):
-                module._source, module._is_given = text, True
+                module._source, module._is_given, module._is_edited = text, True, True
             elif text is not None:
                 module.problem, module._is_given = text, True
             else:

@@ -28,6 +28,7 @@ from jaxlint.knowledge import Knowledge
 from jaxlint.packs import open_packs
 from jaxlint.project import Module, Project, names_in, telling_names
 from jaxlint.rechecking import Rechecks
+from jaxlint.relearning import Lessons
 from jaxlint.result import Result, add_found
 from jaxlint.runs import is_settled
 from jaxlint.source import Source, Unreadable
@@ -84,6 +85,9 @@ class Group:
         self._checker: Checker | None = None
         #: What is known of all files together, while they show the same of themselves.
         self._knowledge: Knowledge | None = None
+        #: Whether the checker knows that, and what each file told when it was learnt last, after the first edit.
+        self._has_learnt = False
+        self._lessons: Lessons | None = None
         self._kept_units = ParsedUnits()
         self._rechecks = Rechecks()
         self._changed: set[str] = set()
@@ -130,7 +134,8 @@ class Group:
                 interface = _interface(before)
                 if interface is None or interface != _interface(after):
                     visible.add(path)
-            self._stamps.pop(path, None)
+            if self._stamps.pop(path, None) is not None:
+                self._note_stamps([path])
         if visible:
             self._knowledge = None
             self._rechecks.forget_all_but(visible)
@@ -167,7 +172,7 @@ class Group:
                     found += [f for f in self._raw_of(other) if f.subject and f.confidence is not Confidence.LOW]
         self._answered[path] = (own, self._edition if is_complete else -1)
         result = Result([], 1, [])
-        add_found(result, found, self.settings, [path], self.checker().errors, self._lines)
+        add_found(result, found, self.settings, [path], self._made().errors, self._lines)
         return [f for f in result.findings if f.path == path]
 
     def _drop_checker(self) -> None:
@@ -175,13 +180,18 @@ class Group:
             self._checker.release()
             self._checker = None
 
-    def checker(self) -> Checker:
-        """What checks the files as they are now."""
+    def _made(self) -> Checker:
+        """What checks the files as they are now, of which it need not know anything yet."""
         self._renew()
         if self._checker is None:
-            checker = Checker(self._project, self.settings)
-            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
-            checker.find = partial(self._rechecks.find, checker)
+            self._checker = Checker(self._project, self.settings)
+            self._has_learnt = False
+        return self._checker
+
+    def checker(self) -> Checker:
+        """What checks the files as they are now."""
+        checker = self._made()
+        if not self._has_learnt:
             self._texts.step()
             if self._knowledge is not None:
                 checker.know(self._knowledge)
@@ -189,14 +199,20 @@ class Group:
                 modules = [self._project.add_file(path) for path in self._order]
                 neighbours = [self._project.add_file(path) for path in self._neighbours]
                 try:
-                    checker.learn(modules, self._texts.step, neighbours)
+                    if self._lessons is None:
+                        checker.learn(modules, self._texts.step, neighbours)
+                        self._lessons = Lessons()
+                    else:
+                        self._lessons.learn(checker, modules, self._texts.step, neighbours)
                 except BaseException:
-                    checker.release()
+                    self._drop_checker()
                     raise
                 self._knowledge = checker.knowledge
-            self._checker = checker
-            self._note_stamps()
-        return self._checker
+            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
+            checker.find = partial(self._rechecks.find, checker)
+            self._has_learnt = True
+            self._note_stamps(self._project.paths_read())
+        return checker
 
     def module(self, path: str) -> Module:
         """The module of a file as it is now."""
@@ -204,15 +220,19 @@ class Group:
 
     def _raw_of(self, path: str) -> list[Finding]:
         """All that is found in a file, whatever hides it."""
-        checker = self.checker()
+        checker = self._made()
         found = self._raw.get(path)
         if found is None:
+            module = checker.project.add_file(path)
             try:
-                found = checker.check(checker.project.add_file(path))
+                _ = module.outline
+                if module.problem is None:
+                    checker = self.checker()
+                found = checker.check(module)
             except BaseException:
                 self._drop_checker()  # it has read something by half
                 raise
-            self._note_stamps()
+            self._note_stamps(self._project.paths_read())
             if checker.errors:
                 self.errors += checker.errors
                 checker.errors.clear()
@@ -224,10 +244,10 @@ class Group:
         module = self._project.add_file(path)
         return file_lines(path, lambda _: module.source)
 
-    def _note_stamps(self) -> None:
-        """Note when the files that were read were changed, to see when they change again."""
+    def _note_stamps(self, paths: Iterable[str]) -> None:
+        """Note when files that were read were changed, to see when they change again."""
         now = time.time_ns()
-        for path in self._project.paths_read():
+        for path in paths:
             if path not in self._stamps and path not in self._texts.open:
                 mtime, size = stamp(path)
                 self._stamps[path] = (mtime, size) if is_settled(mtime, now) else _UNSURE

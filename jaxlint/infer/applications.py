@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,10 +39,13 @@ class Applications:
     def in_module(self, module: Module) -> tuple[Application, ...]:
         """What the calls in a module apply, in source order."""
         if module.path not in self._in_module:
-            self._in_module[module.path] = tuple(
-                found for applying in module.outline.applying for found in self._applied(applying, module)
-            )
+            self._in_module[module.path] = tuple(self.of(module.outline.applying, module))
         return self._in_module[module.path]
+
+    def of(self, applying: Iterable[Applying], module: Module) -> Iterator[Application]:
+        """What some of the calls in a module apply."""
+        for one in applying:
+            yield from self._applied(one, module)
 
     def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What other modules apply to a function of `module`; as the place serves the function itself."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from jaxlint.infer.applications import Application
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
 from jaxlint.infer.values import Choice, Container, Instance, Value, plain
@@ -53,11 +54,19 @@ class Crossings:
         """The classes that declarations of the project send into transformed functions."""
         return self.evaluator.model.knowledge.crossings
 
-    def declared_in(self, module: Module) -> dict[Key, Crossing]:
-        """The classes that what a module declares and applies sends into transformed functions."""
+    def declared_by(
+        self, functions: Iterable[Function], applications: Iterable[Application], module: Module
+    ) -> dict[Key, Crossing]:
+        """The classes that declarations of a module and calls in it send into transformed functions."""
         found: dict[Key, Crossing] = {}
-        for value, crossing in self._in_module(module):
-            self._add(value, crossing, found)
+        for function in functions:
+            applied = self.evaluator.calls.transformed.decorating(function, module)
+            for value, crossing in self._into(function, module, applied):
+                self._add(value, crossing, found)
+        for application in applications:
+            symbol = application.function
+            for value, crossing in self._into(symbol.declaration, symbol.module, (application.applied,)):
+                self._add(value, crossing, found)
         return found
 
     def _add(self, value: Value, crossing: Crossing, found: dict[Key, Crossing]) -> None:
@@ -72,14 +81,6 @@ class Crossings:
             for field in cls.fields:
                 if field.role is Role.LEAF and field.annotation is not None:
                     pending += instances_in(self.evaluator.annotations.read(field.annotation, cls))
-
-    def _in_module(self, module: Module) -> Iterator[tuple[Value, Crossing]]:
-        transformed = self.evaluator.calls.transformed
-        for function in module.outline.functions.values():
-            yield from self._into(function, module, transformed.decorating(function, module))
-        for application in transformed.applications.in_module(module):
-            symbol = application.function
-            yield from self._into(symbol.declaration, symbol.module, (application.applied,))
 
     def _into(
         self, function: Function, module: Module, applied: tuple[Applied, ...]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
+from jaxlint.expr import Call
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.transformed import TransformedFunctions
-from jaxlint.knowledge import Key, Knowledge
+from jaxlint.knowledge import Crossing, Key, Knowledge
+from jaxlint.names import ClassSymbol
+from jaxlint.outline import Applying, Assignment, Class, Function
 from jaxlint.project import Module
 from jaxlint.pytrees.array_fields import names_array
 from jaxlint.pytrees.model import PytreeClass
@@ -26,9 +29,26 @@ class Learner:
 
     def learn(self, module: Module) -> None:
         """Add what a module tells, whose turn it is."""
+        outline = module.outline
+        self.learn_module(module)
+        self.learn_declared(module, outline.classes.values(), outline.functions.values())
+        self.learn_applied(module, outline.applying)
+
+    def learn_module(self, module: Module) -> None:
+        """Add what the module tells as a whole."""
         knowledge = self.knowledge
         knowledge.indexed.add(module.path)
-        classes = self._model.classes_in(module)
+        if any(level == 0 and self._is_described(name, module) for level, name in module.outline.imported_modules):
+            knowledge.seeing.add(module.path)
+        for name, bindings in module.outline.module_scope.bindings.items():
+            values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
+            if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
+                knowledge.names_with_static_arguments.add(name)
+
+    def learn_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:
+        """Add what some classes and functions of a module tell."""
+        knowledge = self.knowledge
+        classes = [self._model.build(ClassSymbol(module, cls)) for cls in declared]
         for ancestor, keys in subclasses_among(classes).items():
             knowledge.subclasses.setdefault(ancestor, []).extend(keys)
         for cls in classes:
@@ -38,17 +58,23 @@ class Learner:
                     self._see(one)
         knowledge.cycles += self._model.cycles
         self._model.cycles.clear()
-        if any(level == 0 and self._is_described(name, module) for level, name in module.outline.imported_modules):
-            knowledge.seeing.add(module.path)
-        knowledge.transformed_names |= self._transformed.names(module)
-        knowledge.names_with_static_arguments |= self._transformed.names_with_static_arguments(module)
-        for application in self._transformed.applications.in_module(module):
+        knowledge.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
+        knowledge.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
+        self._cross(self._evaluator.crossings.declared_by(functions, (), module))
+
+    def learn_applied(self, module: Module, applying: Iterable[Applying]) -> None:
+        """Add what some of the calls in a module apply to functions; declarations come first."""
+        applications = list(self._transformed.applications.of(applying, module))
+        for application in applications:
             if application.function.module is not module:
-                modules = knowledge.applying.setdefault(application.function.key, [])
+                modules = self.knowledge.applying.setdefault(application.function.key, [])
                 if module.path not in modules:
                     modules.append(module.path)
-        for key, crossing in self._evaluator.crossings.declared_in(module).items():
-            knowledge.crossings.setdefault(key, crossing)
+        self._cross(self._evaluator.crossings.declared_by((), applications, module))
+
+    def _cross(self, crossings: Mapping[Key, Crossing]) -> None:
+        for key, crossing in crossings.items():
+            self.knowledge.crossings.setdefault(key, crossing)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Call, Constant, Display, Unary
+from jaxlint.expr import Argument, Constant, Display, Unary
 from jaxlint.infer.applications import Applications
 from jaxlint.names import ValueSymbol
-from jaxlint.outline import Assignment, Function
+from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
@@ -87,22 +87,14 @@ class TransformedFunctions:
             applied = replace(applied, static_argnames=tuple(sorted(self.marked_static(function, module))))
         return replace(applied, bound=bound, given=given)
 
-    def names_with_static_arguments(self, module: Module) -> set[str]:
-        """The names of the functions of a module that hold an argument static other than `self`."""
+    def names_with_static_arguments(self, functions: Iterable[Function], module: Module) -> set[str]:
+        """The names of those of some functions of a module that hold an argument static other than `self`."""
         found: set[str] = set()
-        for function in module.outline.functions.values():
+        for function in functions:
             sets = [a.static_parameters(function) or () for a in self.decorating(function, module)]
             if any(name != function.self_name for names in sets for name in names):
                 found.add(function.name)
-        for name, bindings in module.outline.module_scope.bindings.items():
-            values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
-            if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
-                found.add(name)
         return found
-
-    def names(self, module: Module) -> set[str]:
-        """The names of the functions of a module that have a decorator which is a transformation."""
-        return {f.name for f in module.outline.functions.values() if self.decorating(f, module)}
 
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Call, Name, dotted
@@ -56,6 +57,8 @@ _ORDERS_KEPT = 32
 
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
+#: Which pieces of a unit hold a trigger themselves.
+Held: TypeAlias = tuple[bool, ...]
 
 
 class Rows:
@@ -88,17 +91,34 @@ class Triggers:
         #: that name static arguments.
         self._interesting: frozenset[str] = frozenset()
         self._static_rows: list[int] = []
+        #: Which pieces of the units of the module that was asked for last hold a trigger, by the first row of the unit.
+        self.held: dict[int, Held] = {}
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
-    def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
-        """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
+    def worth_reading(
+        self, module: Module, known: Mapping[int, Held] = MappingProxyType({})
+    ) -> list[tuple[Unit, Rows]]:
+        """The units of a module that are worth reading, in source order, and the rows of their functions that are.
+
+        `known` are the units, by their first rows, of which `held` holds as it was found earlier.
+        """
         units = module.outline.units
-        pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
-        called = frozenset().union(*(piece.calls for piece in pieces))
+        pieces_of = {unit.first: unit.pieces or (unit,) for unit in units if unit.kind != "import"}
+        pieces = [piece for own in pieces_of.values() for piece in own]
+        called = frozenset().union(*(p.calls for first, own in pieces_of.items() if first not in known for p in own))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
         self._static_rows = [a.call.at.row for a in module.outline.applying if _names_static(a.call)]
-        wanted = {_place(piece) for piece in pieces if self._triggers(piece, module)}
+        self.held = {
+            first: known[first] if first in known else tuple([self._triggers(piece, module) for piece in own])
+            for first, own in pieces_of.items()
+        }
+        wanted = {
+            _place(piece)
+            for first, own in pieces_of.items()
+            for piece, is_held in zip(own, self.held[first], strict=True)
+            if is_held
+        }
         wanted |= self._transformed(pieces, module)
         wanted |= self._callers([piece for piece in pieces if _place(piece) in wanted], pieces, module)
         chosen = [(unit, [_place(p) for p in unit.pieces or (unit,) if _place(p) in wanted]) for unit in units]
@@ -121,7 +141,7 @@ class Triggers:
             function.name
             for unit in units
             for function in self.declared(module, unit)
-            if isinstance(function, Function) and _lacks_annotations(function)
+            if isinstance(function, Function) and lacks_annotations(function)
         }
         own |= self._renamed_updates(module)
         bindings = module.outline.module_scope.bindings
@@ -194,7 +214,7 @@ class Triggers:
         while pending:
             for declared in self._functions(module, pending.pop()):
                 users = naming.get(declared.qualname, []) if not declared.scope else []
-                if _lacks_annotations(declared):
+                if lacks_annotations(declared):
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
@@ -346,7 +366,7 @@ class Triggers:
                 for scope in module.outline.scopes.values()
                 for name, bindings in scope.bindings.items()
                 for binding in bindings
-                if _is_update(binding)
+                if is_update(binding)
             ]
             self._renamed = (module.path, frozenset(names))
         return self._renamed[1]
@@ -425,7 +445,7 @@ def _holds_static(applied: tuple[Applied, ...]) -> bool:
     )
 
 
-def _lacks_annotations(function: Function) -> bool:
+def lacks_annotations(function: Function) -> bool:
     """Whether a parameter other than `self` has no annotation."""
     own = function.parameters[1:] if function.self_name is not None else function.parameters
     return any(p.annotation is None and p.kind in ("positional", "keyword") for p in own)
@@ -451,7 +471,7 @@ def _binds_field(cls: PytreeClass) -> bool:
     return False
 
 
-def _is_update(binding: Binding) -> bool:
+def is_update(binding: Binding) -> bool:
     """Whether a name is bound to a function that updates or writes, under whatever name."""
     if type(binding) is Import:
         return binding.name in _UPDATES

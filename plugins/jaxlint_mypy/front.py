@@ -457,7 +457,8 @@ class _FocusedCrossings(Crossings):
     @cached_property
     def declared(self) -> Mapping[Key, Crossing]:
         """The classes that the module sends into transformed functions."""
-        return self.declared_in(self._module)
+        module, applications = self._module, self.evaluator.calls.transformed.applications
+        return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)
 
 
 class _VisibleProject(Project):

@@ -61,6 +61,28 @@ _STATEMENTS = (
     '"""',
 )
 _KEYS = ("x", "=", " ", "(", ")", ":", '"', "'", "#", ".a", "\\", "\r", "é", ";", "\t", "\n", "\n\n")
+#: Rows of the body of a class, and decorators.
+_MEMBERS = (
+    "    extra: int = 0",
+    "    more: jax.Array = None",
+    "    table: jax.Array = struct.field(pytree_node=False)",
+    "    step: int = struct.field(pytree_node=False, default=0)",
+    '    name: str = "x"',
+    "    weights = None",
+    "    def more(self, x): return self.replace(step=x)",
+    "    def advance(self) -> None:\n        self.step = 1",
+    "    def __post_init__(self) -> None:\n        self.step = jnp.asarray(self.step)",
+    "    pass",
+)
+_DECORATORS = (
+    "@struct.dataclass",
+    "@jax.tree_util.register_dataclass",
+    "@dataclasses.dataclass(frozen=True)",
+    "@dataclasses.dataclass",
+    "@jdc.pytree_dataclass",
+)
+_TYPES = ("int", "jax.Array", "str", "list", "Any")
+_VALUES = (" = 0", " = None", " = struct.field(pytree_node=False)", "x")
 
 
 def edited(text: str, choice: random.Random) -> str:
@@ -87,4 +109,34 @@ def edited(text: str, choice: random.Random) -> str:
             if names:
                 name = choice.choice(names)
                 rows[at] = re.sub(rf"\b{name}\b", name + choice.choice("s_"), row, count=1)
+    return "\n".join(rows)
+
+
+def edited_class(text: str, choice: random.Random) -> str:
+    """A text after a random edit of one of its classes: of a member, a decorator, a base, a type or a default."""
+    rows = text.split("\n")
+    heads = [at for at, row in enumerate(rows) if re.match(r"class \w+", row)]
+    if not heads:
+        return text
+    head = choice.choice(heads)
+    end = next((at for at in range(head + 1, len(rows)) if rows[at][:1].strip()), len(rows))
+    members = [at for at in range(head + 1, end) if re.match(r"    \S", rows[at])] or [head + 1]
+    names = [name[0] for name in (re.findall(r"class (\w+)", rows[at]) for at in heads)]
+    at = choice.choice(members)
+    match choice.randrange(8):
+        case 0 | 1:
+            rows.insert(at, choice.choice(_MEMBERS))
+        case 2:
+            del rows[at]
+        case 3:
+            rows.insert(head, choice.choice(_DECORATORS))
+        case 4 if head and rows[head - 1].startswith("@"):
+            del rows[head - 1]
+        case 4 | 5:
+            base = choice.choice(("", f"({choice.choice(names)})"))
+            rows[head] = re.sub(r"class (\w+)(\(.*\))?:", rf"class \1{base}:", rows[head])
+        case 6:
+            rows[at] = re.sub(r": *[\w.]+", f": {choice.choice((*_TYPES, *names))}", rows[at], count=1)
+        case _:
+            rows[at] += choice.choice(_VALUES)
     return "\n".join(rows)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.edited_outline import EditedOutline
+from jaxlint.edited_outline import BrokenEdit, EditedOutline
 from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.parsing import parse
+from jaxlint.source import Source, Unreadable
 from jaxlint.workspace import Workspace
 from tests.lsp.edits import edited
 from tests.lsp.projects import FILES
@@ -41,6 +43,16 @@ def tried(read: Callable[[str], EditedOutline], text: str) -> EditedOutline | No
         return None
 
 
+def problem(known: EditedOutline | None, text: str) -> tuple[object, ...] | None:
+    """What is wrong with a text, as it is told after an edit, or of the text alone."""
+    read = None if known is None else lambda text: known.after_edit(text).outline
+    try:
+        found = parse(Source.from_text("/module.py", text), read)[1]
+    except Unreadable:
+        return None
+    return None if found is None else (found.message, found.row, found.column)
+
+
 def test_thousands_of_random_edits() -> None:
     choice = random.Random(3)
     seen: Counter[str] = Counter()
@@ -53,6 +65,7 @@ def test_thousands_of_random_edits() -> None:
         for _ in range(24):
             text = edited(text, choice)
             made = tried(known.after_edit, text)
+            assert problem(known, text) == problem(None, text), text
             try:
                 expected = fresh(text)
             except _BROKEN:
@@ -146,8 +159,10 @@ def test_edits_of_every_kind(old: str, new: str, parsed: int | None, end: str) -
 @pytest.mark.parametrize("broken", ["x = (", '"""', "else:", "    x = 1 +", "@jax.jit", "def f(:"])
 def test_errors_and_their_repair(broken: str) -> None:
     known = EditedOutline.read(TEXT)
-    with pytest.raises(SyntaxError):
+    with pytest.raises(BrokenEdit):
         known.after_edit(TEXT + broken)
+    for text in (TEXT + broken, TEXT.replace("x = 1", broken), TEXT.replace("x = 1", broken).replace("\n", "\r\n")):
+        assert problem(None, text) is not None and problem(known, text) == problem(None, text)
     repaired = TEXT.replace("x.append(1)", "x.pop()")
     made = known.after_edit(repaired)
     assert same(made.outline, fresh(repaired)) and made.parsed == 1
@@ -179,4 +194,4 @@ def test_a_workspace_parses_what_an_edit_touches(folder: Path, monkeypatch: pyte
     ):
         workspace.set_text(path, shown)
         assert [f.code for f in workspace.findings(path)] == ["JAX401", "JAX403", "JAX402"], number
-    assert parsed == [1, 2, 0]
+    assert parsed == [0, 1, 2, 0]
