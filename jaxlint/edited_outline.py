@@ -1,7 +1,7 @@
 """The outline of a text that is being edited: only the units that an edit touches are parsed again.
 
 It is put together from *parts*, one for each unit, and equals the outline that `build_outline` makes of the whole text.
-What the statements before a unit say that matters to its part is little (`jaxlint.outline.Context`). Where an edit
+What the statements before a unit say that matters to its part is little (`jaxlint.outlining.Context`). Where an edit
 changes that, or where a piece of the text does not mean by itself what it means in its place, all is read anew.
 """
 
@@ -17,19 +17,9 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.expr import Span
-from jaxlint.outline import (
-    ROW_END,
-    Binding,
-    Context,
-    Outline,
-    OutlineBuilder,
-    Scope,
-    Unit,
-    grouped,
-    parse_tree,
-    referring,
-    split_rows,
-)
+from jaxlint.nodes import grouped
+from jaxlint.outline import Binding, Outline, Scope, Unit
+from jaxlint.outlining import ROW_END, Context, OutlineBuilder, parse_tree, referring, split_rows
 from jaxlint.shift import shifted
 from jaxlint.suppress import mentions_jaxlint
 from jaxlint.transforms import LAST_NAMES

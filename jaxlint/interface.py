@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.digests import DIGEST_SIZE, blake2b
 from jaxlint.expr import Call, Expr, Lambda, Name, Span
-from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Function, Import, Outline, split_rows
+from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Function, Import, Outline
+from jaxlint.outlining import split_rows
 from jaxlint.statements import parts
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 
 from jaxlint.deep_stack import with_deep_stack
-from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.outline import Outline
+from jaxlint.outlining import build_outline, parse_tree
 from jaxlint.source import Source, Unreadable
 
 #: The outline of what cannot be parsed.

@@ -15,7 +15,7 @@ from jaxlint.cache import Cache
 from jaxlint.engine import check_paths
 from jaxlint.finding import Finding
 from jaxlint.interface import interface_digest
-from jaxlint.outline import build_outline, parse_tree
+from jaxlint.outlining import build_outline, parse_tree
 from jaxlint.project import Module
 from jaxlint.source import Source
 from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project

@@ -19,7 +19,7 @@ from jaxlint.engine import check_paths, make_project
 from jaxlint.finding import Finding
 from jaxlint.keeping import Keeping
 from jaxlint.knowledge import Knowledge
-from jaxlint.outline import parse_tree
+from jaxlint.outlining import parse_tree
 from jaxlint.packs import PackWriter
 from jaxlint.project import Module
 from jaxlint.runs import shown_without_import

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from jaxlint.edited_outline import BrokenEdit, EditedOutline
-from jaxlint.outline import Outline, build_outline, parse_tree
+from jaxlint.outline import Outline
+from jaxlint.outlining import build_outline, parse_tree
 from jaxlint.parsing import parse
 from jaxlint.source import Source, Unreadable
 from jaxlint.workspace import Workspace
