@@ -146,7 +146,7 @@ def _rows_for_comments(source: Source) -> Mapping[int, tuple[int, int | None]]:
 def _with_codes(line: str, comment_at: int | None, codes: Iterable[str], reason: str) -> str:
     """The line with a comment for the codes, or with them in the comment that it has. White space at its end stays."""
     why = f" -- {reason}" if reason else ""
-    match = NOQA.search(line, comment_at) if comment_at is not None else None
+    match = re.compile(NOQA).search(line, comment_at) if comment_at is not None else None
     if match is not None and match["codes"] is not None:
         end = match.start("codes") + len(match["codes"].rstrip(", \t\f"))
         had = {code.upper() for code in re.split(r"[,\s]+", match["codes"])}

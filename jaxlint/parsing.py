@@ -64,17 +64,16 @@ def read_statements(text: str, row: int) -> list[ast.stmt] | None:
 
 #: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
 #: f-strings over several lines.
-_NEWER = re.compile(
-    r"\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
+_NEWER = (
+    r"(?m)\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
     r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
-    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$",
-    re.MULTILINE,
+    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$"
 )
 
 
 def _may_be_newer(text: str, error: SyntaxError) -> bool:
     """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
-    return "f-string" in (error.msg or "") or _NEWER.search(text) is not None
+    return "f-string" in (error.msg or "") or re.search(_NEWER, text) is not None
 
 
 def _newer_grammar(text: str) -> Outline | None:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 #: The code of the finding that no comment suppresses.
 _UNREADABLE = "JAX001"
 
+# Patterns that most runs do not need are texts: `re` compiles them when they are first used.
 _NOQA_CODE = r"(?:[A-Z]+[0-9]+|JAX\b)"
-NOQA = re.compile(
-    rf"#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+)(?:--\s*(?P<reason>[^#]*))?)?", re.IGNORECASE
-)
-_IGNORE = re.compile(
+NOQA = rf"(?i)#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+)(?:--\s*(?P<reason>[^#]*))?)?"
+_IGNORE = (
     r"#\s*jaxlint:\s*(?P<word>ignore(?:-file)?)"
     r"(?:\s*\[(?P<codes>[^\]]*)\](?=[\s#]|$)|(?=\s*(?:--|#|$)))"
     r"(?:\s*--\s*(?P<reason>.*))?"
@@ -38,11 +37,11 @@ _ANY = re.compile(r"#\s*(?:noqa|jaxlint:)", re.IGNORECASE)
 #: What is about jaxlint among them.
 _MENTION = re.compile(r"#\s*(?:noqa\s*:[^\n]*JAX|jaxlint:)", re.IGNORECASE)
 #: What looks like an attempt to suppress something.
-_ATTEMPT = re.compile(r"#\s*jaxlint:\s*(?P<word>[a-z]+(?:-[a-z]+)*)", re.IGNORECASE)
+_ATTEMPT = r"(?i)#\s*jaxlint:\s*(?P<word>[a-z]+(?:-[a-z]+)*)"
 _ATTEMPTS = frozenset({"allow", "disable", "ignored", "ignores", "noqa", "off", "skip", "skip-file", "suppress"})
-_CODES = re.compile(_NOQA_CODE, re.IGNORECASE)
-_CODES_OR_NAMES = re.compile(r"[^\s,]+")
-_CODE_PREFIX = re.compile(r"JAX[0-9]*", re.IGNORECASE)
+_CODES = f"(?i){_NOQA_CODE}"
+_CODES_OR_NAMES = r"[^\s,]+"
+_CODE_PREFIX = r"(?i)JAX[0-9]*"
 _NO_STATEMENT = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
 
 
@@ -63,7 +62,7 @@ class Selector(msgspec.Struct, frozen=True):
 
     def matches(self, rule: Finding | type[Rule]) -> bool:
         """Whether it means a rule (that of a finding): by name, or by code or code prefix in any case."""
-        if _CODE_PREFIX.fullmatch(self.text):
+        if re.fullmatch(_CODE_PREFIX, self.text):
             return rule.code.startswith(self.text.upper())
         return self.text == rule.name
 
@@ -189,9 +188,9 @@ def suppressions(source: Source) -> list[Suppression]:
 
 
 def _suppressions_in(comment: _Comment) -> Iterator[Suppression]:
-    for match in NOQA.finditer(comment.text):
+    for match in re.finditer(NOQA, comment.text):
         yield _suppression(comment, match, Kind.NOQA)
-    for match in _IGNORE.finditer(comment.text):
+    for match in re.finditer(_IGNORE, comment.text):
         kind = Kind(match["word"])
         if kind is Kind.IGNORE or comment.alone:
             yield _suppression(comment, match, kind)
@@ -199,8 +198,8 @@ def _suppressions_in(comment: _Comment) -> Iterator[Suppression]:
 
 def _malformed_in(comment: _Comment) -> Iterator[Malformed]:
     """The attempts in a comment to suppress something that are not understood, or stand where they do not count."""
-    for match in _ATTEMPT.finditer(comment.text):
-        read = _IGNORE.match(comment.text, match.start())
+    for match in re.finditer(_ATTEMPT, comment.text):
+        read = re.match(_IGNORE, comment.text[match.start() :])
         misplaced = read is not None and read["word"] == Kind.IGNORE_FILE.value and not comment.alone
         word = match["word"].lower()
         if not (misplaced if read else word in _ATTEMPTS or word.startswith(Kind.IGNORE.value)):
@@ -214,7 +213,7 @@ def _suppression(comment: _Comment, match: re.Match[str], kind: Kind) -> Suppres
     selectors = None
     if match["codes"] is not None:
         start = comment.column + match.start("codes") + 1
-        words = (_CODES if kind is Kind.NOQA else _CODES_OR_NAMES).finditer(match["codes"])
+        words = re.finditer(_CODES if kind is Kind.NOQA else _CODES_OR_NAMES, match["codes"])
         selectors = tuple(Selector(word[0], start + word.start(), start + word.end()) for word in words)
     return Suppression(
         kind=kind,
