@@ -27,10 +27,9 @@ from benchmarks.common import (
 )
 from benchmarks.packages import JAX, PLAIN, PROJECT, TWENTY
 
-#: Parses every file; without garbage collection, as in jaxlint.
+#: Parses every file with the collector as Python sets it; without it, libcst takes 0.89 of that.
 _PARSE = """
-import gc, pathlib, sys, libcst
-gc.disable()
+import pathlib, sys, libcst
 for name in sys.argv[1:]:
     for path in sorted(pathlib.Path(name).rglob("*.py")):
         libcst.parse_module(path.read_bytes())
