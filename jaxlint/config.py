@@ -488,11 +488,11 @@ def unknown_target(key: str, name: str, target: str) -> str | None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
-    import difflib
+    from jaxlint.spelling import nearest
 
     by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
-    return f"; did you mean `{by_lower[near[0]]}`?" if near else ""
+    near = nearest(word.lower(), by_lower, 0.7)
+    return "" if near is None else f"; did you mean `{by_lower[near]}`?"
 
 
 # -- layers --------------------------------------------------------------------------------------

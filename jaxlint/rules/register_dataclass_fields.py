@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from jaxlint.outline import Unit
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.spelling import nearest
 
 _REASON = (
     "`register_dataclass` compares its lists with the fields of the dataclass, and wants each field in one of them"
@@ -220,7 +220,8 @@ class _Lists:
                 return first, name[len(first) :]
         if len(missing) == len(self.problems.unexpected) == 1:
             return missing
-        return tuple(difflib.get_close_matches(name, missing, n=1, cutoff=0.6))
+        close = nearest(name, missing)
+        return () if close is None else (close,)
 
     def _unexpected(self, name: str, meant: tuple[str, ...]) -> Problem:
         cls, list_name = self.cls, self._list_of(name)
@@ -283,12 +284,12 @@ class _Lists:
             if name in known:
                 continue
             list_name = self._list_of(name)
-            close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+            close = nearest(name, sorted(known))
             yield self._problem(
                 self._at(list_name, name),
                 f"{list_name} of `{self.cls.name}` names `{name}`, which is no attribute: the first flattening raises"
-                f" AttributeError; " + (f"did you mean `{close[0]}`?" if close else f"remove `{name}`"),
-                f"write `{close[0]}`" if close else f"remove `{name}`, or assign it in `__init__`",
+                f" AttributeError; " + (f"did you mean `{close}`?" if close else f"remove `{name}`"),
+                f"write `{close}`" if close else f"remove `{name}`, or assign it in `__init__`",
                 "flattening reads each listed attribute from the instance",
             )
 

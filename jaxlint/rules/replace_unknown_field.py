@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
@@ -10,6 +9,7 @@ from jaxlint.infer.events import Event, Replace
 from jaxlint.infer.updates import accepted_keywords, unknown_keywords
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.spelling import nearest
 
 
 class ReplaceUnknownField(EventRule):
@@ -89,8 +89,8 @@ class ReplaceUnknownField(EventRule):
         assert isinstance(event, Replace)
         cls = event.receiver.cls
         for keyword in unknown_keywords(event):
-            close = difflib.get_close_matches(keyword.name, sorted(accepted_keywords(cls) or ()), n=1, cutoff=0.6)
-            hint = f"did you mean `{close[0]}`?" if close else f"its fields are {_listed(cls)}"
+            close = nearest(keyword.name, sorted(accepted_keywords(cls) or ()))
+            hint = f"did you mean `{close}`?" if close else f"its fields are {_listed(cls)}"
             yield Problem(
                 at=keyword.at,
                 message=(
