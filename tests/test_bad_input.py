@@ -419,7 +419,8 @@ def test_not_a_regular_file(tmp_path: Path) -> None:
 CHECK_AS_NOBODY = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-import jaxlint.checker, jaxlint.cli, jaxlint.engine, jaxlint.report.text, jaxlint.rules
+# what is imported later cannot be read by then, in the home of another user
+import difflib, jaxlint.checker, jaxlint.cli, jaxlint.engine, jaxlint.report.text, jaxlint.rules
 jaxlint.rules.all_rules()
 os.chdir(sys.argv[2])
 if os.getuid() == 0:
