@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.digests import DIGEST_SIZE, blake2b
-from jaxlint.expr import Call, Expr, Lambda, Name, Span
-from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Function, Import, Outline
+from jaxlint.expr import Call, Constant, Expr, Lambda, Name, Span
+from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Class, Definition, Function, Import, Outline
 from jaxlint.outlining import split_rows
 from jaxlint.statements import parts
 
@@ -54,7 +54,7 @@ def unit_digests(
     Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
     """
     # what methods return that stand for inherited ones is followed without an import
-    has_plain = not any(cls.bases for cls in outline.classes.values())
+    has_plain = all(not cls.bases or _is_bare(cls, outline) for cls in outline.classes.values())
     digests = _Digests(outline, lines, changes_modules(outline), has_plain, counts_all)
     if marks is None:
         return [digests.of(index) for index in range(len(outline.units))]
@@ -136,6 +136,21 @@ def by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> li
     for item in items:
         found[bisect_right(rows, at(item).row) - 1].append(item)
     return found
+
+
+def _is_bare(cls: Class, outline: Outline) -> bool:
+    """Whether a class only declares fields: who sees it as a subclass gets from it to no function of its module."""
+    if cls.scope or cls.conditional_body:
+        return False
+    body = [binding for found in outline.scopes[cls.qualname].bindings.values() for binding in found]
+    if cls.assignments or not all(isinstance(binding, Assignment) for binding in body):
+        return False
+    if not all(field.value is None or isinstance(field.value, Constant) for field in cls.fields):
+        return False
+    named = [*cls.decorators, *[argument.value for argument in cls.bases]]
+    names = {part.id for expr in named for part in parts(expr) if isinstance(part, Name)}
+    bound = [binding for name in names for binding in outline.module_scope.bindings.get(name, ())]
+    return all(isinstance(b, Import) or (isinstance(b, Definition) and b.kind == "class") for b in bound)
 
 
 def changes_modules(outline: Outline) -> bool:

@@ -113,6 +113,38 @@ def test_a_file_that_nobody_imports_shows_less(tmp_path: Path, monkeypatch: pyte
     assert len(set(checked)) == 5
 
 
+@pytest.mark.parametrize(
+    ("declared", "is_alone"),
+    [
+        ("    y: int = 0\n", True),
+        ("    y: int = f(1)\n", False),
+        ("    y = 0\n", False),
+        ("    def made(self):\n        return f(self)\n", False),
+        ("    class Part:\n        def made(self):\n            return f(self)\n", False),
+    ],
+)
+@pytest.mark.parametrize("decorator", ["@struct.dataclass", "@f"])
+def test_a_subclass_that_only_declares_fields_shows_no_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: str, is_alone: bool, decorator: str
+) -> None:
+    checked: list[str] = []
+    check = Checker.check
+
+    def noted(checker: Checker, module: Module) -> list[Finding]:
+        checked.append(os.path.basename(module.path))
+        return check(checker, module)
+
+    project = write_project(tmp_path / "project")
+    program = "from flax import struct\nfrom state import State\n\n\ndef f(x):\n    return {}\n\n\n"
+    program += f"{decorator}\nclass Leaf(State):\n{declared}"
+    (project / "leaf.py").write_text(program.format(1))
+    found(project, tmp_path / "cache")
+    monkeypatch.setattr(Checker, "check", noted)
+    (project / "leaf.py").write_text(program.format(2))
+    found(project, tmp_path / "cache")
+    assert (set(checked) == {"leaf.py"}) is (is_alone and decorator != "@f")
+
+
 def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
     assert found(project, cache) == BOTH
