@@ -170,8 +170,7 @@ class EditedOutline:
 
     def _touched(self, lines: list[str]) -> tuple[int, int]:
         """The range of the units that are others now that the text has these lines."""
-        above = alike(self._lines, lines)
-        below = alike(self._lines[above:][::-1], lines[above:][::-1])
+        above, below = alike(self._lines, lines)
         parts = self._parts
         begins = next((i for i, part in enumerate(parts) if part.unit.last > above), len(parts))
         ends = begins
@@ -187,8 +186,13 @@ class EditedOutline:
         return begins, ends
 
 
-def alike(some: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines are the same at the start."""
+def alike(some: Sequence[str], others: Sequence[str]) -> tuple[int, int]:
+    """How many lines are the same at the start, and how many of those behind them at the end."""
+    above = _alike_at_start(some, others)
+    return above, _alike_at_start(some[above:][::-1], others[above:][::-1])
+
+
+def _alike_at_start(some: Sequence[str], others: Sequence[str]) -> int:
     found = 0
     for one, other in zip(some, others, strict=False):
         if one != other:

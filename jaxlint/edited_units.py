@@ -17,8 +17,8 @@ from typing import TypeVar
 import msgspec
 
 from jaxlint.edited_outline import Mark, alike
-from jaxlint.infer.triggers import is_update
-from jaxlint.interface import by_unit, unit_digests
+from jaxlint.infer.triggers import renamed_updates
+from jaxlint.interface import by_unit, hides_functions, unit_digests
 from jaxlint.knowledge import Key, Knowledge
 from jaxlint.outline import MUTATING, UPDATING, Applying, Class, Function, Outline, Unit
 from jaxlint.project import Module
@@ -77,25 +77,21 @@ class Units:
         """The calls of each unit that may apply transformations."""
         return by_unit(self.outline, self.outline.applying, lambda applying: applying.call.at)
 
-    def of_class(self, key: Key) -> int | None:
-        """The index of the unit that holds a class of the module."""
-        cls = self.outline.classes.get(key[1]) if key[0] == self.path else None
-        return None if cls is None else self.at(cls.at.row, cls.at.row)
-
-    def renamed(self, index: int) -> set[str]:
+    def renamed(self, index: int) -> frozenset[str]:
         """The names inside of a unit that stand for functions which update or write."""
         scopes = [self.outline.scopes[key] for key in self.marks[index].keys if key in self.outline.scopes]
-        return {name for scope in scopes for name, found in scope.bindings.items() if any(map(is_update, found))}
+        return renamed_updates(scopes)
 
     def at(self, row: int, end_row: int) -> int | None:
         """The index of the unit that holds some rows, if one holds all of them."""
         index = bisect_right(self._rows, row) - 1
         return index if index >= 0 and end_row <= self[index].last else None
 
-    def of_function(self, key: Key) -> int | None:
-        """The index of the unit that holds a function of the module."""
-        function = self.outline.functions.get(key[1]) if key[0] == self.path else None
-        return None if function is None else self.at(function.at.row, function.at.row)
+    def declaring(self, key: Key) -> int | None:
+        """The index of the unit that declares a class or a function of the module."""
+        path, name = key
+        declared = self.outline.classes.get(name) or self.outline.functions.get(name)
+        return None if path != self.path or declared is None else self.at(declared.at.row, declared.at.row)
 
     def lines(self, index: int) -> list[str]:
         """The text of a unit."""
@@ -108,8 +104,7 @@ class Units:
     def edited_functions(self, index: int, others: Sequence[str]) -> set[Key]:
         """The functions of a unit in which it differs from a unit with these lines."""
         lines, unit = self.lines(index), self[index]
-        above = alike(lines, others)
-        below = alike(lines[above:][::-1], others[above:][::-1])
+        above, below = alike(lines, others)
         first, last = unit.first + above - 1, unit.last - below + 1
         return {
             (self.path, function.qualname)
@@ -205,7 +200,7 @@ class Edit:
         for index, mark in enumerate(self.after.marks):
             if not (mark.words.isdisjoint(unlike.names) and self.after[index].discards.isdisjoint(unlike.discarded)):
                 yield index
-        yield from map(self.after.of_class, unlike.classes)
+        yield from map(self.after.declaring, unlike.classes)
 
     def _relatives(self, index: int, families: Sequence[tuple[Key, Sequence[Key]]]) -> Iterator[int | None]:
         """The units with classes of which some heir is one of a unit's classes, or inherits from one."""
@@ -213,7 +208,7 @@ class Edit:
         own |= {heir for ancestor, heirs in families if ancestor in own for heir in heirs}
         for ancestor, heirs in families:
             if not own.isdisjoint(heirs):
-                yield self.after.of_class(ancestor)
+                yield self.after.declaring(ancestor)
 
     @cached_property
     def _users(self) -> dict[str, list[int]]:
@@ -251,7 +246,7 @@ def _surroundings(units: Units) -> tuple[object, ...]:
         outline.future_annotations,
         outline.attributes_set,
         outline.module_scope.is_global,
-        any(cls.bases for cls in outline.classes.values()),
+        hides_functions(outline),
     )
 
 

@@ -53,9 +53,7 @@ def unit_digests(
 
     Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
     """
-    # what methods return that stand for inherited ones is followed without an import
-    has_plain = all(not cls.bases or _is_bare(cls, outline) for cls in outline.classes.values())
-    digests = _Digests(outline, lines, changes_modules(outline), has_plain, counts_all)
+    digests = _Digests(outline, lines, changes_modules(outline), hides_functions(outline), counts_all)
     if marks is None:
         return [digests.of(index) for index in range(len(outline.units))]
     found: list[tuple[bytes, bytes]] = []
@@ -136,6 +134,14 @@ def by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> li
     for item in items:
         found[bisect_right(rows, at(item).row) - 1].append(item)
     return found
+
+
+def hides_functions(outline: Outline) -> bool:
+    """Whether only who imports a module sees the bodies of its plain functions.
+
+    What methods return that stand for inherited ones is followed without an import.
+    """
+    return all(not cls.bases or _is_bare(cls, outline) for cls in outline.classes.values())
 
 
 def _is_bare(cls: Class, outline: Outline) -> bool:

@@ -163,7 +163,7 @@ class _Reading:
                 if isinstance(event, CodeRead) and event.function is None and (problems or event.events):
                     self.is_separable = False
         for symbol, events in when_called:
-            called = self.units.of_function(symbol.key)
+            called = self.units.declaring(symbol.key)
             if called is None or called not in again:
                 self.is_separable = False
             else:
@@ -225,7 +225,7 @@ def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _
     if not reading.is_separable:
         return None
     reading.read(again)
-    own = {units.of_function(key) for i in again for key in reading.found[i].effects.passed_to}
+    own = {units.declaring(key) for i in again for key in reading.found[i].effects.passed_to}
     if not own <= again:
         return None
     told = [_told(found, units, again) for found in (record.found, reading.found)]
@@ -245,7 +245,7 @@ def _entangled(changed: set[int], record: _Record) -> set[int] | None:
     edges: list[tuple[int, int]] = []
     for index, found in enumerate(record.found):
         for key in found.effects.passed_to:
-            called = record.units.of_function(key)
+            called = record.units.declaring(key)
             if called is None:
                 return None
             edges.append((index, called))
@@ -304,7 +304,7 @@ def _told(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
     for one in found:
         crossings = one.effects.crossings | crossings
         for key, notes in one.effects.applied.items():
-            if units.of_function(key) not in again and "<lambda" not in key[1]:
+            if units.declaring(key) not in again and "<lambda" not in key[1]:
                 applied[key] = applied.get(key, {}) | {replace(note, at=None): None for note in notes}
     return _Effects(frozenset(), crossings, applied)
 
@@ -312,4 +312,4 @@ def _told(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
 def _is_told_of(again: set[int], found: list[_Found], units: Units) -> bool:
     """Whether units that are not read transform functions that are, at a place that is another one now."""
     others = [one.effects for index, one in enumerate(found) if index not in again]
-    return any(units.of_function(key) in again for effects in others for key in effects.applied)
+    return any(units.declaring(key) in again for effects in others for key in effects.applied)

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from jaxlint.checker import Checker
+from jaxlint.edited_outline import Mark
 from jaxlint.edited_units import Difference, Edit, Units
 from jaxlint.knowledge import ImportGraph, Knowledge
 from jaxlint.project import Module
 from jaxlint.reach import import_graph
 
+#: What a unit tells by what it declares, and by what it applies.
+_Told: TypeAlias = tuple[Knowledge, Knowledge]
+
 
 class _Lesson(msgspec.Struct):
-    """What a module told: as a whole, and, if it is edited, what each unit declares and applies."""
+    """What a module told: as a whole, and each unit if it is edited."""
 
     module: Module
     whole: Knowledge
     units: Units | None = None
-    declared: list[Knowledge] = msgspec.field(default_factory=list)
-    applied: list[Knowledge] = msgspec.field(default_factory=list)
+    told: dict[Mark, _Told] = msgspec.field(default_factory=dict)
 
     def knowledge(self) -> Knowledge:
         """All of it, in the order in which a module tells it."""
         found = Knowledge()
-        for part in (self.whole, *self.declared, *self.applied):
+        declared, applied = [one for one, _ in self.told.values()], [other for _, other in self.told.values()]
+        for part in (self.whole, *declared, *applied):
             found.add(part)
         found.applying = {function: list(dict.fromkeys(paths)) for function, paths in found.applying.items()}
         return found
 
 
 class _Changes(msgspec.Struct):
-    """What has to be learnt again: all but the modules `kept`, and of the edited one only the units `again`."""
+    """What to learn again: all but the modules `kept` and, of the one with the units `edited`, what is `told`."""
 
     kept: set[str] = msgspec.field(default_factory=set)
-    edit: Edit | None = None
-    again: set[int] = msgspec.field(default_factory=set)
+    edited: Units | None = None
+    told: dict[Mark, _Told] = msgspec.field(default_factory=dict)
 
 
 class Lessons:
@@ -67,10 +72,9 @@ class Lessons:
         for module in telling:
             if module.path in changes.kept:
                 lesson = self._lessons[module.path]
-            elif changes.edit is not None and module.path == changes.edit.after.path:
-                lesson = _learnt(checker, module, changes.edit.after, step, self._lessons[module.path], changes)
             else:
-                lesson = _learnt(checker, module, Units.of(module), step)
+                is_edited = changes.edited is not None and changes.edited.path == module.path
+                lesson = _learnt(checker, module, changes.edited if is_edited else Units.of(module), changes.told, step)
             lessons[module.path] = lesson
             knowledge.add(lesson.knowledge())
             checker.make_room()
@@ -92,37 +96,32 @@ class Lessons:
         changed = [module for module in modules if lessons[module.path].module is not module]
         if not changed:
             return _Changes(set(lessons))
-        before, after = lessons[changed[0].path].units, Units.of(changed[0])
+        lesson, after = lessons[changed[0].path], Units.of(changed[0])
+        before = lesson.units
         edit = Edit.between(before, after) if before is not None and after is not None else None
         again = None if edit is None else edit.concerned([Knowledge(graph)], Difference())
         if edit is None or again is None or len(changed) > 1:
             return _Changes()
         others = graph.importing([edit.after.path]) if edit.showing else {edit.after.path}
-        return _Changes(lessons.keys() - others, edit, again | {new for _, new in edit.changed})
+        again |= {new for _, new in edit.changed}
+        told = {mark: lesson.told[mark] for index, mark in enumerate(edit.after.marks) if index not in again}
+        return _Changes(lessons.keys() - others, edit.after, told)
 
 
 def _learnt(
-    checker: Checker,
-    module: Module,
-    units: Units | None,
-    step: Callable[[], None],
-    before: _Lesson | None = None,
-    changes: _Changes | None = None,
+    checker: Checker, module: Module, units: Units | None, told: Mapping[Mark, _Told], step: Callable[[], None]
 ) -> _Lesson:
-    """What a module tells; the units that did not change tell what they told `before`."""
+    """What a module tells; some of its units have `told` it already."""
     if units is None:
         return _Lesson(module, checker.told_by(module))
     lesson = _Lesson(module, Knowledge(), units)
     checker.learner(lesson.whole).learn_module(module)
     for index, mark in enumerate(units.marks):
-        if before is not None and before.units is not None and changes is not None and index not in changes.again:
-            known = before.units.index[mark]
-            lesson.declared.append(before.declared[known])
-            lesson.applied.append(before.applied[known])
+        if mark in told:
+            lesson.told[mark] = told[mark]
             continue
         step()
-        lesson.declared.append(Knowledge())
-        checker.learner(lesson.declared[-1]).learn_declared(module, units.classes[index], units.functions[index])
-        lesson.applied.append(Knowledge())
-        checker.learner(lesson.applied[-1]).learn_applied(module, units.applying[index])
+        lesson.told[mark] = declared, applied = Knowledge(), Knowledge()
+        checker.learner(declared).learn_declared(module, units.classes[index], units.functions[index])
+        checker.learner(applied).learn_applied(module, units.applying[index])
     return lesson

@@ -60,8 +60,6 @@ class Run:
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
         unread = [m for m in self._seen if unchanged[m.path] is None]
         self._has_read = bool(unread)
-        #: What an earlier run has learnt.
-        self._learnt: Knowledge | None = None
         learn(unread)
         for module in self._seen:
             before = unchanged[module.path]
@@ -103,8 +101,8 @@ class Run:
 
         learnt = self._cache.learnt(self._key, self._still.knowledge)
         with suppress(msgspec.MsgspecError, RecursionError):
-            self._learnt = None if not learnt else msgspec.msgpack.decode(learnt, type=Knowledge)
-        return self._learnt
+            return None if not learnt else msgspec.msgpack.decode(learnt, type=Knowledge)
+        return None
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
         """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
@@ -118,7 +116,7 @@ class Run:
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
         findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        knowledge = b"" if learnt is None or learnt is self._learnt else _encoded(learnt)
+        knowledge = b"" if learnt is None else _encoded(learnt)
         if still is not None:
             others = still.others | others
             folders = still.folders | folders

@@ -60,9 +60,14 @@ class Selector(msgspec.Struct, frozen=True):
     column: int
     end_column: int
 
+    @property
+    def is_code(self) -> bool:
+        """Whether it is a code of ours, or a prefix of codes."""
+        return re.fullmatch(_CODE_PREFIX, self.text) is not None
+
     def matches(self, rule: Finding | type[Rule]) -> bool:
         """Whether it means a rule (that of a finding): by name, or by code or code prefix in any case."""
-        if re.fullmatch(_CODE_PREFIX, self.text):
+        if self.is_code:
             return rule.code.startswith(self.text.upper())
         return self.text == rule.name
 

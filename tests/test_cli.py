@@ -419,8 +419,9 @@ def test_output_that_the_terminal_cannot_show(format: str, expected: bytes) -> N
 
 
 def test_interrupt_leaves_no_traceback() -> None:
-    action = 'print("started", flush=True); time.sleep(60)'
-    process = subprocess.Popen(command(action), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # a shell that starts the tests in the background turns the signal off
+    action = 'import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print("started", flush=True)'
+    process = subprocess.Popen(command(f"{action}; time.sleep(60)"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)

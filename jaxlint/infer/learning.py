@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from jaxlint.expr import Call
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.transformed import TransformedFunctions
+from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.knowledge import Crossing, Key, Knowledge
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Applying, Assignment, Class, Function
@@ -42,7 +42,7 @@ class Learner:
             knowledge.seeing.add(module.path)
         for name, bindings in module.outline.module_scope.bindings.items():
             values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
-            if any(a.keyword is not None and a.keyword.startswith("static_") for v in values for a in v.args):
+            if any(map(names_static, values)):
                 knowledge.names_with_static_arguments.add(name)
 
     def learn_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:

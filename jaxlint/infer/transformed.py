@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Constant, Display, Unary
+from jaxlint.expr import Argument, Call, Constant, Display, Unary
 from jaxlint.infer.applications import Applications
 from jaxlint.names import ValueSymbol
 from jaxlint.outline import Function
@@ -178,3 +178,8 @@ class TransformedFunctions:
         if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None and depth < _MAX_ALIASES:
             return self._literals(Placed(symbol.assignment.value, symbol.module, symbol.scope), depth + 1)
         return None
+
+
+def names_static(call: Call) -> bool:
+    """Whether a call names static arguments."""
+    return any(a.keyword is not None and a.keyword.startswith("static_") for a in call.args)

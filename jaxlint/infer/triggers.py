@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -11,10 +11,10 @@ from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.arrays import ARRAY_FUNCTIONS, AT_METHODS
 from jaxlint.infer.non_arrays import non_array
-from jaxlint.infer.transformed import TransformedFunctions
+from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, ValueSymbol
-from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Unit
+from jaxlint.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Scope, Unit
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
@@ -108,7 +108,7 @@ class Triggers:
         pieces = [piece for own in pieces_of.values() for piece in own]
         called = frozenset().union(*(p.calls for first, own in pieces_of.items() if first not in known for p in own))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
-        self._static_rows = [a.call.at.row for a in module.outline.applying if _names_static(a.call)]
+        self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         self.held = {
             first: known[first] if first in known else tuple([self._triggers(piece, module) for piece in own])
             for first, own in pieces_of.items()
@@ -359,16 +359,9 @@ class Triggers:
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
 
     def _renamed_updates(self, module: Module) -> frozenset[str]:
-        """The other names of update functions in a module (`from dataclasses import replace as r`)."""
+        """The names of functions that update or write in a module."""
         if self._renamed[0] != module.path:
-            names = [
-                name
-                for scope in module.outline.scopes.values()
-                for name, bindings in scope.bindings.items()
-                for binding in bindings
-                if is_update(binding)
-            ]
-            self._renamed = (module.path, frozenset(names))
+            self._renamed = (module.path, renamed_updates(module.outline.scopes.values()))
         return self._renamed[1]
 
     def _is_of_interest(self, name: str, module: Module) -> bool:
@@ -386,7 +379,7 @@ class Triggers:
             calls = [p for p in parts(symbol.assignment.value) if isinstance(p, Call)]
             callees = (self.model.callees.of_call(call, symbol.module, symbol.scope) for call in calls)
             transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
-            return any(map(_names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
+            return any(map(names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
         return False
 
 
@@ -433,11 +426,6 @@ def _is_made(name: str, module: Module) -> bool:
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
 
 
-def _names_static(call: Call) -> bool:
-    """Whether a call names static arguments."""
-    return any(a.keyword is not None and a.keyword.startswith("static_") for a in call.args)
-
-
 def _holds_static(applied: tuple[Applied, ...]) -> bool:
     """Whether some of the arguments are static."""
     return any(
@@ -471,7 +459,12 @@ def _binds_field(cls: PytreeClass) -> bool:
     return False
 
 
-def is_update(binding: Binding) -> bool:
+def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
+    """The names of functions that update or write in some scopes (`from dataclasses import replace as r`)."""
+    return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
+
+
+def _is_update(binding: Binding) -> bool:
     """Whether a name is bound to a function that updates or writes, under whatever name."""
     if type(binding) is Import:
         return binding.name in _UPDATES

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jaxlint.config import did_you_mean
 from jaxlint.finding import Severity
 from jaxlint.rules.base import Problem, SuppressionRule
 from jaxlint.suppress import Comments, Kind, Malformed, Selector, Suppression
-
-_CODE = re.compile(r"JAX[0-9]*", re.IGNORECASE)
 
 
 class UnknownSuppression(SuppressionRule):
@@ -91,7 +88,7 @@ class UnknownSuppression(SuppressionRule):
             if suppression.selectors is not None and not suppression.selectors:
                 yield _empty(suppression)
             for selector in suppression.selectors or ():
-                is_ours = suppression.kind is not Kind.NOQA or _CODE.fullmatch(selector.text)
+                is_ours = suppression.kind is not Kind.NOQA or selector.is_code
                 if is_ours and not any(selector.matches(rule) for rule in rules):
                     yield _unknown(suppression, selector, known)
         for malformed in comments.malformed:

@@ -19,6 +19,7 @@ from jaxlint.project import Module
 from jaxlint.rechecking import Rechecks
 from jaxlint.workspace import Workspace
 from tests.lsp.edits import edited, edited_class
+from tests.lsp.stopping import Stop, Stopper
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*.py"))
 
@@ -98,30 +99,20 @@ def test_a_field_that_is_typed(tmp_path: Path, looked_at: list[int], word: str) 
 
 
 def test_a_check_that_was_stopped_takes_nothing_away(tmp_path: Path, looked_at: list[int]) -> None:
-    class Stop(BaseException):
-        pass
-
-    left = 0
-
-    def step() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise Stop
-
+    stopper = Stopper()
     text = program(200)
     at = text.index("    history = []", len(text) // 2)
     path = str(tmp_path / "module.py")
-    workspace = Workspace([str(tmp_path)], step=step)
+    workspace = Workspace([str(tmp_path)], step=stopper.step)
     for shown in (text, text[:at] + "\n" + text[at:]):
         workspace.set_text(path, shown)
         workspace.findings(path)
     for end in range(5, 14):
         workspace.set_text(path, text[:at] + "    statestep"[:end] + "\n" + text[at:])
-        left = 6
+        stopper.left = 6
         with pytest.raises(Stop):
             workspace.findings(path)
-    left = 0
+    stopper.left = 0
     looked_at.clear()
     workspace.set_text(path, text[:at] + "    state.step = 1\n" + text[at:])
     assert [finding.code for finding in workspace.findings(path)].count("JAX401") == 1

@@ -12,6 +12,7 @@ from jaxlint.config import ConfigError, Configuration
 from jaxlint.engine import check_content
 from jaxlint.workspace import Workspace
 from tests.lsp.projects import FILES, write
+from tests.lsp.stopping import Stop, Stopper
 
 
 @pytest.fixture
@@ -156,29 +157,19 @@ def test_of_a_folder_with_too_much_each_file_is_checked_with_its_package(
 
 
 def test_a_check_can_be_stopped_at_any_step(folder: Path) -> None:
-    class Stop(BaseException):
-        pass
-
-    left = 0
-
-    def step() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise Stop
-
-    workspace = Workspace([str(folder)], step=step)
+    stopper = Stopper()
+    workspace = Workspace([str(folder)], step=stopper.step)
     expected = [f for f in check_paths([str(folder)], Configuration()).findings if "train" in f.path]
     train = str(folder / "app/train.py")
     stopped = 0
     for number in range(1, 60):
-        left = number
+        stopper.left = number
         try:
             workspace.set_text(train, FILES["app/train.py"] + "\n" * number)
             workspace.findings(train)
         except Stop:
             stopped += 1
-        left = 0
+        stopper.left = 0
         assert workspace.findings(train) == expected
     assert stopped >= 5
 
