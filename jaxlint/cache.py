@@ -160,13 +160,11 @@ class Cache:
         """
         if not self._has_grown:
             return
-        import shutil
-
         with contextlib.suppress(OSError):
             os.utime(self.folder)
         for path in _newest_first(self._root)[_VERSIONS:]:
             if os.path.isdir(path):
-                shutil.rmtree(path, ignore_errors=True)
+                _remove_folder(path)
         for path in _newest_first(os.path.join(self.folder, "runs"))[_RUNS:]:
             _remove(path)
         for folder in (self._root, self._facts_folder, os.path.join(self.folder, "runs")):
@@ -262,6 +260,12 @@ def _remove_abandoned(folder: str) -> None:
         for entry in os.scandir(folder):
             if entry.name.startswith(TEMPORARY_PREFIX) and entry.stat().st_mtime < time.time() - _ABANDONED:
                 _remove(entry.path)
+
+
+def _remove_folder(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove(path: str) -> None:

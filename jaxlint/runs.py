@@ -95,14 +95,19 @@ class Run:
 
     def knowledge(self) -> Knowledge | None:
         """What is known of the project as a whole, if it need not be learnt."""
-        if self._still is None:
+        if not self._learnt:
             return None
         from jaxlint.knowledge import Knowledge
 
-        learnt = self._cache.learnt(self._key, self._still.knowledge)
         with suppress(msgspec.MsgspecError, RecursionError):
-            return None if not learnt else msgspec.msgpack.decode(learnt, type=Knowledge)
+            return msgspec.msgpack.decode(self._learnt, type=Knowledge)
         return None
+
+    @cached_property
+    def _learnt(self) -> bytes:
+        """What the earlier run has learnt, as it was kept, if that still holds; nothing if it cannot be had."""
+        still = self._still
+        return b"" if still is None else self._cache.learnt(self._key, still.knowledge) or b""
 
     def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
         """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
@@ -116,18 +121,21 @@ class Run:
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
         findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        knowledge = b"" if learnt is None else _encoded(learnt)
+        encoded = b"" if learnt is None else _encoded(learnt)
+        knowledge = digest(encoded)
         if still is not None:
             others = still.others | others
             folders = still.folders | folders
             findings = still.findings | findings
-            knowledge = knowledge or self._cache.learnt(self._key, still.knowledge) or b""
-        imported = self._project.imported
-        leaves = (self._files.keys() if still is None else still.leaves) - imported
-        state = self._state_without(leaves)
-        record = RunRecord(self._started, state, self._files, others, folders, findings, digest(knowledge), leaves)
-        self._cache.keep_run(self._key, record, knowledge)
+            if not encoded and self._learnt:
+                encoded, knowledge = self._learnt, still.knowledge
+        leaves = (self._files.keys() if still is None else still.leaves) - self._project.imported
+        if previous is None or leaves != previous.leaves:
+            self._state = self._state_without(leaves)
+        record = RunRecord(self._started, self._state, self._files, others, folders, findings, knowledge, leaves)
+        self._cache.keep_run(self._key, record, encoded)
         self._previous = self._still = record
+        self._learnt = encoded
 
     def _state_without(self, leaves: Collection[str]) -> bytes:
         """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""
