@@ -203,6 +203,20 @@ class Notes:
                 call.at, place, call, base, instance, function, keywords, self.loop_depth > 0, rebinds, self.into_jit
             )
         )
+        if rebinds and base is not None:
+            self._rebind_parts(base, args)
+
+    def _rebind_parts(self, base: Expr, args: Sequence[Argument]) -> None:
+        """See that updates of parts of `base`, which are put back into it, count as rebinding: `x.y.replace(...)`."""
+        events = self.events or []
+        for arg in args:
+            if not isinstance(arg.value, Call):
+                continue
+            for number, event in enumerate(events):
+                if isinstance(event, Replace) and event.call is arg.value and event.base is not None:
+                    if dotted(event.base) == f"{dotted(base)}.{arg.keyword}":
+                        events[number] = replace(event, rebinds=True)
+                        self._rebind_parts(event.base, event.call.args)
 
     def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
         """A call whose result nobody takes: if it was an update, that is lost."""
