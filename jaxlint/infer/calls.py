@@ -44,7 +44,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
-from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
 from jaxlint.statements import Return
@@ -98,6 +98,8 @@ class CallEvaluator:
         self.body_of: Callable[[FunctionSymbol], Body | None]
         #: Keeps what a call passes for parameters without annotation.
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
+        #: The last call that made an instance of a pytree class, and what it gave to the parameters.
+        self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self.depth = 0
         #: How many lambdas were seen.
         self.lambdas = 0
@@ -229,7 +231,9 @@ class CallEvaluator:
             base = call.func.value if isinstance(call.func, Attribute) else None
             self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), Values([v for _, v in pairs]))
         elif name == "create" and isinstance(receiver, ClassObject):
-            self.notes.construct(call, receiver, keyword_values(call.args, values), by_create=True)
+            given = keyword_values(call.args, values)
+            self.notes.construct(call, receiver, given, by_create=True)
+            self.made = call, receiver.cls, given
 
     def _own_update(self, func: FunctionValue, call: Call) -> None:
         """A method of the user's that returns a copy of its receiver with changes."""
@@ -252,10 +256,29 @@ class CallEvaluator:
     def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
         model = cls.cls
         if model.is_pytree:
-            self.notes.construct(call, cls, self._bind(model, call, values))
+            given = self._bind(model, call, values)
+            self.notes.construct(call, cls, given)
+            self.made = call, model, given
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
         return Instance(model, cls.exact)
+
+    def arrays_given(self, call: Call) -> dict[str, Array]:
+        """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
+        if self.made is None or self.made[0] is not call:
+            return {}
+        _, cls, given = self.made
+        if any(cls.method(name) for name in ("__init__", "__post_init__", "__getattribute__")):
+            return {}
+        found: dict[str, Array] = {}
+        for one in given:
+            field = cls.field(one.name)
+            if field is None or field.role is not Role.LEAF or (field.call and "converter" in field.call.keywords):
+                continue
+            value = plain(one.value)
+            if isinstance(value, Array) and not value.declared:
+                found[one.name] = value
+        return found
 
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         """The arguments of a constructor call, by parameter name."""

@@ -288,6 +288,9 @@ class UnitReader:
                 self.notes.targets = frozenset()
                 for target in targets:
                     self._assign(target, result, env, "assign")
+                if len(targets) == 1 and type(targets[0]) is Name and type(value) is Call:
+                    for attr, array in self.calls.arrays_given(value).items():
+                        env.bind(f"{targets[0].id}.{attr}", array)
             case Annotate():
                 self._annotated(node, env)
             case Augment():

@@ -79,9 +79,9 @@ class ItemAssignment(EventRule):
     ## When not to use it
 
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
-    that the function itself has made: a numpy array may have been put there. What may be a numpy array (`chex.Array`,
-    `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, nor code that expects the
-    error.
+    that the code itself has made: a numpy array may have been put there, unless an array of jax is seen to be. What
+    may be a numpy array (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own
+    `__setitem__`, nor code that expects the error.
 
     ## References
 
