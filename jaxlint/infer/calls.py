@@ -44,6 +44,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
+from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
@@ -100,6 +101,7 @@ class CallEvaluator:
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
+        self._shared: dict[str, frozenset[str]] = {}
         self.depth = 0
         #: How many lambdas were seen.
         self.lambdas = 0
@@ -262,6 +264,13 @@ class CallEvaluator:
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
         return Instance(model, cls.exact)
+
+    def shared_variables(self, module: Module) -> frozenset[str]:
+        """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""
+        if module.path not in self._shared:
+            scopes = module.outline.scopes.values()
+            self._shared[module.path] = frozenset([name for scope in scopes for name in scope.is_global])
+        return self._shared[module.path]
 
     def arrays_given(self, call: Call) -> dict[str, Array]:
         """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""

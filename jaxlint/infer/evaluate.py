@@ -53,6 +53,7 @@ from jaxlint.infer.values import (
     join,
     joined,
     known_entries,
+    of_any_library,
     plain,
     without_none,
 )
@@ -336,8 +337,8 @@ class Evaluator:
             value = self.annotations.read(place, cls) if place is not None else UNKNOWN
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
-            if receiver.exact:
-                value = _as_put_in(value)
+            if receiver.exact:  # the code has made it, and may have put a numpy array there
+                value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         found = cls.method(attr)
         if found is not None:
@@ -628,19 +629,6 @@ def _is_exact(value: Value) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
-
-
-def _as_put_in(value: Value) -> Value:
-    """What a field holds of an instance that the code has made: a numpy array may have been put there."""
-    match value:
-        case Array(library="jax", single=single, declared=True):
-            return Array("array", single, declared=True)
-        case Container(items=items, element=element):
-            held = None if items is None else tuple(map(_as_put_in, items))
-            return Container(value.kind, held, _as_put_in(element), value.keys)
-        case Choice(options=options):
-            return joined([_as_put_in(option) for option in options])
-    return value
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

@@ -49,6 +49,7 @@ from jaxlint.infer.values import (
     join,
     joined,
     known_entries,
+    of_any_library,
     plain,
 )
 from jaxlint.names import ClassSymbol, External
@@ -93,6 +94,7 @@ class UnitReader:
         self.notes = calls.notes
         self.module = module
         self.declarations = declarations
+        self.shared = calls.shared_variables(module)
         self.deferred: list[LocalFunction] = []
         self.returned: list[Held] = []
         self.silent_loops = 0
@@ -289,8 +291,7 @@ class UnitReader:
                 for target in targets:
                     self._assign(target, result, env, "assign")
                 if len(targets) == 1 and type(targets[0]) is Name and type(value) is Call:
-                    for attr, array in self.calls.arrays_given(value).items():
-                        env.bind(f"{targets[0].id}.{attr}", array)
+                    self._note_arrays(targets[0].id, value, env)
             case Annotate():
                 self._annotated(node, env)
             case Augment():
@@ -352,6 +353,12 @@ class UnitReader:
             result = plain(left)
         self._assign(node.target, result, env, "augment")
 
+    def _note_arrays(self, name: str, call: Call, env: Environment) -> None:
+        """Note which arrays a variable holds that was just given a new instance, unless others may assign it, too."""
+        if name not in self.shared:
+            for attr, array in self.calls.arrays_given(call).items():
+                env.bind(f"{name}.{attr}", array)
+
     def _later(self, value: Expr, env: Environment) -> Held:
         """The value that is assigned, unless a method binds its own `self`: then what happens is of interest."""
         method = self.notes.place.method if self.notes.place is not None else None
@@ -362,7 +369,7 @@ class UnitReader:
     def _assign(self, target: Expr, value: Held, env: Environment, how: str) -> None:
         match target:
             case Name(id=name):
-                env.bind(name, value)
+                env.bind(name, of_any_library(known(value)) if name in self.shared else value)
                 if not env.scope and self._bound_once(name) and isinstance(known(value), UnknownValue):
                     del env.values[name]  # what the module says of the name holds here too
             case Attribute(value=receiver_expr, attr=attr):

@@ -234,6 +234,19 @@ def joined(values: list[Value]) -> Value:
     return result
 
 
+def of_any_library(value: Value) -> Value:
+    """The value where an array of numpy may be in the place of one of jax."""
+    match value:
+        case Array(library="jax", single=single, declared=declared):
+            return Array("array", single, declared)
+        case Container(kind=kind, items=items, element=element, keys=keys):
+            held = None if items is None else tuple(map(of_any_library, items))
+            return Container(kind, held, of_any_library(element), keys)
+        case Choice(options=options):
+            return joined([of_any_library(option) for option in options])
+    return value
+
+
 def dict_of(entries: dict[str, Value]) -> Container:
     """A dict whose keys are all known."""
     return Container("dict", tuple(entries.values()), UNKNOWN, tuple(entries))
