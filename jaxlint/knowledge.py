@@ -4,12 +4,10 @@ It depends only on what modules show of themselves (`jaxlint.interface`): a late
 same. What is known of some modules can be added to what is known of others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import msgspec
+import msgspec  # which must compile annotations that are text: here they are none
 
 from jaxlint.pytrees.updating import VisibleUpdates
 
@@ -94,7 +92,7 @@ class Knowledge(msgspec.Struct, array_like=True):
     #: The classes whose instances go into transformed functions, as far as declarations tell.
     crossings: dict[Key, Crossing] = msgspec.field(default_factory=dict)
 
-    def add(self, other: Knowledge) -> None:
+    def add(self, other: "Knowledge") -> None:
         """Add what is known of the modules that come next; that of the imports is none of it."""
         self.indexed |= other.indexed
         for ancestor, classes in other.subclasses.items():

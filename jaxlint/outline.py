@@ -5,9 +5,7 @@ their bindings, the class and function declarations, and the *units*: the top-le
 their line range and their triggers. Only units whose triggers a rule asks for are read.
 """
 
-from __future__ import annotations
-
-import msgspec
+import msgspec  # which must compile annotations that are text: here they are none
 
 from jaxlint.expr import Argument, Call, Expr, Name, Span
 
@@ -202,7 +200,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     methods: frozenset[str] = frozenset()
     #: Whether the same thing is updated twice, though the first of the updates was kept in a variable.
     repeats: bool = False
-    pieces: tuple[Unit, ...] = ()
+    pieces: tuple["Unit", ...] = ()
 
 
 class Outline(msgspec.Struct, array_like=True, gc=False):

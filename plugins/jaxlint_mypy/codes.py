@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
-
 from mypy.errorcodes import ErrorCode
 
 from jaxlint import rules
@@ -23,9 +21,7 @@ STRICT_REPLACE = ErrorCode(
 )
 _BY_NAME = {
     name: ErrorCode(f"jaxlint-{name}", f"jaxlint's rule {name}", _CATEGORY, sub_code_of=PARENT)
-    for name in sorted(
-        info.name.replace("_", "-") for info in pkgutil.iter_modules(rules.__path__) if info.name != "base"
-    )
+    for name in rules.rule_names()
 }
 
 
