@@ -488,7 +488,7 @@ class Evaluator:
             self.evaluate(expr.key, inner)
         element = self.evaluate(expr.element, inner)
         self.calls.notes.loop_depth -= 1
-        kind = "list" if expr.kind == "generator" else expr.kind
+        kind = "sequence" if expr.kind == "generator" else expr.kind
         return Container(kind, None, plain(element))
 
     def bind_pattern(self, target: Expr, value: Value, env: Environment) -> None:

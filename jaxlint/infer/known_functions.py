@@ -112,7 +112,7 @@ class KnownFunctions:
         if name == "jax.random.split":
             return Container("sequence", None, Array("jax"))  # one key a row
         if name == "itertools.count":
-            return Container("list", None, Scalar("int", varying=True))
+            return Container("sequence", None, Scalar("int", varying=True))
         return self._array(name, call, values)
 
     def _array(self, name: str, call: Call, values: Values) -> Value:
@@ -150,18 +150,18 @@ class KnownFunctions:
         if name in _UNHASHABLE_CALLS:
             return Scalar(_UNHASHABLE_CALLS[name])
         if name in _SEQUENCES:
-            kind = "list" if name in ("sorted", "reversed") else name
+            kind = {"sorted": "list", "reversed": "sequence"}.get(name, name)
             if isinstance(first, Container) and first.kind not in ("dict", "mapping") and name in ("list", "tuple"):
                 return Container(kind, first.items, first.element)
             return Container(kind, None, element_of(first) if values else UNKNOWN)
         if name == "dict":
             return updated(dict_of({}), call, values)
         if name == "range":
-            return Container("list", None, Scalar("int", varying=True))
+            return Container("sequence", None, Scalar("int", varying=True))
         if name == "enumerate" and values:
-            return Container("list", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
+            return Container("sequence", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
         if name == "zip":
-            return Container("list", None, Container("tuple", tuple(element_of(v) for v in values)))
+            return Container("sequence", None, Container("tuple", tuple(element_of(v) for v in values)))
         if name == "next" and values:
             return element_of(first)
         if name == "iter" and values:
