@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +15,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
+from jaxlint.infer.kept import kept_parameters
 from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
 from jaxlint.infer.transformed import TransformedFunctions
@@ -42,6 +43,7 @@ from jaxlint.infer.values import (
     known_entries,
     plain,
 )
+from jaxlint.knowledge import Key
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
 from jaxlint.project import Module
@@ -102,6 +104,7 @@ class CallEvaluator:
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self._shared: dict[str, frozenset[str]] = {}
+        self._kept: dict[Key, Mapping[str, str]] = {}
         self.depth = 0
         #: How many lambdas were seen.
         self.lambdas = 0
@@ -272,21 +275,26 @@ class CallEvaluator:
             self._shared[module.path] = frozenset([name for scope in scopes for name in scope.is_global])
         return self._shared[module.path]
 
+    def kept_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+        """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
+        key = cls.symbol.key
+        if key not in self._kept:
+            self._kept[key] = kept_parameters(cls, self.evaluator)
+        return self._kept[key]
+
     def arrays_given(self, call: Call) -> dict[str, Array]:
         """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
         if self.made is None or self.made[0] is not call:
             return {}
         _, cls, given = self.made
-        if any(cls.method(name) for name in ("__init__", "__post_init__", "__getattribute__")):
-            return {}
+        kept = self.kept_parameters(cls)
         found: dict[str, Array] = {}
         for one in given:
-            field = cls.field(one.name)
-            if field is None or field.role is not Role.LEAF or (field.call and "converter" in field.call.keywords):
-                continue
-            value = plain(one.value)
-            if isinstance(value, Array) and not value.declared:
-                found[one.name] = value
+            field = cls.field(kept.get(one.name, ""))
+            if field is not None and field.role is Role.LEAF:
+                value = plain(one.value)
+                if isinstance(value, Array) and not value.declared:
+                    found[field.name] = value
         return found
 
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
@@ -123,9 +125,11 @@ class StaticArrayField(ClassRule, EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields."""
         if isinstance(event, Construct):
-            cls, values = event.cls.cls, event.arguments
+            cls, values = event.cls.cls, _kept(event.arguments, event.cls.cls, evaluator)
         elif isinstance(event, Replace):
             cls, values = event.receiver.cls, event.keywords
+            if cls.custom_init() is None:
+                values = _kept(values, cls, evaluator)
         else:
             assert isinstance(event, AssignAttribute)
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
@@ -144,6 +148,12 @@ class StaticArrayField(ClassRule, EventRule):
             yield _problem(
                 field.at if in_flatten else value.at, cls, field, "is static and is given an array", confidence
             )
+
+
+def _kept(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
+    """What the fields hold of what a constructor is given, and nothing of what it makes something else of."""
+    kept = evaluator.calls.kept_parameters(cls)
+    return tuple(msgspec.structs.replace(one, name=kept[one.name]) for one in given if one.name in kept)
 
 
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:
