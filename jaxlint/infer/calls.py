@@ -190,7 +190,7 @@ class CallEvaluator:
             index = plain(self.evaluator.evaluate(target.index, env))
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
             return  # what is asked for by a string is no array, whatever an annotation says
-        self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.exact)
+        self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.refilled)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
@@ -266,7 +266,7 @@ class CallEvaluator:
             self.made = call, model, given
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
-        return Instance(model, cls.exact)
+        return Instance(model, cls.exact, refilled=True)
 
     def shared_variables(self, module: Module) -> frozenset[str]:
         """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""
@@ -362,7 +362,7 @@ class CallEvaluator:
             value = self.evaluator.annotations.read(Placed(declaration.returns, module, declaration.scope), owner)
             receiver = plain(function.receiver) if function.receiver is not None else None
             if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
-                return Instance(receiver.cls, exact=True)  # TrainState.create
+                return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create
             return value
         return self._read_with(function, passed)
 
@@ -406,7 +406,7 @@ class CallEvaluator:
                 return UNKNOWN if base is None else Selection(receiver, base)
             if name == receiver.cls.framework.replace_method:
                 self.notes.update(call, base, receiver, name, call.args, values)
-                return Instance(receiver.cls, receiver.exact)
+                return Instance(receiver.cls, receiver.exact, receiver.refilled)
             if _is_false(call.keyword("inplace")):
                 self.notes.update(call, base, receiver, name, (), Values(()))
             return receiver

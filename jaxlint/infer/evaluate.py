@@ -337,7 +337,7 @@ class Evaluator:
             value = self.annotations.read(place, cls) if place is not None else UNKNOWN
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
-            if receiver.exact:  # the code has made it, and may have put a numpy array there
+            if receiver.refilled:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         found = cls.method(attr)

@@ -42,7 +42,6 @@ _SAME = frozenset(
         "copy.copy",
         "copy.deepcopy",
         "jax.device_put",
-        "jax.device_get",
         "jax.block_until_ready",
         "jax.lax.stop_gradient",
         "jax.lax.pmean",
@@ -83,9 +82,11 @@ class KnownFunctions:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
             return plain(values[0])
+        if name == "jax.device_get" and values:
+            return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:
             value = plain(values[1])
-            return value if isinstance(value, Instance) else UNKNOWN
+            return Instance(value.cls, value.exact, refilled=True) if isinstance(value, Instance) else UNKNOWN
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:
@@ -203,6 +204,16 @@ def updated(container: Container, call: Call, values: Values) -> Value:
             return Container(container.kind)
         entries = {**entries, **more}
     return Container(container.kind) if entries is None else dict_of(entries)
+
+
+def _on_host(value: Value) -> Value:
+    """What `jax.device_get` makes of a value: the arrays are numpy arrays."""
+    match value:
+        case Array(library="jax", single=single, declared=declared):
+            return Array("numpy", single, declared)
+        case Instance(cls=cls, exact=exact):
+            return Instance(cls, exact, refilled=True)
+    return value
 
 
 def _first(call: Call) -> Expr | None:

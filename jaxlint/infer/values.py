@@ -46,6 +46,8 @@ class Instance(msgspec.Struct, frozen=True):
 
     cls: PytreeClass
     exact: bool = False
+    #: Whether the code has put the leaves there, so that they need not be what annotations say.
+    refilled: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -168,12 +170,12 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, UnknownValue) or isinstance(b, UnknownValue):
         return UNKNOWN
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
-        return Instance(a.cls, a.exact and b.exact)
+        return Instance(a.cls, a.exact and b.exact, a.refilled or b.refilled)
     if isinstance(a, Instance) and isinstance(b, Instance):
         if a.cls in b.cls.mro:
-            return Instance(a.cls)
+            return Instance(a.cls, refilled=a.refilled or b.refilled)
         if b.cls in a.cls.mro:
-            return Instance(b.cls)
+            return Instance(b.cls, refilled=a.refilled or b.refilled)
     if isinstance(a, Container) and isinstance(b, Container) and a.kind == b.kind:
         return _join_containers(a, b)
     if isinstance(a, Array) and isinstance(b, Array):
