@@ -87,6 +87,17 @@ _RANDOM = frozenset(
     beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t
     wrap_key_data""".split()
 )
+#: Those that make one number if no shape is given, and where the shape stands (jax 0.10).
+_RANDOM_SHAPES = {
+    "uniform": 1,
+    "normal": 1,
+    "exponential": 1,
+    "gumbel": 1,
+    "laplace": 1,
+    "cauchy": 1,
+    "rademacher": 1,
+    "bits": 1,
+}
 _NUMPY_RANDOM = frozenset(
     """rand randn random standard_normal normal uniform randint integers choice permutation""".split()
 )
@@ -133,6 +144,12 @@ def is_shaped(name: str) -> bool:
     return name.rpartition(".")[2] in _SHAPED
 
 
+def random_shape_position(name: str) -> int | None:
+    """Where the shape stands among the arguments of a function of jax.random that makes one number without it."""
+    head, _, last = name.rpartition(".")
+    return _RANDOM_SHAPES.get(last) if head == "jax.random" else None
+
+
 def is_conversion(name: str) -> bool:
     """Whether the function makes an array of its first argument (`array`, `asarray`, `jnp.float32`)."""
     last = name.rpartition(".")[2]
@@ -159,4 +176,5 @@ def is_range(name: str) -> bool:
 
 def is_reduction(name: str) -> bool:
     """Whether the jax.numpy function reduces to one element unless an axis is given."""
-    return name.startswith("jax.numpy.") and name.rpartition(".")[2] in _REDUCTIONS
+    head, _, last = name.rpartition(".")
+    return (head == "jax.numpy" and last in _REDUCTIONS) or name == "jax.numpy.linalg.norm"

@@ -127,6 +127,11 @@ class KnownFunctions:
         if arrays.is_shaped(name):
             shape = call.keyword("shape") if call.keyword("shape") is not None else _first(call)
             single = _shape_is_single(shape)
+        elif (position := arrays.random_shape_position(name)) is not None:
+            shape = call.keyword("shape")
+            if shape is None and len(call.positional) > position:
+                shape = call.positional[position]
+            single = _shape_is_single(shape) if shape is not None or call.has_star else True
         elif arrays.is_conversion(name):
             if isinstance(first, Container):
                 single = _elements_are_single(first)
