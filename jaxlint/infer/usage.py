@@ -30,7 +30,7 @@ from jaxlint.expr import (
     children,
     dotted,
 )
-from jaxlint.outline import MUTATING
+from jaxlint.outline import MUTATING, UPDATING
 from jaxlint.statements import (
     Annotate,
     Assign,
@@ -47,6 +47,7 @@ from jaxlint.statements import (
     blocks,
     expressions,
     parts,
+    reads,
     target_names,
     walk,
 )
@@ -452,6 +453,24 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
         bound = [b for s in walk((statement,), nested=False) for b in _bindings(s) if b.name == root]
         handed = passes and not all(_is_copy(b.value) for b in bound) if bound else handed or passes
     return handed
+
+
+def goes_anywhere(name: str, body: Body) -> bool:
+    """Whether a variable goes anywhere as a whole: it is passed, returned or stored, or one of its methods is called.
+
+    To read its attributes, and to make a changed copy of it, is none of that.
+    """
+    harmless: set[int] = set()
+    methods: set[int] = set()
+    for part in (part for s in walk(body) for expr in expressions(s) for part in parts(expr)):
+        if isinstance(part, Attribute):
+            harmless.add(id(part.value))
+        elif isinstance(part, Call):
+            if isinstance(part.func, Attribute) and part.func.attr not in UPDATING:
+                methods.add(id(part.func.value))
+            if (dotted(part.func) or "").endswith("replace") and part.positional:
+                harmless.add(id(part.positional[0]))
+    return any(id(read) not in harmless or id(read) in methods for read in reads(body, name))
 
 
 def _is_copy(value: Expr | None) -> bool:
