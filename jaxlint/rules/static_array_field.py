@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.finding import Confidence
+from jaxlint.infer.crossings import crossing_of, instances_in
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
 from jaxlint.infer.frozen import refuses_assignment
 from jaxlint.infer.values import (
     NONE,
@@ -91,7 +92,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     An array of one element compares without error (and recompiles for every value); where that is certain, as for
     `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static,
-    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`.
+    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. The fields of a
+    class without any leaf, a bundle of constants, are reported once an instance is seen to go into a transformation.
 
     ## References
 
@@ -104,26 +106,20 @@ class StaticArrayField(ClassRule, EventRule):
     name = "static-array-field"
     group = "roles"
     since = "0.1.0"
-    events = (Construct, Replace, AssignAttribute)
+    events = (Construct, Replace, AssignAttribute, Cross)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations and defaults of the class's own static fields."""
-        for field in cls.static_fields:
-            if field.owner != cls.symbol or _static_by_omission(field, cls):
-                continue
-            value = declared_value(field, cls, evaluator)
-            sure = holds_array(value, cls, evaluator)
-            for default in (field.default, field.factory):
-                if sure is None and default is not None:
-                    sure = gives_array(evaluator.made_by_default(default), cls, evaluator) or None
-            if sure is None and holds_module(value, evaluator):
-                yield _module_problem(field.at, cls, field)
-            if sure is not None:
-                confidence = Confidence.HIGH if sure else Confidence.MEDIUM
-                yield _problem(field.at, cls, field, "is declared static and holds an array", confidence)
+        if not _is_bundle(cls) or evaluator.crossings.of(cls) is not None:
+            for field in cls.static_fields:
+                if field.owner == cls.symbol:
+                    yield from _declared(field, field.at, cls, evaluator)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at the values that are put into static fields."""
+        """Look at the values that are put into static fields, and at bundles of constants that cross."""
+        if isinstance(event, Cross):
+            yield from _crossing(event, evaluator)
+            return
         if isinstance(event, Construct):
             cls, values = event.cls.cls, _kept(event.arguments, event.cls.cls, evaluator)
         elif isinstance(event, Replace):
@@ -147,6 +143,40 @@ class StaticArrayField(ClassRule, EventRule):
             in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
             how = "is static and is given an array"
             yield _problem(field.at if in_flatten else value.at, cls, field, how, confidence, knows_size=sure)
+
+
+def _is_bundle(cls: PytreeClass) -> bool:
+    """Whether a class has no leaves: a bundle of constants, which need not ever cross a transformation.
+
+    equinox's filtered transformations take everything, so that crossings of its modules are not all seen.
+    """
+    return cls.leaves == () and cls.framework.id != "equinox"
+
+
+def _crossing(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
+    """The static fields with arrays of the bundles of constants that are passed to a transformed function."""
+    if crossing_of(event) is None:
+        return
+    for cls in instances_in(event.value):
+        if _is_bundle(cls) and evaluator.crossings.declared.get(cls.symbol.key) is None:
+            for field in cls.static_fields:
+                is_here = field.owner.module is event.place.module
+                yield from _declared(field, field.at if is_here else event.at, cls, evaluator)
+
+
+def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """What annotation and default of a static field say that it holds."""
+    if _static_by_omission(field, cls):
+        return
+    sure = holds_array(declared_value(field, cls, evaluator), cls, evaluator)
+    for default in (field.default, field.factory):
+        if sure is None and default is not None:
+            sure = gives_array(evaluator.made_by_default(default), cls, evaluator) or None
+    if sure is None and holds_module(declared_value(field, cls, evaluator), evaluator):
+        yield _module_problem(at, cls, field)
+    if sure is not None:
+        confidence = Confidence.HIGH if sure else Confidence.MEDIUM
+        yield _problem(at, cls, field, "is declared static and holds an array", confidence)
 
 
 def _kept(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
