@@ -124,4 +124,6 @@ class Knowledge(msgspec.Struct, array_like=True):
                 break
             changing |= calling
         self.method_calls = {}
+        # the modules of mixins need not import a framework
+        self.imports = msgspec.structs.replace(self.imports, relevant=self.imports.relevant | self.seeing)
         self.seeing = self.imports.importing(self.seeing | self.imports.outward)
