@@ -15,7 +15,7 @@ from jaxlint.expr import Call, Expr
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project import Module
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.statements import Body
 from jaxlint.transforms import Applied
 
@@ -157,6 +157,14 @@ class Replace(Update, frozen=True):
     rebinds: bool
     #: Whether the result is an argument of a call of a jitted function.
     into_jit: bool = False
+    #: Whether the result goes into a variable that nothing else gets hold of; told of updates of static fields.
+    stays: bool = False
+
+    @property
+    def sets_static(self) -> bool:
+        """Whether a static field is among those that are updated."""
+        fields = [self.receiver.cls.field(keyword.name) for keyword in self.keywords]
+        return any(field is not None and field.role is Role.STATIC for field in fields)
 
 
 class Discard(Event, frozen=True):

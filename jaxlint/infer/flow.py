@@ -105,7 +105,7 @@ class UnitReader:
         """Read the unit at module level; what happens is appended to `events`."""
         with self._reading(events, place):
             self._block(body, env)
-            self.notes.code(body, None, {}, 0)
+            self.notes.code(body, None, {}, 0, self.shared)
             self._read_deferred()
 
     def value_returned(
@@ -167,7 +167,7 @@ class UnitReader:
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
-            self.notes.code(node.body, declaration, parameters, since)
+            self.notes.code(node.body, declaration, parameters, since, self.shared)
             self._read_deferred()
             values = self.returned
         finally:

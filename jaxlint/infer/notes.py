@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, Subscript, dotted
+from jaxlint.expr import Argument, Attribute, Call, Expr, Name, Subscript, dotted
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
@@ -27,6 +27,7 @@ from jaxlint.infer.events import (
     Transformed,
     Update,
 )
+from jaxlint.infer.usage import goes_anywhere
 from jaxlint.infer.values import (
     ClassObject,
     FieldRead,
@@ -40,6 +41,7 @@ from jaxlint.infer.values import (
     without_none,
 )
 from jaxlint.pytrees.updating import UPDATE_FUNCTIONS
+from jaxlint.statements import Assign, walk
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader
@@ -109,10 +111,24 @@ class Notes:
         """The place of the code being read, or None if nothing is noted."""
         return self.place if self.events is not None else None
 
-    def code(self, body: Body, function: Function | None, parameters: dict[str, Value], since: int) -> None:
-        """Note that the body of a function, or some top-level statements, were read: what happened since."""
+    def code(
+        self,
+        body: Body,
+        function: Function | None,
+        parameters: dict[str, Value],
+        since: int,
+        shared: Collection[str] = (),
+    ) -> None:
+        """Note that the body of a function, or some top-level statements, were read: what happened since.
+
+        Functions elsewhere assign the variables that are `shared`.
+        """
         place, events = self.active, self.events
         if place is not None and events is not None:
+            for number, event in enumerate(events[since:], since):
+                if isinstance(event, Replace) and event.place.function is place.function:
+                    if event.rebinds and event.sets_static and _stays(event, body, shared):
+                        events[number] = replace(event, stays=True)
             inside = tuple(e for e in events[since:] if e.place.function is place.function)
             if function is not None and function is not place.function:
                 place = replace(place, functions=(*place.functions, function))  # a lambda
@@ -241,6 +257,14 @@ class Notes:
         held = plain(without_none(plain(receiver)))
         if isinstance(held, (Instance, ClassObject)) and held.cls.is_pytree:
             self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
+
+
+def _stays(event: Replace, body: Body, shared: Collection[str]) -> bool:
+    """Whether the copy goes into a variable that nothing else gets hold of."""
+    if not isinstance(event.base, Name) or event.base.id in shared:
+        return False
+    is_assigned = any(isinstance(s, Assign) and s.value is event.call for s in walk(body))
+    return is_assigned and not goes_anywhere(event.base.id, body)
 
 
 def keyword_values(args: Sequence[Argument], values: Values) -> list[KeywordValue]:

@@ -141,8 +141,9 @@ class StaticArrayField(ClassRule, EventRule):
             confidence = Confidence.HIGH if sure else Confidence.MEDIUM
             # aux data is put right in tree_flatten, wherever the instance is made
             in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
-            how = "is static and is given an array"
-            yield _problem(field.at if in_flatten else value.at, cls, field, how, confidence, knows_size=sure)
+            yield _problem(
+                field.at if in_flatten else value.at, cls, field, "is static and is given an array", confidence
+            )
 
 
 def _is_bundle(cls: PytreeClass) -> bool:
@@ -268,17 +269,13 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
     return False if any(a.single is None for a in found) else None
 
 
-def _problem(
-    at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence, *, knows_size: bool = True
-) -> Problem:
+def _problem(at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence) -> Problem:
     if cls.framework.id == "flax.nnx":
         consequence = "nnx refuses the instance (ValueError: Found unexpected data)"
     elif cls.framework.id == "equinox":
         consequence = "equinox warns, and jit fails on the second instance (ValueError)"
     else:
         consequence = "jit fails on the second instance (ValueError)"
-    if not knows_size and cls.framework.id != "flax.nnx":
-        consequence += ", or compiles for every value if that has one element"
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {how}: {consequence}; make it a data field",

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Name
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
-from jaxlint.infer.usage import goes_anywhere
+from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from jaxlint.statements import Assign, walk
+from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 _COUNTER_NAMES = frozenset(
@@ -26,7 +23,7 @@ _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers
 _STATIC_BY_VALUE = frozenset({"flax.nnx", "treex", "mujoco.mjx"})
 
 
-class StaticCounter(ClassRule, BodyRule):
+class StaticCounter(ClassRule, EventRule):
     """
     ## What it does
 
@@ -99,6 +96,7 @@ class StaticCounter(ClassRule, BodyRule):
     name = "static-counter"
     group = "roles"
     since = "0.1.0"
+    events = (Construct, Replace, AssignAttribute)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the names and types of the class's own static fields."""
@@ -109,47 +107,31 @@ class StaticCounter(ClassRule, BodyRule):
                 continue
             yield _problem(field.at, cls, field, "is static and looks like a counter", Confidence.LOW)
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what is put into static fields, unless the variable that is counted goes nowhere as a whole."""
-        for event in code.events:
-            if isinstance(event, (Construct, Replace, AssignAttribute)):
-                found = list(_counting(event, evaluator))
-                if found and not _stays(event, code, evaluator):
-                    yield from found
-
-
-def _stays(event: Event, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether the copy goes into a variable that nothing else gets hold of."""
-    if not isinstance(event, Replace) or not event.rebinds or not isinstance(event.base, Name):
-        return False
-    if not any(isinstance(s, Assign) and s.value is event.call for s in walk(code.body)):
-        return False
-    name = event.base.id
-    return name not in evaluator.calls.shared_variables(code.place.module) and not goes_anywhere(name, code.body)
-
-
-def _counting(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
-    """The values of an event that count a static field up."""
-    loops = False
-    if isinstance(event, Construct):
-        cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
-    elif isinstance(event, Replace):
-        cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
-    else:
-        cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
-        if event.how not in ("assign", "augment") or (cls.frozen is not False and not event.mutable_copy):
-            return  # a frozen instance is not changed by an assignment
-        loops = event.in_loop
-    for value in values:
-        field = cls.field(value.name)
-        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
-            continue
-        if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
-            loops = loops and field.name in _COUNTER_NAMES
-        counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
-        counts = counts and _is_repeated(event, field)
-        if counts or (loops and _is_loop_index(value.value)):
-            yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what is put into static fields."""
+        loops = False
+        if isinstance(event, Construct):
+            cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
+        elif isinstance(event, Replace):
+            cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
+            if event.stays:
+                return
+        else:
+            assert isinstance(event, AssignAttribute)
+            cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
+            if event.how not in ("assign", "augment") or (cls.frozen is not False and not event.mutable_copy):
+                return  # a frozen instance is not changed by an assignment
+            loops = event.in_loop
+        for value in values:
+            field = cls.field(value.name)
+            if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
+                continue
+            if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
+                loops = loops and field.name in _COUNTER_NAMES
+            counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
+            counts = counts and _is_repeated(event, field)
+            if counts or (loops and _is_loop_index(value.value)):
+                yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
 
 
 def _static_by_value(field: Field, cls: PytreeClass) -> bool:
