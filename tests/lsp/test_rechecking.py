@@ -265,7 +265,8 @@ KNOWN = (
     # by the name of a static field, wherever it is
     (
         "@struct.dataclass\nclass Holder:\n    table: dict\n\n\n"
-        "def use(holder: 'Holder', other: object) -> None:\n    other.table['x'] = 1\n    holder.table['x'] = 1\n",
+        "def use(holder: 'Holder', other: object) -> None:\n    other.table['x'] = 1\n    holder.table['x'] = 1\n\n\n"
+        "def read(holder: 'Holder') -> object:\n    return holder.table\n",
         "    table: dict",
         "    table: dict = struct.field(pytree_node=False)",
         True,
