@@ -155,10 +155,11 @@ class Conditional(_Base, frozen=True, tag=True, gc=False):
 
 
 class Lambda(_Base, frozen=True, tag=True, gc=False):
-    """`lambda params: body`; `params` are the plain positional parameter names."""
+    """`lambda params: body`; `params` are the plain positional parameter names, `defaults` those of all parameters."""
 
     params: tuple[str, ...]
     body: Expr
+    defaults: tuple[Expr, ...] = ()
 
 
 class Clause(_Base, frozen=True, tag=True, gc=False):
@@ -343,7 +344,9 @@ def _conditional(node: Any, at: Locate, d: int) -> Expr:
 
 def _lambda(node: Any, at: Locate, d: int) -> Expr:
     args = node.args
-    return Lambda(at(node), tuple([a.arg for a in (*args.posonlyargs, *args.args)]), from_ast(node.body, at, d))
+    params = tuple([a.arg for a in (*args.posonlyargs, *args.args)])
+    defaults = tuple([from_ast(v, at, d) for v in (*args.defaults, *args.kw_defaults) if v is not None])
+    return Lambda(at(node), params, from_ast(node.body, at, d), defaults)
 
 
 def _comprehension(node: Any, at: Locate, d: int) -> Expr:
@@ -482,7 +485,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Unary: lambda e: (e.operand,),
     Compare: lambda e: (e.left, *e.comparators),
     Conditional: lambda e: (e.body, e.test, e.orelse),
-    Lambda: lambda e: (e.body,),
+    Lambda: lambda e: (*e.defaults, e.body),
     NamedExpr: lambda e: (e.target, e.value),
     Comprehension: _of_comprehension,
     Other: lambda e: e.parts,

@@ -189,6 +189,8 @@ class ClassDefinition(_Base, frozen=True, gc=False, eq=False):
 
     name: str
     decorators: tuple[Expr, ...]
+    #: The base classes, and the values of the keywords.
+    bases: tuple[Expr, ...]
     body: Body
 
 
@@ -264,8 +266,8 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
             return (subject, *(e for c in cases for e in (c.cls, c.guard) if e is not None))
         case FunctionDefinition():
             return (*statement.decorators, *statement.defaults)
-        case ClassDefinition(decorators=decorators):
-            return decorators
+        case ClassDefinition(decorators=decorators, bases=bases):
+            return (*decorators, *bases)
     return ()
 
 
@@ -284,8 +286,8 @@ def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
     while stack:
         current = stack.pop()
         yield current
-        if nested or not isinstance(current, Lambda):
-            stack.extend(reversed(children(current)))
+        inner = children(current) if nested or not isinstance(current, Lambda) else current.defaults
+        stack.extend(reversed(inner))
 
 
 def assigned_names(body: Body) -> set[str]:
@@ -352,7 +354,9 @@ def names_in(expr: Expr, name: str) -> Iterator[Name]:
             yield current
         elif isinstance(current, NamedExpr):
             stack.append(current.value)
-        elif not (isinstance(current, Lambda) and name in current.params):
+        elif isinstance(current, Lambda) and name in current.params:
+            stack.extend(reversed(current.defaults))
+        else:
             stack.extend(reversed(children(current)))
 
 

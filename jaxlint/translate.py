@@ -108,7 +108,8 @@ def _function(node: Any) -> Statement:
 
 
 def _class(node: Any) -> Statement:
-    return ClassDefinition(node, node.name, _all(node.decorator_list), to_body(node.body))
+    bases = (*node.bases, *(keyword.value for keyword in node.keywords))
+    return ClassDefinition(node, node.name, _all(node.decorator_list), _all(bases), to_body(node.body))
 
 
 def _if(node: Any) -> Statement:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.events import AssignAttribute
+from collections.abc import Iterator
+
+from jaxlint.expr import Attribute, Call, Name
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Place
+from jaxlint.infer.usage import Slot, source
 from jaxlint.infer.values import Instance
+from jaxlint.names import FunctionSymbol
+from jaxlint.outline import Function
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.statements import Body, expressions, parts, walk
 
 
 def refuses_assignment(event: AssignAttribute) -> bool:
@@ -28,6 +36,65 @@ def in_construction(event: AssignAttribute) -> bool:
     """Whether `self` is assigned to by code that runs only while an instance is made."""
     cls = event.receiver.cls
     return event.on_self and _runs_only_in(event, cls, cls.framework.constructing)
+
+
+def may_be_in_construction(event: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether the receiver may be an instance that is just made: by another name than `self`, or handed on."""
+    place, name = event.place, event.receiver_text
+    if event.on_self or place.function is None or name is None or "." in name:
+        return False
+    for cls in (receiver.cls for receiver in (event.receiver, *event.alternatives)):
+        handed_to: set[str] = set()
+        for method, variable, body in _constructing(cls, place, evaluator):
+            if method is place.function and source(Slot(name), body) == Slot(variable):
+                return True
+            handed_to |= set(_handed_to({variable}, body))
+        if place.function.name in _hand_on(handed_to, place, evaluator):
+            return True
+    return False
+
+
+def _constructing(cls: PytreeClass, place: Place, evaluator: Evaluator) -> Iterator[tuple[Function, str, Body]]:
+    """The methods that run while an instance may be assigned to, each with its `self` and its body.
+
+    Of other modules they are the constructors: what else these call may change without notice.
+    """
+    family = (*cls.mro, *place.subclasses(cls))
+    names, pending = set[str](), set(cls.framework.assignable_in)
+    while pending:
+        name = pending.pop()
+        names.add(name)
+        for one in family:
+            for qualname in one.symbol.declaration.methods.get(name, ()):
+                method = one.module.outline.functions[qualname]
+                if one.module is place.module or name in cls.framework.assignable_in:
+                    body = evaluator.calls.body_of(FunctionSymbol(one.module, method))
+                    if method.self_name is not None and body is not None:
+                        yield method, method.self_name, body
+                pending |= method.self_calls - names
+
+
+def _hand_on(names: set[str], place: Place, evaluator: Evaluator) -> set[str]:
+    """The functions of these names, and those that they hand what they are given, as far as they are of the module."""
+    found, pending = set[str](), names
+    while pending:
+        found |= pending
+        functions = [f for f in place.module.outline.functions.values() if f.name in pending]
+        pending = set()
+        for function in functions:
+            body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+            pending |= set(_handed_to({p.name for p in function.parameters}, body)) - found
+    return found
+
+
+def _handed_to(variables: set[str], body: Body) -> Iterator[str]:
+    """The names of the functions to which some variables are handed, themselves or with others as arguments."""
+    for part in (p for s in walk(body) for expr in expressions(s) for p in parts(expr)):
+        if isinstance(part, Call):
+            given = [argument.value for argument in part.args]
+            if any(isinstance(value, Name) and value.id in variables for value in given):
+                for expr in (part.func, *given):
+                    yield expr.attr if isinstance(expr, Attribute) else expr.id if isinstance(expr, Name) else ""
 
 
 def assignment_error(event: AssignAttribute) -> str:

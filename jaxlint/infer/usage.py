@@ -46,6 +46,7 @@ from jaxlint.statements import (
     With,
     blocks,
     expressions,
+    names_in,
     parts,
     reads,
     target_names,
@@ -298,9 +299,13 @@ class Aliases:
             return True
         match expr:
             case Call(func=func):
-                on_receiver = isinstance(func, Attribute) and self.is_holder(func.value)
-                return on_receiver or any(self._passes(a.value) for a in expr.args)
-            case Attribute() | Binary() | Compare() | Unary() | Subscript() | Lambda():
+                called = func.value if isinstance(func, Attribute) else func
+                return self._passes(called) or any(self._passes(a.value) for a in expr.args)
+            case Lambda(body=body):
+                return self.hands_on(body) and any(next(names_in(expr, s.root), None) for s in self.slots)
+            case Attribute(value=value) | Subscript(value=value):
+                return slot_of(expr) is None and self.hands_on(value)
+            case Binary() | Compare() | Unary():
                 return False
         return any(map(self.hands_on, children(expr)))
 

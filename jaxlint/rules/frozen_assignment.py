@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.frozen import assignment_error, in_construction, refuses_assignment
+from jaxlint.infer.frozen import assignment_error, in_construction, may_be_in_construction, refuses_assignment
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import EventRule, Problem
@@ -101,6 +101,8 @@ class FrozenAssignment(EventRule):
         cls = event.receiver.cls
         if not refuses_assignment(event) or (event.how != "delete" and in_construction(event)):
             return  # what is assigned while an instance is made is JAX306's
+        if may_be_in_construction(event, evaluator):
+            return
         if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
             yield _deleted(event, cls)
             return

@@ -211,13 +211,22 @@ class _Pair(msgspec.Struct, frozen=True):
         for position in range(index + 1, len(self.block)):
             statement, made = self.block[position], self.made[position]
             if made is not None and self._starts_again(made):
-                if made.name == name and (self.code.function is not None or position == index + 1):
+                if made.name == name and (self.code.function is not None or self._is_next(index, position)):
                     return made if self._is_overwritten(statement) else None
                 if made.name != name and self._is_unused():
                     return made
             if self._ends(statement):
                 return None
         return None
+
+    def _is_next(self, index: int, position: int) -> bool:
+        """Whether nothing stands between two statements of a block.
+
+        Definitions and other statements of a module in which nothing happens are not read: its text tells.
+        """
+        first, second = self.block[index].at.end_lineno, self.block[position].at.lineno
+        between = self.code.place.module.source.lines[first : second - 1]
+        return position == index + 1 and all(not line.strip() or line.lstrip().startswith("#") for line in between)
 
     def _starts_again(self, made: _Made) -> bool:
         """Whether an update starts from the same original, and does not set all that the first one sets."""

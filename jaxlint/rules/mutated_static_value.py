@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.expr import Attribute, Expr
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
 from jaxlint.infer.frozen import is_called_only_by
 from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
 from jaxlint.infer.values import Array, Container, Instance, Value
+from jaxlint.names import FunctionSymbol
 from jaxlint.outline import MUTATING
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import assigned_names, walk
+from jaxlint.statements import Body, assigned_names, expressions, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
 _STATIC_BY_VALUE = frozenset({"flax.nnx", "treex"})
@@ -53,6 +55,10 @@ class MutatedStaticValue(BodyRule):
         weights: jax.Array
         options: dict = struct.field(pytree_node=False)
 
+    @jax.jit
+    def step(learner: Learner) -> jax.Array:
+        return learner.weights * learner.options["rate"]
+
     def slow_down(learner: Learner) -> None:
         learner.options["rate"] = 0.01
     ```
@@ -67,6 +73,10 @@ class MutatedStaticValue(BodyRule):
     class Learner:
         weights: jax.Array
         options: dict = struct.field(pytree_node=False)
+
+    @jax.jit
+    def step(learner: Learner) -> jax.Array:
+        return learner.weights * learner.options["rate"]
 
     def slow_down(learner: Learner) -> Learner:
         return learner.replace(options={**learner.options, "rate": 0.01})
@@ -83,8 +93,8 @@ class MutatedStaticValue(BodyRule):
 
     ## When not to use it
 
-    Changes to an instance that was just made and has not been passed on are not reported. If all changes happen before
-    the first compiled call, silence the line.
+    Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
+    the program reads, as a log. If all changes happen before the first compiled call, silence the line.
 
     ## References
 
@@ -105,6 +115,8 @@ class MutatedStaticValue(BodyRule):
             assert isinstance(event, (MutateField, AssignAttribute))
             slot = slots.get(id(event.at), Slot((event.receiver_text or "").partition(".")[0]))
             if _is_filling(event, code, evaluator) or _is_fresh(slot, event.at, code):
+                continue
+            if not _may_be_compiled_in(event, code, evaluator):
                 continue
             if isinstance(event, MutateField):
                 yield _problem(event.at, event.receiver.cls, event.field)
@@ -143,6 +155,37 @@ def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:
     if name not in assigned_names(code.body):
         return False
     return not handed_on_before(name, at, code.body)
+
+
+def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function may read what is changed while it is compiled.
+
+    If only this module knows of the class, and none of its functions reads the attribute, it is the host's alone.
+    """
+    module, outline = code.place.module, code.place.module.outline
+    attr = event.field if isinstance(event, MutateField) else event.attr
+    cls, *bases = event.receiver.cls.mro
+    declaring = (cls, *(base for base in bases if base.field(attr) is not None))
+    if code.applied or any(one.module is not module for one in declaring) or evaluator.model.importers(module):
+        return True
+    if any(_names(part, attr) for applying in outline.applying for part in parts(applying.call)):
+        return True
+    outermost = [f for f in outline.functions.values() if "<locals>" not in f.scope]
+    bodies = (evaluator.calls.body_of(FunctionSymbol(module, function)) for function in outermost)
+    return any(body is None or _reads(body, attr) for body in bodies)
+
+
+def _reads(body: Body, attr: str) -> bool:
+    """Whether a function reads an attribute, and does not change what it holds: that is done on the host."""
+    statements = list(walk(body))
+    changed = [source(slot, body) or slot for s in statements for _, slot in changed_by(s)]
+    if any(attr in slot.path for slot in changed):
+        return False
+    return any(_names(part, attr) for s in statements for expr in expressions(s) for part in parts(expr))
+
+
+def _names(expr: Expr, attr: str) -> bool:
+    return isinstance(expr, Attribute) and expr.attr == attr
 
 
 def _is_static(field: Field, cls: PytreeClass) -> bool:

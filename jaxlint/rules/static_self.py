@@ -17,6 +17,8 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
+#: Calls that throw compiled programs away.
+_FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
 
 
 class StaticSelf(ClassRule, EventRule):
@@ -83,7 +85,8 @@ class StaticSelf(ClassRule, EventRule):
     ## When not to use it
 
     A static `self` is fine for classes that hold configuration only and never change. If the attribute that the rule
-    names is only changed before the first call, silence it.
+    names is only changed before the first call, silence it. Modules that call `clear_cache()` or `jax.clear_caches()`
+    are taken to do so after each change.
 
     ## References
 
@@ -164,7 +167,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     inside = _run_by(method, cls)
     for attr in sorted(_reads(inside.values(), cls)):
         writer = _writer(attr, inside.keys(), cls)
-        if writer is None or not _initialised(attr, cls):
+        if writer is None or not _initialised(attr, cls) or _forgets(cls):
             continue
         yield Problem(
             at=method.at,
@@ -221,6 +224,12 @@ def _writer(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | 
                 if any(a.attr == attr for a in function.self_assignments):
                     return function
     return None
+
+
+def _forgets(cls: PytreeClass) -> bool:
+    """Whether a module of the class throws compiled programs away, which may be done after each change."""
+    modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
+    return any(not unit.calls.isdisjoint(_FORGETTING) for module in modules.values() for unit in module.outline.units)
 
 
 def _called_in_construction(cls: PytreeClass) -> set[str]:
