@@ -344,8 +344,6 @@ class CallEvaluator:
     def _returned(self, function: FunctionValue, passed: Passed) -> Value:
         declaration = function.symbol.declaration
         module = function.symbol.module
-        if declaration.is_generator and declaration.returns is None:
-            return UNKNOWN
         if not all(self._keeps_return_value(d, function.symbol) for d in declaration.decorators):
             return UNKNOWN
         owner = self._owner(function)

@@ -22,6 +22,7 @@ from jaxlint.infer.values import (
     as_instance,
     dict_of,
     element_of,
+    joined,
     known_entries,
     plain,
 )
@@ -164,6 +165,10 @@ class KnownFunctions:
             return Container("list", None, Container("tuple", tuple(element_of(v) for v in values)))
         if name == "next" and values:
             return element_of(first)
+        if name in ("max", "min") and call.positional:
+            return _extreme(call, values)
+        if name == "filter" and len(values) == 2:
+            return Container("list", None, element_of(values[1]))
         if name == "iter" and values:
             return first
         if name == "super" and not values and self.notes.place is not None and self.notes.place.owner is not None:
@@ -203,6 +208,16 @@ def updated(container: Container, call: Call, values: Values) -> Value:
             return Container(container.kind)
         entries = {**entries, **more}
     return Container(container.kind) if entries is None else dict_of(entries)
+
+
+def _extreme(call: Call, values: Values) -> Value:
+    """The instance that `max` or `min` chooses; which number it chooses is not followed."""
+    compared = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword is None]
+    chosen = element_of(compared[0]) if len(compared) == 1 else joined(compared)
+    if call.has_star or as_instance(chosen) is None:
+        return UNKNOWN
+    default = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword == "default"]
+    return joined([plain(chosen), *default])
 
 
 def _first(call: Call) -> Expr | None:

@@ -270,6 +270,20 @@ def element_of(value: Value) -> Value:
     return UNKNOWN
 
 
+def slice_of(value: Value) -> Value:
+    """What a loop of JAX gives to its function of a tree: the same tree with a slice of each leaf."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls):
+            return value if cls.is_pytree else UNKNOWN
+        case Array(declared=declared):
+            return Array("jax", None, declared)
+        case Container(kind=kind, items=items, element=element, keys=keys):
+            held = None if items is None else tuple(map(slice_of, items))
+            return Container(kind, held, slice_of(element), keys)
+    return UNKNOWN
+
+
 def arrays_in(value: Value, depth: int = 0) -> list[Array]:
     """The arrays that a value is, or certainly holds in tuples, lists and dicts."""
     value = plain(value)
