@@ -93,6 +93,13 @@ _NUMPY_RANDOM = frozenset(
 
 #: Functions of jax.numpy that return arrays.
 ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
+#: Functions of jax.numpy that return several arrays: in a tuple or a list.
+_ARRAYS = {
+    **dict.fromkeys(("nonzero", "unravel_index", "divmod", "modf", "frexp"), "tuple"),
+    **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
+}
+#: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
+ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -126,6 +133,17 @@ def returned_library(name: str) -> str | None:
     elif head == "numpy.random" and last in _NUMPY_RANDOM:
         return "numpy"
     return None
+
+
+def returned_container(name: str, call: Call) -> str | None:
+    """The kind of container with which the function returns several jax arrays, if it does."""
+    head, _, last = name.rpartition(".")
+    if head != "jax.numpy":
+        return None
+    if last == "where":  # with a condition alone it is `nonzero`
+        alone = len(call.positional) == 1 and not call.has_star and call.keyword("x") is None
+        return "tuple" if alone else None
+    return _ARRAYS.get(last)
 
 
 def is_shaped(name: str) -> bool:

@@ -205,10 +205,15 @@ class CallEvaluator:
             case FunctionValue():
                 self._train_state(func, call, values)
                 self._own_update(func, call)
-                return self.higher_order.returned(func, self.returned(func, _passed(call, values)), values)
+                result = self.returned(func, _passed(call, values))
+                if func.receiver is None:
+                    result = self._compiled(func, func.symbol.declaration, result, call, values)
+                return self.higher_order.returned(func, result, values)
             case LocalFunctionValue(function=function):
                 tells = any(is_informative(v) for v in values) and not call.has_star
                 result = self.run(function, list(values[: len(call.positional)]) if tells else None)
+                if isinstance(function.node, Lambda):
+                    result = self._compiled(func, function.declaration, result, call, values)
                 return self.higher_order.returned(func, result, values)
             case Partial(function=function, args=args):
                 merged = Call(call.at, call.func, (*args, *call.args))
@@ -221,6 +226,40 @@ class CallEvaluator:
                     return self.higher_order.apply(transform, call, values, env)
                 return self.known_functions.call(name, call, values, env)
         return UNKNOWN
+
+    def _compiled(
+        self,
+        func: FunctionValue | LocalFunctionValue,
+        function: Function,
+        result: Value,
+        call: Call,
+        values: Values,
+    ) -> Value:
+        """The result of a function that `jax.jit` compiles and is given arrays and numbers: inside, all are arrays.
+
+        Without that it is `result`.
+        """
+        if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:
+            return result
+        target = self.higher_order.target(func)
+        applied = () if target is None else target.applied
+        if not any(a.transform.name == "jax.jit" for a in applied) or function.is_generator or function.is_async:
+            return result
+        if any(a.static_argnums != () or a.static_argnames != () for a in applied):
+            return result
+        given = [_traced(value) for value in values]
+        if not all(isinstance(value, Array) for value in given):
+            return result
+        with self.notes.silent():
+            if isinstance(func, LocalFunctionValue):
+                return _traced(self.run(func.function, given[: len(call.positional)]))
+            if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
+                return result
+            count = len(call.positional)
+            names = [p.name for p in function.parameters if p.kind == "positional"][:count]
+            keywords = [a.keyword or "" for a in call.args[count:]]
+            passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
+            return _traced(self.return_of(func.symbol, None, passed))
 
     def _train_state(self, func: FunctionValue, call: Call, values: Values) -> None:
         """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
@@ -535,6 +574,20 @@ def keeps_return_value(name: str) -> bool:
     if transform is not None:
         return transform.returns is Returns.SAME
     return name in WRAPPERS or name.startswith(("typing.", "functools."))
+
+
+def _traced(value: Value) -> Value:
+    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
+    match plain(value):
+        case Array(single=single):
+            return Array("jax", single)
+        case Scalar(kind="int" | "float" | "bool" | "complex"):
+            return Array("jax", True)
+        case Scalar(kind="NoneType"):
+            return value
+        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
+            return Container(kind, None if items is None else tuple(map(_traced, items)), _traced(element), keys)
+    return UNKNOWN
 
 
 def _is_false(option: Expr | None) -> bool:

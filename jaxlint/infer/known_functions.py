@@ -110,13 +110,14 @@ class KnownFunctions:
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
-        if name == "jax.random.split":
-            return Container("sequence", None, Array("jax"))  # one key a row
         if name == "itertools.count":
             return Container("list", None, Scalar("int", varying=True))
         return self._array(name, call, values)
 
     def _array(self, name: str, call: Call, values: Values) -> Value:
+        several = arrays.returned_container(name, call)
+        if several is not None:
+            return Container(several, None, Array("jax"))
         library = arrays.returned_library(name)
         if library is None:
             return UNKNOWN

@@ -267,6 +267,8 @@ def element_of(value: Value) -> Value:
         if value.items is not None:
             return choice(list(value.items)) if value.items else UNKNOWN
         return value.element
+    if isinstance(value, Array) and value.library == "jax" and not value.declared:
+        return Array("jax")
     return UNKNOWN
 
 
