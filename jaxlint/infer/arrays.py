@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Call
+from jaxlint.expr import Attribute, Call, Subscript
 
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
@@ -178,3 +178,10 @@ def is_range(name: str) -> bool:
 def is_reduction(name: str) -> bool:
     """Whether the jax.numpy function reduces to one element unless an axis is given."""
     return name.startswith("jax.numpy.") and name.rpartition(".")[2] in _REDUCTIONS
+
+
+def is_at_update(func: Attribute) -> bool:
+    """Whether a method is that of an array update: `x.at[i].set`."""
+    place = func.value
+    indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
+    return indexed and func.attr in AT_METHODS and func.attr != "get"

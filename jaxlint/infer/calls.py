@@ -11,6 +11,7 @@ from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscrip
 from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
+from jaxlint.infer.effects import Effects
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
@@ -93,6 +94,7 @@ class CallEvaluator:
         self.higher_order = HigherOrder(self)
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)
+        self.effects = Effects(self.model)
         #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The statements of a function, or None if they cannot be read.
@@ -142,7 +144,7 @@ class CallEvaluator:
     ) -> None:
         """Note what the call of a method does to its receiver."""
         self.notes.call_method(call, receiver)
-        if _is_at_update(name):
+        if arrays.is_at_update(name):
             array = name.value.value.value  # type: ignore[union-attr]
             if isinstance(plain(receiver), Indexed):
                 self.notes.update(call, array, plain(receiver).array, f"at.{name.attr}", (), Values(()))  # type: ignore[union-attr]
@@ -204,7 +206,7 @@ class CallEvaluator:
                 return self._construct(func, call, values)
             case FunctionValue():
                 self._train_state(func, call, values)
-                self._own_update(func, call)
+                self._own_update(func, call, values)
                 result = self.returned(func, _passed(call, values))
                 if func.receiver is None:
                     result = self._compiled(func, func.symbol.declaration, result, call, values)
@@ -276,19 +278,54 @@ class CallEvaluator:
             self.notes.construct(call, receiver, given, by_create=True)
             self.made = call, receiver.cls, given
 
-    def _own_update(self, func: FunctionValue, call: Call) -> None:
-        """A method of the user's that returns a copy of its receiver with changes."""
-        receiver = plain(func.receiver) if func.receiver is not None else None
-        if not isinstance(receiver, Instance) or is_stub(func.symbol.module) or not isinstance(call.func, Attribute):
+    def _own_update(self, func: FunctionValue, call: Call, values: Values) -> None:
+        """A function of the user's that returns a copy with changes of its receiver, or of what it is given."""
+        if self.notes.active is None or is_stub(func.symbol.module):
             return
         declaration = func.symbol.declaration
-        if not all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        methods = (func, *self._overrides(func))
+        if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
+            if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+                if all(map(self._copies_receiver, methods)):
+                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
+                    return
+        copied = self._copied_parameter(func)
+        if copied is None or any(self._copied_parameter(method) != copied for method in methods[1:]):
             return
-        for method in (func, *self._overrides(func)):
-            cls = plain(method.receiver).cls  # type: ignore[union-attr, arg-type]
-            if not self.model.updating_methods.updates(cls, method.symbol.declaration, method.symbol.module):
-                return
-        self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
+        index, cls = copied
+        if call.has_star or index >= len(call.positional):
+            return
+        given = values[index]
+        instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
+        if instance is not None and cls in instance.cls.mro:
+            self.notes.update(call, call.positional[index], instance, declaration.name, (), Values(()))
+
+    def _copies_receiver(self, method: FunctionValue) -> bool:
+        """Whether a bound method returns a copy of its receiver with changes, and does not change it."""
+        cls, symbol = plain(method.receiver).cls, method.symbol  # type: ignore[union-attr, arg-type]
+        updating = self.model.updating_methods
+        if updating.updates(cls, symbol.declaration, symbol.module):
+            return True
+        return updating.constructs(cls, symbol.declaration, symbol.module) and self._has_no_effect(symbol)
+
+    def _copied_parameter(self, func: FunctionValue) -> tuple[int, PytreeClass] | None:
+        """Of which argument a function returns a copy with changes, and does nothing else; and the class of that."""
+        symbol = func.symbol
+        found = self.model.updating_methods.copied_parameter(
+            symbol.declaration, symbol.module, self.model.class_of_symbol
+        )
+        if found is None or func.applied or not self._has_no_effect(symbol):
+            return None
+        target = self.higher_order.target(func)
+        bound = 0 if target is None else target.bound
+        return symbol.declaration.parameters.index(found[0]) - bound, found[1]
+
+    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
+        body = self.body_of(symbol)
+        return body is not None and self.effects.has_none(
+            body, symbol.module, f"{symbol.declaration.qualname}.<locals>"
+        )
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
@@ -593,13 +630,6 @@ def _traced(value: Value) -> Value:
 def _is_false(option: Expr | None) -> bool:
     """Whether an option is left out or literally false."""
     return option is None or (isinstance(option, Constant) and not option.value)
-
-
-def _is_at_update(func: Attribute) -> bool:
-    """Whether a method is that of an array update: `x.at[i].set`."""
-    place = func.value
-    indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
-    return indexed and func.attr in arrays.AT_METHODS and func.attr != "get"
 
 
 def _passed(call: Call, values: Values) -> Passed:
