@@ -137,11 +137,24 @@ class Try(_Base, frozen=True, gc=False, eq=False):
     final: Body
 
 
+class Capture(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """A name that a class pattern binds to the instance, or to its attribute `part` if that is given.
+
+    A part that is given by position is a number.
+    """
+
+    name: str
+    cls: Expr
+    part: str | int | None
+
+
 class Case(msgspec.Struct, frozen=True, gc=False, eq=False):
     """One case of a match statement; `cls` is the class of a class pattern, `whole` the name of a bare capture."""
 
     cls: Expr | None
     whole: str | None
+    #: The names that are bound to instances of known classes and to their parts.
+    captures: tuple[Capture, ...]
     #: Whether the pattern is a bare capture or `_`, and so always matches.
     always: bool
     captured: frozenset[str]

@@ -16,6 +16,7 @@ from jaxlint.statements import (
     Assign,
     Augment,
     Body,
+    Capture,
     Case,
     ClassDefinition,
     Delete,
@@ -147,9 +148,11 @@ def _match(node: Any) -> Statement:
 def _case(node: ast.match_case) -> Case:
     pattern = node.pattern
     bare = isinstance(pattern, ast.MatchAs) and pattern.pattern is None
+    inner = pattern.pattern if isinstance(pattern, ast.MatchAs) else pattern
     return Case(
-        cls=to_expr(pattern.cls) if isinstance(pattern, ast.MatchClass) else None,
+        cls=to_expr(inner.cls) if isinstance(inner, ast.MatchClass) else None,
         whole=pattern.name if isinstance(pattern, ast.MatchAs) and bare else None,
+        captures=tuple(_captures(pattern)),
         always=bare,
         captured=frozenset(_captured(pattern)),
         guard=_optional(node.guard),
@@ -164,6 +167,27 @@ def _captured(pattern: ast.pattern) -> Iterable[str]:
             yield node.name
         elif isinstance(node, ast.MatchMapping) and node.rest is not None:
             yield node.rest
+
+
+def _captures(pattern: ast.pattern) -> Iterable[Capture]:
+    """The names that class patterns bind; those of alternatives are left out."""
+    match pattern:
+        case ast.MatchAs(pattern=ast.MatchClass(cls=cls) as inner, name=str(name)):
+            yield Capture(name, to_expr(cls), None)
+            yield from _captures(inner)
+        case ast.MatchClass(cls=cls):
+            named = zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True)
+            parts: list[tuple[str | int, ast.pattern]] = [*enumerate(pattern.patterns), *named]
+            for part, inner in parts:
+                if isinstance(inner, ast.MatchAs) and inner.pattern is None and inner.name is not None:
+                    yield Capture(inner.name, to_expr(cls), part)
+                else:
+                    yield from _captures(inner)
+        case ast.MatchSequence(patterns=patterns) | ast.MatchMapping(patterns=patterns):
+            for inner in patterns:
+                yield from _captures(inner)
+        case ast.MatchAs(pattern=inner) if inner is not None:
+            yield from _captures(inner)
 
 
 _STATEMENTS: dict[type[ast.stmt], Any] = {

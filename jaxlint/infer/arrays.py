@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Call
+from jaxlint.expr import Attribute, Call, Subscript
 
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
@@ -104,6 +104,13 @@ _NUMPY_RANDOM = frozenset(
 
 #: Functions of jax.numpy that return arrays.
 ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
+#: Functions of jax.numpy that return several arrays: in a tuple or a list.
+_ARRAYS = {
+    **dict.fromkeys(("nonzero", "unravel_index", "divmod", "modf", "frexp"), "tuple"),
+    **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
+}
+#: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
+ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -137,6 +144,17 @@ def returned_library(name: str) -> str | None:
     elif head == "numpy.random" and last in _NUMPY_RANDOM:
         return "numpy"
     return None
+
+
+def returned_container(name: str, call: Call) -> str | None:
+    """The kind of container with which the function returns several jax arrays, if it does."""
+    head, _, last = name.rpartition(".")
+    if head != "jax.numpy":
+        return None
+    if last == "where":  # with a condition alone it is `nonzero`
+        alone = len(call.positional) == 1 and not call.has_star and call.keyword("x") is None
+        return "tuple" if alone else None
+    return _ARRAYS.get(last)
 
 
 def is_shaped(name: str) -> bool:
@@ -178,3 +196,10 @@ def is_reduction(name: str) -> bool:
     """Whether the jax.numpy function reduces to one element unless an axis is given."""
     head, _, last = name.rpartition(".")
     return (head == "jax.numpy" and last in _REDUCTIONS) or name == "jax.numpy.linalg.norm"
+
+
+def is_at_update(func: Attribute) -> bool:
+    """Whether a method is that of an array update: `x.at[i].set`."""
+    place = func.value
+    indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
+    return indexed and func.attr in AT_METHODS and func.attr != "get"

@@ -11,6 +11,7 @@ from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscrip
 from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
+from jaxlint.infer.effects import Effects
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
@@ -95,6 +96,7 @@ class CallEvaluator:
         self.higher_order = HigherOrder(self)
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)
+        self.effects = Effects(self.model)
         #: Reads the body of a function for what it returns.
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The statements of a function, or None if they cannot be read.
@@ -145,7 +147,7 @@ class CallEvaluator:
     ) -> None:
         """Note what the call of a method does to its receiver."""
         self.notes.call_method(call, receiver)
-        if _is_at_update(name):
+        if arrays.is_at_update(name):
             array = name.value.value.value  # type: ignore[union-attr]
             if isinstance(plain(receiver), Indexed):
                 self.notes.update(call, array, plain(receiver).array, f"at.{name.attr}", (), Values(()))  # type: ignore[union-attr]
@@ -207,11 +209,16 @@ class CallEvaluator:
                 return self._construct(func, call, values)
             case FunctionValue():
                 self._train_state(func, call, values)
-                self._own_update(func, call)
-                return self.higher_order.returned(func, self.returned(func, _passed(call, values)), values)
+                self._own_update(func, call, values)
+                result = self.returned(func, _passed(call, values))
+                if func.receiver is None:
+                    result = self._compiled(func, func.symbol.declaration, result, call, values)
+                return self.higher_order.returned(func, result, values)
             case LocalFunctionValue(function=function):
                 tells = any(is_informative(v) for v in values) and not call.has_star
                 result = self.run(function, list(values[: len(call.positional)]) if tells else None)
+                if isinstance(function.node, Lambda):
+                    result = self._compiled(func, function.declaration, result, call, values)
                 return self.higher_order.returned(func, result, values)
             case Partial(function=function, args=args):
                 merged = Call(call.at, call.func, (*args, *call.args))
@@ -224,6 +231,40 @@ class CallEvaluator:
                     return self.higher_order.apply(transform, call, values, env)
                 return self.known_functions.call(name, call, values, env)
         return UNKNOWN
+
+    def _compiled(
+        self,
+        func: FunctionValue | LocalFunctionValue,
+        function: Function,
+        result: Value,
+        call: Call,
+        values: Values,
+    ) -> Value:
+        """The result of a function that `jax.jit` compiles and is given arrays and numbers: inside, all are arrays.
+
+        Without that it is `result`.
+        """
+        if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:
+            return result
+        target = self.higher_order.target(func)
+        applied = () if target is None else target.applied
+        if not any(a.transform.name == "jax.jit" for a in applied) or function.is_generator or function.is_async:
+            return result
+        if any(a.static_argnums != () or a.static_argnames != () for a in applied):
+            return result
+        given = [_traced(value) for value in values]
+        if not all(isinstance(value, Array) for value in given):
+            return result
+        with self.notes.silent():
+            if isinstance(func, LocalFunctionValue):
+                return _traced(self.run(func.function, given[: len(call.positional)]))
+            if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
+                return result
+            count = len(call.positional)
+            names = [p.name for p in function.parameters if p.kind == "positional"][:count]
+            keywords = [a.keyword or "" for a in call.args[count:]]
+            passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
+            return _traced(self.return_of(func.symbol, None, passed))
 
     def _train_state(self, func: FunctionValue, call: Call, values: Values) -> None:
         """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
@@ -240,19 +281,54 @@ class CallEvaluator:
             self.notes.construct(call, receiver, given, by_create=True)
             self.made = call, receiver.cls, given
 
-    def _own_update(self, func: FunctionValue, call: Call) -> None:
-        """A method of the user's that returns a copy of its receiver with changes."""
-        receiver = plain(func.receiver) if func.receiver is not None else None
-        if not isinstance(receiver, Instance) or is_stub(func.symbol.module) or not isinstance(call.func, Attribute):
+    def _own_update(self, func: FunctionValue, call: Call, values: Values) -> None:
+        """A function of the user's that returns a copy with changes of its receiver, or of what it is given."""
+        if self.notes.active is None or is_stub(func.symbol.module):
             return
         declaration = func.symbol.declaration
-        if not all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        methods = (func, *self._overrides(func))
+        if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
+            if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+                if all(map(self._copies_receiver, methods)):
+                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
+                    return
+        copied = self._copied_parameter(func)
+        if copied is None or any(self._copied_parameter(method) != copied for method in methods[1:]):
             return
-        for method in (func, *self._overrides(func)):
-            cls = plain(method.receiver).cls  # type: ignore[union-attr, arg-type]
-            if not self.model.updating_methods.updates(cls, method.symbol.declaration, method.symbol.module):
-                return
-        self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
+        index, cls = copied
+        if call.has_star or index >= len(call.positional):
+            return
+        given = values[index]
+        instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
+        if instance is not None and cls in instance.cls.mro:
+            self.notes.update(call, call.positional[index], instance, declaration.name, (), Values(()))
+
+    def _copies_receiver(self, method: FunctionValue) -> bool:
+        """Whether a bound method returns a copy of its receiver with changes, and does not change it."""
+        cls, symbol = plain(method.receiver).cls, method.symbol  # type: ignore[union-attr, arg-type]
+        updating = self.model.updating_methods
+        if updating.updates(cls, symbol.declaration, symbol.module):
+            return True
+        return updating.constructs(cls, symbol.declaration, symbol.module) and self._has_no_effect(symbol)
+
+    def _copied_parameter(self, func: FunctionValue) -> tuple[int, PytreeClass] | None:
+        """Of which argument a function returns a copy with changes, and does nothing else; and the class of that."""
+        symbol = func.symbol
+        found = self.model.updating_methods.copied_parameter(
+            symbol.declaration, symbol.module, self.model.class_of_symbol
+        )
+        if found is None or func.applied or not self._has_no_effect(symbol):
+            return None
+        target = self.higher_order.target(func)
+        bound = 0 if target is None else target.bound
+        return symbol.declaration.parameters.index(found[0]) - bound, found[1]
+
+    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
+        body = self.body_of(symbol)
+        return body is not None and self.effects.has_none(
+            body, symbol.module, f"{symbol.declaration.qualname}.<locals>"
+        )
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
@@ -352,8 +428,6 @@ class CallEvaluator:
     def _returned(self, function: FunctionValue, passed: Passed) -> Value:
         declaration = function.symbol.declaration
         module = function.symbol.module
-        if declaration.is_generator and declaration.returns is None:
-            return UNKNOWN
         if not all(self._keeps_return_value(d, function.symbol) for d in declaration.decorators):
             return UNKNOWN
         owner = self._owner(function)
@@ -547,16 +621,23 @@ def keeps_return_value(name: str) -> bool:
     return name in WRAPPERS or name.startswith(("typing.", "functools."))
 
 
+def _traced(value: Value) -> Value:
+    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
+    match plain(value):
+        case Array(single=single):
+            return Array("jax", single)
+        case Scalar(kind="int" | "float" | "bool" | "complex"):
+            return Array("jax", True)
+        case Scalar(kind="NoneType"):
+            return value
+        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
+            return Container(kind, None if items is None else tuple(map(_traced, items)), _traced(element), keys)
+    return UNKNOWN
+
+
 def _is_false(option: Expr | None) -> bool:
     """Whether an option is left out or literally false."""
     return option is None or (isinstance(option, Constant) and not option.value)
-
-
-def _is_at_update(func: Attribute) -> bool:
-    """Whether a method is that of an array update: `x.at[i].set`."""
-    place = func.value
-    indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
-    return indexed and func.attr in arrays.AT_METHODS and func.attr != "get"
 
 
 def _passed(call: Call, values: Values) -> Passed:

@@ -420,7 +420,7 @@ class Evaluator:
                 return Container(kind, None, element_of(value)) if sliced else element_of(value)
             case Array(library=library):
                 sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
-                return Array(library) if sliced else UNKNOWN
+                return Array(library) if sliced else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)
             case ClassObject() | Symbolic() | FunctionValue():

@@ -62,6 +62,7 @@ from jaxlint.statements import (
     Assign,
     Augment,
     Body,
+    Capture,
     ClassDefinition,
     Delete,
     Do,
@@ -79,6 +80,9 @@ from jaxlint.statements import (
     While,
     With,
     assigned_names,
+    expressions,
+    parts,
+    walk,
 )
 
 _MAX_LOOPS_READ_TWICE = 3
@@ -97,6 +101,7 @@ class UnitReader:
         self.shared = calls.shared_variables(module)
         self.deferred: list[LocalFunction] = []
         self.returned: list[Held] = []
+        self.yielded: list[Held] = []
         self.silent_loops = 0
 
     # -- entry points -----------------------------------------------------------------------
@@ -161,6 +166,7 @@ class UnitReader:
             parameters[parameter.name] = value
         env.values = dict(parameters)
         saved, self.returned = self.returned, []
+        saved_yielded, self.yielded = self.yielded, []
         saved_deferred, self.deferred = self.deferred, []
         saved_loop, self.notes.loop_depth = self.notes.loop_depth, 0
         saved_silent, self.silent_loops = self.silent_loops, 0
@@ -169,12 +175,17 @@ class UnitReader:
             self._block(node.body, env)
             self.notes.code(node.body, declaration, parameters, since, self.shared)
             self._read_deferred()
-            values = self.returned
+            values, yielded = self.returned, self.yielded
         finally:
             self.returned = saved
+            self.yielded = saved_yielded
             self.deferred = saved_deferred
             self.notes.loop_depth = saved_loop
             self.silent_loops = saved_silent
+        if declaration.is_generator:
+            if declaration.is_async or not _only_yields_alone(node.body):
+                return UNKNOWN
+            return Deferred(lambda: Container("sequence", None, joined([plain(known(y)) for y in yielded])), yielded)
         ends = [*values, *(() if values and env.dead else (NONE,))]
         return Deferred(lambda: joined([plain(known(end)) for end in ends]), ends)
 
@@ -232,7 +243,7 @@ class UnitReader:
             hints = function.hints
             function.hints = [join(a, b) for a, b in zip(hints, arguments, strict=False)] if hints else list(arguments)
         declaration = function.declaration
-        if declaration.is_async or declaration.is_generator:
+        if declaration.is_async:
             return UNKNOWN
         if declaration.returns is not None:
             return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
@@ -319,7 +330,10 @@ class UnitReader:
         """An expression that stands alone."""
         value, since = node.value, len(self.notes.events or ())
         has_parentheses = (node.at.lineno, node.at.col_offset) != (value.at.lineno, value.at.col_offset)
-        self.deferral.skim(value, env)
+        if isinstance(value, Other) and value.kind == "Yield" and value.parts:
+            self.yielded.append(self.deferral.later(value.parts[0], env))
+        else:
+            self.deferral.skim(value, env)
         for call in _discarded(value):
             self.notes.discard(call, since, is_alone=call is value and not has_parentheses)
 
@@ -505,10 +519,10 @@ class UnitReader:
         try:
             if self.silent_loops < _MAX_LOOPS_READ_TWICE:
                 self.silent_loops += 1
-                returned = list(self.returned)
+                returned, yielded = list(self.returned), list(self.yielded)
                 with self.notes.silent():
                     before = merge([env, turn(env)])
-                self.returned = returned
+                self.returned, self.yielded = returned, yielded
                 self.silent_loops -= 1
             else:
                 before = env.copy()
@@ -614,11 +628,34 @@ class UnitReader:
                     branch.bind(case.whole, branch.values[subject])
                 elif not case.always:
                     branch.values[subject] = UNKNOWN
+            for capture in case.captures:
+                branch.bind(capture.name, self._captured(capture, branch))
             if case.guard is not None:
                 self.evaluator.evaluate(case.guard, branch)
             self._block(case.body, branch)
             ends.append(branch)
         env.become(merge(ends))
+
+    def _captured(self, capture: Capture, env: Environment) -> Value:
+        """What a class pattern binds a name to."""
+        cls = self.evaluator.evaluate(capture.cls, env)
+        if not isinstance(cls, ClassObject):
+            return UNKNOWN
+        part = capture.part
+        if isinstance(part, int):
+            part = self._positional_field(cls.cls, part)
+            if part is None:
+                return UNKNOWN
+        return Instance(cls.cls) if part is None else self.evaluator.attribute_of(Instance(cls.cls), part)
+
+    def _positional_field(self, cls: PytreeClass, index: int) -> str | None:
+        """The field that a class pattern means by its position, if the class does not say so itself."""
+        own = any(a.name == "__match_args__" for c in cls.mro for a in c.symbol.declaration.assignments)
+        parameters = cls.constructor()
+        if own or parameters is None or cls.custom_init() is not None:
+            return None
+        names = [p.name for p in parameters if p.kind == "positional" and cls.field(p.name) is not None]
+        return names[index] if index < len(names) else None
 
 
 def _element(held: Held) -> Held:
@@ -643,6 +680,17 @@ def _discarded(value: Expr) -> Iterator[Call]:
                 yield from _discarded(item)
         case Comprehension(kind="list" | "set", element=element):
             yield from _discarded(element)
+
+
+def _only_yields_alone(body: Body) -> bool:
+    """Whether all that a generator function yields is yielded by statements of their own: `yield x`."""
+    for statement in walk(body, nested=False):
+        alone = statement.value if isinstance(statement, Do) else None
+        for part in (p for expr in expressions(statement) for p in parts(expr)):
+            if isinstance(part, Other) and part.kind in ("Yield", "YieldFrom"):
+                if part is not alone or not part.parts or part.kind != "Yield":
+                    return False
+    return True
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -24,9 +24,9 @@ from jaxlint.infer.values import (
     Partial,
     UnknownValue,
     Value,
-    element_of,
     join,
     plain,
+    slice_of,
 )
 from jaxlint.outline import Function
 from jaxlint.project import Module
@@ -198,7 +198,7 @@ class HigherOrder:
     def _scan(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
         init = self._argument(arguments, 1, "init", env)
         xs = self._argument(arguments, 2, "xs", env)
-        self._run_functions(transform, call, arguments, [plain(init), element_of(xs)], env)
+        self._run_functions(transform, call, arguments, [plain(init), slice_of(xs)], env)
         self._cross_operands(transform, call, arguments, [((1, "init"), init), ((2, "xs"), xs)])
         self._evaluate_rest(transform, arguments, {1, "init", 2, "xs"}, env)
         return Container("tuple", (plain(init), UNKNOWN))
@@ -240,7 +240,7 @@ class HigherOrder:
         values = [self.evaluator.evaluate(arguments[k], env) for k in keys]
         positional = [plain(v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
         if transform.kind is Kind.LOOP:
-            positional = [element_of(v) for v in positional]
+            positional = [slice_of(v) for v in positional]
         self._run_functions(transform, call, arguments, positional, env)
         pairs = [((k, ""), v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
         self._cross_operands(transform, call, arguments, pairs)

@@ -22,6 +22,7 @@ from jaxlint.infer.values import (
     as_instance,
     dict_of,
     element_of,
+    joined,
     known_entries,
     plain,
 )
@@ -110,13 +111,14 @@ class KnownFunctions:
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
-        if name == "jax.random.split":
-            return Container("sequence", None, Array("jax"))  # one key a row
         if name == "itertools.count":
             return Container("sequence", None, Scalar("int", varying=True))
         return self._array(name, call, values)
 
     def _array(self, name: str, call: Call, values: Values) -> Value:
+        several = arrays.returned_container(name, call)
+        if several is not None:
+            return Container(several, None, Array("jax"))
         library = arrays.returned_library(name)
         if library is None:
             return UNKNOWN
@@ -170,6 +172,10 @@ class KnownFunctions:
             return Container("sequence", None, Container("tuple", tuple(element_of(v) for v in values)))
         if name == "next" and values:
             return element_of(first)
+        if name in ("max", "min") and call.positional:
+            return _extreme(call, values)
+        if name == "filter" and len(values) == 2:
+            return Container("sequence", None, element_of(values[1]))
         if name == "iter" and values:
             return first
         if name == "super" and not values and self.notes.place is not None and self.notes.place.owner is not None:
@@ -219,6 +225,16 @@ def _on_host(value: Value) -> Value:
         case Instance(cls=cls, exact=exact):
             return Instance(cls, exact, refilled=True)
     return value
+
+
+def _extreme(call: Call, values: Values) -> Value:
+    """The instance that `max` or `min` chooses; which number it chooses is not followed."""
+    compared = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword is None]
+    chosen = element_of(compared[0]) if len(compared) == 1 else joined(compared)
+    if call.has_star or as_instance(chosen) is None:
+        return UNKNOWN
+    default = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword == "default"]
+    return joined([plain(chosen), *default])
 
 
 def _first(call: Call) -> Expr | None:

@@ -56,6 +56,10 @@ class Learner:
                 if one.symbol.key not in self._seen:
                     self._seen.add(one.symbol.key)
                     self._see(one)
+        updating = self._model.updating_methods
+        for function in functions:
+            if updating.copied_parameter(function, module, self._model.class_of_symbol) is not None:
+                knowledge.updating_method_names.add(function.name)
         knowledge.cycles += self._model.cycles
         self._model.cycles.clear()
         knowledge.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
@@ -100,7 +104,8 @@ class Learner:
         knowledge.updating_method_names |= cls.framework.copying_methods
         for name, qualnames in cls.symbol.declaration.methods.items():
             function = cls.module.outline.functions[qualnames[-1]]
-            if self._model.updating_methods.updates(cls, function, cls.module):
+            updating = self._model.updating_methods
+            if updating.updates(cls, function, cls.module) or updating.constructs(cls, function, cls.module):
                 knowledge.updating_method_names.add(name)
             if cls.frozen is not True and not name.startswith("__"):
                 knowledge.method_calls.setdefault(function.name, set()).update(function.self_calls)

@@ -157,7 +157,7 @@ class ModuleReader:
         If that makes something happen in the module being read, it is noted.
         """
         declaration = symbol.declaration
-        if not declaration.return_values and not passed:
+        if not (declaration.return_values or declaration.is_generator or passed):
             return Scalar("NoneType") if declaration.statements else UNKNOWN
         known = plain(receiver) if receiver is not None else None
         noting = bool(passed) and self.calls.notes.events is not None and symbol.module is self._reading

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from jaxlint.expr import Attribute, Call, Name, dotted
 from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.arrays import ARRAY_FUNCTIONS, AT_METHODS
+from jaxlint.infer.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
@@ -268,7 +268,7 @@ class Triggers:
         """Whether an item is assigned of an array."""
         if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
             return True
-        if not unit.calls.isdisjoint(ARRAY_FUNCTIONS) and _imports_jax(module):
+        if not unit.calls.isdisjoint(ARRAY_MAKERS) and _imports_jax(module):
             return True
         for function in self._functions(module, unit) if unit.kind != "rest" else ():
             for parameter in function.parameters:

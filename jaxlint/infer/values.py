@@ -269,6 +269,22 @@ def element_of(value: Value) -> Value:
         if value.items is not None:
             return choice(list(value.items)) if value.items else UNKNOWN
         return value.element
+    if isinstance(value, Array) and value.library == "jax" and not value.declared:
+        return Array("jax")
+    return UNKNOWN
+
+
+def slice_of(value: Value) -> Value:
+    """What a loop of JAX gives to its function of a tree: the same tree with a slice of each leaf."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls):
+            return value if cls.is_pytree else UNKNOWN
+        case Array(declared=declared):
+            return Array("jax", None, declared)
+        case Container(kind=kind, items=items, element=element, keys=keys):
+            held = None if items is None else tuple(map(slice_of, items))
+            return Container(kind, held, slice_of(element), keys)
     return UNKNOWN
 
 

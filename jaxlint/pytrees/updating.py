@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.expr import Attribute, Call, Expr, Name
-from jaxlint.names import External, Resolver
-from jaxlint.outline import Function
+from jaxlint.expr import Argument, Attribute, Call, Expr, Name
+from jaxlint.names import ClassSymbol, External, Resolver, Symbol
+from jaxlint.outline import UPDATING, Function, Parameter
 from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.statements import parts
@@ -74,15 +74,64 @@ class UpdatingMethods:
         if not (refused or function.only_returns):
             return False
         returned = function.return_values
-        copies = [self._copies(value, cls, function, module) for value in returned]
+        copies = [self._copies(value, cls, function, module, function.self_name) for value in returned]
         others = [value for value, copied in zip(returned, copies, strict=True) if not copied]
-        if not any(copies) or not all(_is_self(value, function) for value in others):
+        if not any(copies) or not all(_is_original(value, function, function.self_name) for value in others):
             return False
         # who calls it for what else it does need not want the copy, unless that holds what the method is given
         return not function.acts or any(_keeps_argument(value, function) for value in returned)
 
-    def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module) -> bool:
-        """Whether an expression is a copy of `self` with changes, or a copy of such a copy."""
+    def constructs(self, cls: PytreeClass, function: Function, module: Module) -> bool:
+        """Whether `function`, a method that instances of `cls` have, reads `self` and returns another such instance.
+
+        What its calls do besides is not looked at.
+        """
+        if not (cls.is_pytree and function.only_returns and function.self_name and function.self_reads):
+            return False
+        if function.decorators or function.is_async or not function.return_values or cls.custom_init() is not None:
+            return False
+        return cls.method("__post_init__") is None and all(
+            isinstance(value, Call) and self._is_own_class(value.func, cls, function, module)
+            for value in function.return_values
+        )
+
+    def _is_own_class(self, expr: Expr, cls: PytreeClass, function: Function, module: Module) -> bool:
+        """Whether an expression in a method of `cls` is that class: by its name, `type(self)` or `self.__class__`."""
+        match expr:
+            case Call(func=Name(id="type"), args=(Argument(value=held),)):
+                return _is_original(held, function, function.self_name)
+            case Attribute(value=held, attr="__class__"):
+                return _is_original(held, function, function.self_name)
+            case Name(id=name) if name == cls.name:
+                symbol = self.resolver.resolve(expr, module, f"{function.qualname}.<locals>")
+                return isinstance(symbol, ClassSymbol) and symbol.key == cls.symbol.key
+        return False
+
+    def copied_parameter(
+        self, function: Function, module: Module, class_of: Callable[[Symbol], PytreeClass | None]
+    ) -> tuple[Parameter, PytreeClass] | None:
+        """The parameter of which a function returns copies with changes, and the class that it is annotated with.
+
+        What its calls do besides is not looked at.
+        """
+        values = function.return_values
+        if not function.only_returns or function.decorators or function.is_async or not values:
+            return None
+        if not all(
+            isinstance(v, Call) and getattr(v.func, "attr", getattr(v.func, "id", "")) in UPDATING for v in values
+        ):
+            return None
+        own = function.parameters[1:] if function.self_name is not None else function.parameters
+        for parameter in own:
+            if parameter.kind == "positional" and isinstance(parameter.annotation, (Name, Attribute)):
+                cls = class_of(self.resolver.resolve(parameter.annotation, module, function.scope))
+                if cls is not None and cls.is_pytree:
+                    if all(self._copies(value, cls, function, module, parameter.name) for value in values):
+                        return parameter, cls
+        return None
+
+    def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module, original: str) -> bool:
+        """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy."""
         if not isinstance(expr, Call):
             return False
         symbol = self.resolver.resolve(expr.func, module, f"{function.qualname}.<locals>")
@@ -93,7 +142,9 @@ class UpdatingMethods:
             base = expr.positional[position] if len(expr.positional) > position else None
         elif isinstance(expr.func, Attribute) and self._is_copying_method(expr.func.attr, cls):
             base = expr.func.value
-        return base is not None and (_is_self(base, function) or self._copies(base, cls, function, module))
+        return base is not None and (
+            _is_original(base, function, original) or self._copies(base, cls, function, module, original)
+        )
 
     def _is_copying_method(self, name: str, cls: PytreeClass) -> bool:
         if name == cls.framework.replace_method and cls.has_framework_replace:
@@ -107,11 +158,12 @@ def _keeps_argument(copy: Expr, function: Function) -> bool:
     return any(isinstance(part, Name) and part.id in given for part in parts(copy))
 
 
-def _is_self(expr: Expr, function: Function) -> bool:
-    """Whether an expression is `self` or `super()`."""
+def _is_original(expr: Expr, function: Function, name: str | None) -> bool:
+    """Whether an expression is the parameter `name` of a function; of `self`, `super()` is the same instance."""
     if isinstance(expr, Call):
-        return isinstance(expr.func, Name) and expr.func.id == "super" and not expr.args
-    return isinstance(expr, Name) and expr.id == function.self_name
+        is_super = isinstance(expr.func, Name) and expr.func.id == "super" and not expr.args
+        return is_super and name == function.self_name
+    return isinstance(expr, Name) and expr.id == name
 
 
 class Accepted(msgspec.Struct, frozen=True, array_like=True):

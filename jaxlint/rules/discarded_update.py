@@ -81,7 +81,8 @@ class DiscardedUpdate(EventRule):
     `.eval()`, `.freeze()`, `.init(…)`, `.filter(…)`, `.merge(…)`, `.map(…)` and `.apply(…)` without `inplace=True`, and
     methods of your own that return a copy of `self` made by one of these. `dataclasses.replace`, `jdc.replace`,
     `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
-    whatever they are given.
+    whatever they are given. So do undecorated methods of yours that only return a new instance of their own class, made
+    from the values of `self`, and functions that only return a copy of a parameter annotated with a pytree class.
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in

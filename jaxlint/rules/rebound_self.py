@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, Name, Subscript, dotted
+from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
+from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.statements import (
@@ -82,7 +83,8 @@ class ReboundSelf(BodyRule):
 
     ## Frameworks
 
-    All.
+    All. The constructor of an equinox module may put any value into the variable: the field is set by nothing else, and
+    making an instance raises `TypeError`.
 
     ## Fix safety
 
@@ -115,9 +117,12 @@ class ReboundSelf(BodyRule):
             if target.id == function.self_name:
                 if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code):
                     yield _rebound(target, cls, function)
-            elif function.name in _CONSTRUCTORS and _is_own_field(target, value, cls, function):
+            elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
                 if not _is_used(target, code) and not _is_stored(target.id, code, function):
-                    yield _shadowed(target, cls, function)
+                    if _is_made_from_field(target, value, function):
+                        yield _shadowed(target, cls, function, "keeps its value")
+                    elif _is_set_here(target.id, code, cls, function):
+                        yield _shadowed(target, cls, function, "is never set, which raises TypeError")
 
 
 def _assignments(code: CodeRead) -> Iterator[tuple[Name, Expr]]:
@@ -200,11 +205,30 @@ def _makes_copy(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evalua
     return False
 
 
-def _is_own_field(target: Name, value: Expr, cls: PytreeClass, function: Function) -> bool:
-    """Whether a variable has the name of a field and is made from the value of that field."""
+def _is_made_from_field(target: Name, value: Expr, function: Function) -> bool:
+    """Whether a variable is made from the value of the field of its name."""
     path = f"{function.self_name}.{target.id}"
-    return cls.field(target.id) is not None and any(
-        isinstance(part, Attribute) and dotted(part) == path for part in parts(value)
+    return any(isinstance(part, Attribute) and dotted(part) == path for part in parts(value))
+
+
+def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function) -> bool:
+    """Whether nobody but this constructor can set a field of an equinox module, and it hands `self` to nobody."""
+    declared = [f for f in cls.symbol.declaration.fields if f.name == name]
+    if cls.framework is not EQUINOX or function.name != "__init__" or function.self_calls or not declared:
+        return False
+    annotation = declared[-1].annotation
+    abstract = isinstance(annotation, Subscript) and "Abstract" in (dotted(annotation.value) or "")
+    if abstract or isinstance(annotation, Constant) or declared[-1].value is not None:
+        return False
+    if any("__init__" in c.symbol.declaration.methods for c in code.place.subclasses(cls)):
+        return False
+    held = [p for s in walk(code.body) for e in expressions(s) for p in parts(e)]
+    receivers = {
+        id(p.value) for p in held if isinstance(p, Attribute) and not p.attr.startswith("__") and p.attr != name
+    }
+    return not any(
+        isinstance(p, Name) and (p.id in ("locals", "vars") or (p.id == function.self_name and id(p) not in receivers))
+        for p in held
     )
 
 
@@ -229,7 +253,7 @@ def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
     )
 
 
-def _shadowed(target: Name, cls: PytreeClass, function: Function) -> Problem:
+def _shadowed(target: Name, cls: PytreeClass, function: Function, fate: str) -> Problem:
     attribute = f"{function.self_name}.{target.id}"
     assignable = cls.frozen is False or function.name in cls.framework.assignable_in
     way_out = f"assign `{attribute}`" if assignable else "compute it in a classmethod that hands it to the constructor"
@@ -237,7 +261,7 @@ def _shadowed(target: Name, cls: PytreeClass, function: Function) -> Problem:
         at=target.at,
         message=(
             f"`{target.id}` in `{function.name}` of `{cls.name}` is a local variable that is never used: field"
-            f" `{target.id}` keeps its value; {way_out}"
+            f" `{target.id}` {fate}; {way_out}"
         ),
         reason="assigning to a variable does not change the attribute of the same name",
         help=way_out,
