@@ -340,15 +340,24 @@ class Evaluator:
             if receiver.exact:  # the code has made it, and may have put a numpy array there
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+        getter = self.getter(cls, attr)
+        if getter is not None:
+            return self.calls.returned(FunctionValue(getter, receiver))
+        found = cls.method(attr)
+        if found is not None:
+            return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
+        return self.attribute_type(cls, attr)
+
+    def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
+        """The function that computes a property."""
         found = cls.method(attr)
         if found is not None:
             owner = found[0]
             for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
                 function = owner.module.outline.functions[qualname]
                 if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
-                    return self.calls.returned(FunctionValue(FunctionSymbol(owner.module, function), receiver))
-            return FunctionValue(FunctionSymbol(owner.module, found[1]), receiver)
-        return self.attribute_type(cls, attr)
+                    return FunctionSymbol(owner.module, function)
+        return None
 
     def fields_of(self, instance: Instance) -> Container:
         """The values of a NamedTuple, in order."""
