@@ -15,7 +15,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
-from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
+from jaxlint.infer.known_functions import KnownFunctions, full_reduction, reduces_an_axis, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
@@ -449,9 +449,11 @@ class CallEvaluator:
 
     def _array_method(self, array: Array, name: str, call: Call) -> Value:
         if name in arrays.ARRAY_REDUCTIONS:
-            if array.library != "jax" and not array.single:
-                return UNKNOWN if array.library == "numpy" else Array(array.library, full_reduction(call))
+            if array.library == "numpy" and not reduces_an_axis(call):
+                return UNKNOWN
             return Array(array.library, full_reduction(call))
+        if name == "nonzero":
+            return Container("tuple", None, Array(array.library))
         if name in arrays.ARRAY_METHODS:
             return Array(array.library, array.single)
         if name == "tolist":

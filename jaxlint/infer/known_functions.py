@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Call, Constant, Expr
+from jaxlint.expr import Call, Constant, Display, Expr
 from jaxlint.infer import arrays
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
@@ -116,11 +116,15 @@ class KnownFunctions:
         return self._array(name, call, values)
 
     def _array(self, name: str, call: Call, values: Values) -> Value:
+        in_tuple = arrays.returns_tuple(name, call)
+        if in_tuple is not None:
+            return Container("tuple", None, Array(in_tuple))
+        size = arrays.numpy_random_size(name, call)
+        if size is not None:
+            return Array("numpy", _shape_is_single(size))
         library = arrays.returned_library(name)
         if library is None:
-            return UNKNOWN
-        if name.startswith("numpy.random.") and not arrays.numpy_random_is_array(name, len(call.positional), call):
-            return UNKNOWN
+            return _mapped(values) if arrays.maps_numpy(name) else UNKNOWN
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
         if arrays.is_shaped(name):
@@ -205,6 +209,15 @@ def updated(container: Container, call: Call, values: Values) -> Value:
     return Container(container.kind) if entries is None else dict_of(entries)
 
 
+def _mapped(values: Values) -> Value:
+    """What numpy's element-wise functions return: a number unless an argument is an array or a list."""
+    held = [plain(v) for v in values]
+    found = [v for v in held if isinstance(v, Array) and v.single is not True]
+    if not found and not any(isinstance(v, Container) and v.kind in ("list", "tuple") for v in held):
+        return UNKNOWN
+    return Array("numpy", False if any(a.single is False for a in found) else None)
+
+
 def _first(call: Call) -> Expr | None:
     return call.positional[0] if call.positional else None
 
@@ -240,3 +253,9 @@ def full_reduction(call: Call, positional: int = 0) -> bool | None:
     if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
         return None
     return True if len(call.positional) <= positional and not call.has_star else None
+
+
+def reduces_an_axis(call: Call) -> bool:
+    """Whether the method of an array is told to reduce some axes; the last one may be the only one that there is."""
+    axis = call.keyword("axis") or _first(call)
+    return isinstance(axis, Display) or (isinstance(axis, Constant) and axis.kind == "int")
