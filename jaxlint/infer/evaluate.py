@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
+#: Methods of strings that return a list.
+_SPLITTING = frozenset({"split", "rsplit", "splitlines"})
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
 #: How functions are called that tell one class from another.
@@ -302,6 +304,8 @@ class Evaluator:
                     return Scalar("int")
                 return Method(receiver, attr)
             case Container() | Indexed() | Selection():
+                return Method(receiver, attr)
+            case Scalar(kind="str") if attr in _SPLITTING:
                 return Method(receiver, attr)
             case Choice(options=options):
                 values = [self.attribute_of(o, attr) for o in options]

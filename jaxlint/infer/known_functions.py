@@ -60,7 +60,7 @@ _SCALAR_CALLS = {
     "repr": "str",
 }
 _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
-_COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
+_DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter"})
 
 
 class KnownFunctions:
@@ -103,8 +103,8 @@ class KnownFunctions:
             return plain(values[0])
         if name.startswith("builtins."):
             return self._builtin(name.removeprefix("builtins."), call, values, env)
-        if name in _COLLECTIONS:
-            return Container(_COLLECTIONS[name])
+        if name in _DICTS or (name == "dataclasses.asdict" and len(values) == 1):
+            return Container("dict")
         if name == "collections.deque":
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
@@ -213,9 +213,11 @@ def _mapped(values: Values) -> Value:
     """What numpy's element-wise functions return: a number unless an argument is an array or a list."""
     held = [plain(v) for v in values]
     found = [v for v in held if isinstance(v, Array) and v.single is not True]
-    if not found and not any(isinstance(v, Container) and v.kind in ("list", "tuple") for v in held):
+    listed = any(isinstance(v, Container) and v.kind in ("list", "tuple") for v in held)
+    if not found and not listed:
         return UNKNOWN
-    return Array("numpy", False if any(a.single is False for a in found) else None)
+    declared = not listed and all(a.declared for a in found)
+    return Array("numpy", False if any(a.single is False for a in found) else None, declared)
 
 
 def _first(call: Call) -> Expr | None:
