@@ -88,9 +88,12 @@ _UNARY: dict[str, Callable[[float], float]] = {
 }
 #: Functions that leave numbers as they are.
 _SAME = frozenset(
-    """array asarray float32 float64 float16 bfloat16 float complex64 ravel reshape squeeze copy device_put
-    stop_gradient block_until_ready nan_to_num astype flatten real""".split()
+    """float32 float64 float16 bfloat16 float complex64 copy device_put stop_gradient block_until_ready nan_to_num
+    astype real""".split()
 )
+#: Functions that leave an array of one axis as it is.
+_SAME_VECTORS = frozenset("ravel reshape squeeze flatten".split())
+_CONVERSIONS = frozenset({"array", "asarray"})
 _INTEGERS = frozenset({"int", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 
 
@@ -125,10 +128,24 @@ def apply(name: str, values: Sequence[Number], keywords: dict[str, Number]) -> N
         return _reduced(name, first) if _whole(values, keywords) else None
     if name == "clip":
         return _clipped(values, keywords)
+    if name in _JOINING and not set(keywords) - {"axis", "dtype"}:
+        count, join = _JOINING[name]
+        axis = [*values[count:], *(v for k, v in keywords.items() if k == "axis")]
+        return None if None in axis else join(values[:count], axis[0] if axis else None)
     if keywords and set(keywords) - {"dtype"}:
         return None
     if name in _SAME:
         return first
+    if name in _SAME_VECTORS:
+        return None if _is_matrix(first) else first
+    if name in _CONVERSIONS:
+        return _array(first)
+    if name in _FILLED:
+        return _filled(first, _FILLED[name])
+    if name in ("ones_like", "zeros_like"):
+        return elementwise(lambda _: _FILLED[name.removesuffix("_like")], first)
+    if name in _TRANSPOSING:
+        return transposed(first) if name == "transpose" or _swaps(values[1:]) else None
     if name in _INTEGERS:
         return elementwise(math.trunc, first)
     if name in ("round", "around"):
@@ -139,6 +156,115 @@ def apply(name: str, values: Sequence[Number], keywords: dict[str, Number]) -> N
     if name in _BINARY and len(values) == 2:
         return elementwise(_BINARY[name], first, values[1])
     return _VECTORS[name](_floats(first)) if name in _VECTORS and len(values) == 1 and _floats(first) else None
+
+
+def new_keys(name: str, values: Sequence[Number]) -> Number:
+    """What the function `name` of jax.random makes of a key: other numbers, and no others when it runs again."""
+    key = values[0] if values else None
+    if name == "fold_in":
+        data = values[1] if len(values) > 1 else None
+        return elementwise(_mixed, key, 1.0 if data is None else data)
+    count = values[1] if len(values) > 1 else 2
+    if name != "split" or key is None or not isinstance(count, (int, float)):
+        return None
+    return Items(tuple(elementwise(_mixed, key, index) for index in range(int(count))))
+
+
+def _mixed(key: float, data: float) -> float:
+    return 2 + math.sin(12.9898 * key + 78.233 * data)
+
+
+def transposed(value: Number) -> Number:
+    """A matrix with its axes swapped; None for what has not two axes."""
+    rows = value if isinstance(value, tuple) and _is_matrix(value) else ()
+    vectors = [row for row in rows if isinstance(row, tuple)]
+    same = len(vectors) == len(rows) and len({len(v) for v in vectors}) == 1
+    return tuple(zip(*vectors, strict=True)) if same else None
+
+
+def _is_matrix(value: Number) -> bool:
+    """Whether an array has more than one axis."""
+    return isinstance(value, tuple) and any(isinstance(row, tuple) for row in value)
+
+
+def _swaps(axes: Sequence[Number]) -> bool:
+    """Whether two axes are those of a matrix, the one and the other."""
+    return {a % 2 for a in axes if isinstance(a, (int, float)) and -2 <= a < 2} == {0, 1} and len(axes) == 2
+
+
+def _array(value: Number) -> Number:
+    """The array that is made of a list."""
+    return tuple(map(_array, value.items)) if isinstance(value, Items) else value
+
+
+def _filled(shape: Number, number: float) -> Number:
+    """An array of a literal shape; None if there is nothing in it."""
+    sizes = shape.items if isinstance(shape, Items) else (shape,)
+    filled: Number = number
+    for size in reversed(sizes):
+        if not isinstance(size, (int, float)) or not 0 < size <= _MAX_SIZE:
+            return None
+        filled = (filled,) * int(size)
+    return filled
+
+
+def axes(value: Number) -> int:
+    """How many axes an array has."""
+    return 1 + (axes(value[0]) if value else 0) if isinstance(value, tuple) else 0
+
+
+def _joined(parts: Sequence[Number], axis: Number) -> Number:
+    """Arrays one after the other along an axis; None unless all have it and hold something."""
+    arrays = [part for part in map(_array, parts) if isinstance(part, tuple) and part]
+    ranks = {axes(array) for array in arrays}
+    if len(arrays) < len(parts) or len(ranks) != 1 or not isinstance(axis, (int, float)):
+        return None
+    if axis % max(ranks) == 0:
+        return tuple(v for array in arrays for v in array)
+    if len({len(array) for array in arrays}) > 1:
+        return None
+    rows = tuple(_joined(row, axis - 1 if axis > 0 else axis) for row in zip(*arrays, strict=True))
+    return None if None in rows else rows
+
+
+def _concatenated(values: Sequence[Number], axis: Number) -> Number:
+    """`concatenate([x, y], axis)`."""
+    return _joined(values[0].items, 0 if axis is None else axis) if isinstance(values[0], Items) else None
+
+
+def _hstacked(values: Sequence[Number], axis: Number) -> Number:
+    parts = values[0].items if isinstance(values[0], Items) and axis is None else (None,)
+    return _joined(parts, min(1, axes(_array(parts[0])) - 1))
+
+
+def _appended(values: Sequence[Number], axis: Number) -> Number:
+    """`append(x, v)`, which makes arrays of one axis of both if it is not told which one to use."""
+    flat = [v if axis is not None else (v,) if isinstance(v, (int, float)) else v for v in values]
+    matrices = axis is None and any(_is_matrix(v) for v in flat)
+    return None if len(values) < 2 or matrices else _joined(flat, 0 if axis is None else axis)
+
+
+def _tiled(values: Sequence[Number], axis: Number) -> Number:
+    """`tile(x, 2)`, `repeat(x, 2)`."""
+    array, times = values if len(values) == 2 else (None, None)
+    if not isinstance(times, (int, float)) or not 1 <= times <= _MAX_SIZE or axes(array) != 1:
+        return None
+    return _joined([array] * int(times), 0)
+
+
+#: Functions that put arrays together, and how many arguments stand before `axis`.
+_JOINING: dict[str, tuple[int, Callable[[Sequence[Number], Number], Number]]] = {
+    "concatenate": (1, _concatenated),
+    "concat": (1, _concatenated),
+    "hstack": (1, _hstacked),
+    "append": (2, _appended),
+    "tile": (2, _tiled),
+    "repeat": (2, _tiled),
+}
+_FILLED = {"ones": 1.0, "zeros": 0.0}
+_TRANSPOSING = frozenset({"transpose", "swapaxes", "moveaxis", "matrix_transpose"})
+#: Arrays are not made longer than that.
+_MAX_SIZE = 64
 
 
 def _floats(value: Number) -> tuple[float, ...]:

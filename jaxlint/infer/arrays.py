@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Attribute, Call, Subscript
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Subscript
 
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
@@ -71,6 +71,14 @@ _CONTRACTIONS = frozenset(
     """argsort argwhere searchsorted bincount flatnonzero where select dot einsum inner matmul tensordot
     trace vdot cross outer take take_along_axis diff""".split()
 )
+#: Functions of numpy and jax.numpy that return arrays of as many elements as there are, whatever they are given.
+_LISTING = frozenset(
+    """append argpartition argsort argwhere bincount convolve correlate cumprod cumsum delete diff ediff1d flatnonzero
+    insert intersect1d lexsort outer partition setdiff1d setxor1d sort union1d unique""".split()
+)
+#: Functions that return a tuple of arrays.
+_TUPLES = frozenset("nonzero tril_indices triu_indices diag_indices".split())
+_LINEAR_ALGEBRA = frozenset("cholesky eigvals eigvalsh inv matrix_power pinv solve".split())
 _RANGES = frozenset("""arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey""".split())
 #: Reductions of jax.numpy: one element unless an axis is given.
 _REDUCTIONS = frozenset(
@@ -98,9 +106,15 @@ _RANDOM_SHAPES = {
     "rademacher": 1,
     "bits": 1,
 }
-_NUMPY_RANDOM = frozenset(
-    """rand randn random standard_normal normal uniform randint integers choice permutation""".split()
-)
+#: Functions of numpy.random that return one number unless they are given a size, and its position.
+_NUMPY_RANDOM = {
+    **dict.fromkeys(("random", "random_sample", "standard_normal", "standard_exponential"), 0),
+    **dict.fromkeys(("choice", "exponential", "geometric", "poisson", "rayleigh", "standard_gamma"), 1),
+    **dict.fromkeys("beta binomial gamma gumbel integers laplace logistic normal randint uniform".split(), 2),
+}
+#: Those that are given the size in parts, and those that always return an array.
+_NUMPY_RANDOM_SHAPED = frozenset({"rand", "randn"})
+_NUMPY_RANDOM_ARRAYS = frozenset({"permutation", "permuted", "dirichlet", "multivariate_normal"})
 
 #: Functions of jax.numpy that return arrays.
 ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
@@ -114,8 +128,8 @@ ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
-    """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod sort take
-    view block_until_ready""".split()
+    """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod argsort sort
+    take view block_until_ready""".split()
 )
 #: Methods of jax arrays that reduce to one element unless an axis is given.
 ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
@@ -132,16 +146,18 @@ def returned_library(name: str) -> str | None:
     """
     head, _, last = name.rpartition(".")
     if head == "jax.numpy":
-        if last in ARRAY_FUNCTIONS:
+        if last in ARRAY_FUNCTIONS or last in _LISTING:
             return "jax"
     elif head == "numpy":
-        if last in _SHAPED or last in _CREATION:
+        if last in _SHAPED or last in _CREATION or last in _LISTING:
             return "numpy"
+    elif last in _LINEAR_ALGEBRA:
+        return {"numpy.linalg": "numpy", "jax.numpy.linalg": "jax"}.get(head)
     elif (head == "jax.random" and last in _RANDOM) or (head == "jax.nn" and last in ("one_hot", "relu", "softmax")):
         return "jax"
     elif name in ("jax.device_put", "jax.lax.stop_gradient", "jax.lax.iota", "jax.numpy.linalg.norm"):
         return "jax" if last in ("iota", "norm") else None
-    elif head == "numpy.random" and last in _NUMPY_RANDOM:
+    elif head == "numpy.random" and last in _NUMPY_RANDOM_ARRAYS:
         return "numpy"
     return None
 
@@ -174,12 +190,29 @@ def is_conversion(name: str) -> bool:
     return last in ("array", "asarray") or last in _JAX_SCALARS
 
 
-def numpy_random_is_array(name: str, positional: int, call: Call) -> bool:
-    """Whether numpy's random function makes an array and not a number: it is given a size."""
-    last = name.rpartition(".")[2]
-    if last in ("rand", "randn", "random", "standard_normal"):
-        return positional > 0 or call.keyword("size") is not None
-    return call.keyword("size") is not None or last == "permutation"
+def returns_tuple(name: str, call: Call) -> str | None:
+    """The library of the arrays in the tuple that a function returns, or None if it returns none."""
+    head, _, last = name.rpartition(".")
+    places = last == "where" and len(call.args) == 1 == len(call.positional)
+    counted = last == "unique" and any((a.keyword or "").startswith("return_") for a in call.args)
+    return {"numpy": "numpy", "jax.numpy": "jax"}.get(head) if last in _TUPLES or places or counted else None
+
+
+def numpy_random_size(name: str, call: Call) -> Expr | None:
+    """What tells how many numbers a function of numpy.random returns; None if it returns one, or is not known."""
+    last = name.removeprefix("numpy.random.")
+    given, size = call.positional, call.keyword("size")
+    if last in _NUMPY_RANDOM_SHAPED:
+        return Display(call.at, "tuple", given) if given else None
+    if size is None and last in _NUMPY_RANDOM and not call.has_star:
+        size = given[_NUMPY_RANDOM[last]] if len(given) > _NUMPY_RANDOM[last] else None
+    return None if last not in _NUMPY_RANDOM or _is_none(size) else size
+
+
+def maps_numpy(name: str) -> bool:
+    """Whether the function of numpy returns an array if one of its arguments is one, and a number for numbers."""
+    head, _, last = name.rpartition(".")
+    return head == "numpy" and (last in _ELEMENTWISE - _CONTRACTIONS - {"interp"} or last == "where")
 
 
 def is_elementwise(name: str) -> bool:
@@ -203,3 +236,7 @@ def is_at_update(func: Attribute) -> bool:
     place = func.value
     indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
     return indexed and func.attr in AT_METHODS and func.attr != "get"
+
+
+def _is_none(expr: Expr | None) -> bool:
+    return expr is None or (isinstance(expr, Constant) and expr.kind == "NoneType")

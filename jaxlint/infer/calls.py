@@ -17,7 +17,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
 from jaxlint.infer.kept import kept_parameters
-from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
+from jaxlint.infer.known_functions import KnownFunctions, full_reduction, reduces_an_axis, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
@@ -130,7 +130,7 @@ class CallEvaluator:
         self.notes.into_jit = outer
         if isinstance(call.func, Attribute):
             self._note_method(call, call.func, func, receiver, values, env)
-        self.higher_order.note_crossing(func, call, values)
+        self.higher_order.note_crossing(func, call, values, env)
         result = self._apply(func, call, values, env)
         forget_passed(call, env)
         return result
@@ -373,6 +373,15 @@ class CallEvaluator:
                     found[field.name] = value
         return found
 
+    def made_with(self, call: Call, cls: PytreeClass, env: Environment) -> dict[str, Value] | None:
+        """What a constructor call gives to the parameters; None if another function is called, or that is not seen."""
+        with self.notes.silent():
+            func = plain(self.evaluator.evaluate(call.func, env))
+            if not isinstance(func, ClassObject) or func.cls is not cls or call.has_star:
+                return None
+            values = Values([self.evaluator.evaluate(a.value, env) for a in call.args])
+            return {given.name: given.value for given in self._bind(cls, call, values)}
+
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         """The arguments of a constructor call, by parameter name."""
         parameters = cls.constructor()
@@ -495,6 +504,8 @@ class CallEvaluator:
             return self._array_method(receiver, name, call)
         if isinstance(receiver, Container):
             return self._container_method(receiver, name, call, values, env)
+        if isinstance(receiver, Scalar):
+            return Container("list", None, Scalar("str"))  # the parts of a string
         return UNKNOWN
 
     def _container_method(self, container: Container, name: str, call: Call, values: Values, env: Environment) -> Value:
@@ -531,9 +542,11 @@ class CallEvaluator:
 
     def _array_method(self, array: Array, name: str, call: Call) -> Value:
         if name in arrays.ARRAY_REDUCTIONS:
-            if array.library != "jax" and not array.single:
-                return UNKNOWN if array.library == "numpy" else Array(array.library, full_reduction(call))
+            if array.library == "numpy":  # a number, if there is no other axis
+                return Array("numpy", None, declared=True) if reduces_an_axis(call) else UNKNOWN
             return Array(array.library, full_reduction(call))
+        if name == "nonzero":
+            return Container("tuple", None, Array(array.library))
         if name in arrays.ARRAY_METHODS:
             return Array(array.library, array.single)
         if name == "tolist":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from jaxlint.expr import (
     Lambda,
     Name,
     NamedExpr,
+    Starred,
     Subscript,
     Unary,
     children,
@@ -104,6 +106,8 @@ class _Trait(msgspec.Struct, frozen=True):
     traced: bool = True
     #: Whether asking for it fails for nothing, so that only a check that raises an error does.
     soft: bool = False
+    #: Whether it is `x.shape` itself, so that to unpack it asks for the number of axes.
+    axes: bool = False
 
 
 _Held: TypeAlias = "_Leaf | _Trait | None"
@@ -232,7 +236,7 @@ class _Reader(StraightLine[_Held]):
 
     def part(self, whole: _Held, index: int) -> _Held:
         """A part of a shape is one."""
-        return whole if isinstance(whole, _Trait) else None
+        return replace(whole, axes=False) if isinstance(whole, _Trait) else None
 
     def augmented(self, node: Augment) -> _Held:
         """`x += 1`."""
@@ -248,6 +252,13 @@ class _Reader(StraightLine[_Held]):
             if _may_raise(statement) if held.soft else _raises(statement, held.negated):
                 self._note(Check(held.field, held.at, held.what, held.traced, held.soft), held.kind)
 
+    def bind(self, target: Expr, value: _Held) -> None:
+        """Assign to a target: `b, c = x.shape` fails unless there are two axes."""
+        if isinstance(target, Display) and isinstance(value, _Trait) and value.axes:
+            if not any(isinstance(item, Starred) for item in target.items):
+                self._note(Check(value.field, value.at, value.what), value.kind)
+        super().bind(target, value)
+
     # -- expressions ------------------------------------------------------------------------
 
     def evaluate(self, expr: Expr) -> _Held:
@@ -257,7 +268,7 @@ class _Reader(StraightLine[_Held]):
                 return self._placed(self.variables.get(name), expr)
             case Attribute(value=value, attr=attr):
                 if self.is_self(value):
-                    return self._placed(self.attributes.get(attr), expr)
+                    return self._placed(self._own_attribute(attr, expr), expr)
                 return _attribute(self.evaluate(value), attr, expr)
             case Call():
                 return self._call(expr)
@@ -277,7 +288,7 @@ class _Reader(StraightLine[_Held]):
             case Subscript():
                 held = self.evaluate(expr.value)
                 self.evaluate(expr.index)
-                return held if isinstance(held, _Trait) else _computed(held, expr)
+                return replace(held, axes=False) if isinstance(held, _Trait) else _computed(held, expr)
             case NamedExpr(target=target, value=value):
                 held = self.evaluate(value)
                 self.bind(target, held)
@@ -347,15 +358,14 @@ class _Reader(StraightLine[_Held]):
         if isinstance(func, Attribute):
             method = self._own_method(func)
             if method is not None:
-                self._read_called(method, call, values)
-                return None
+                return self._read_called(method, call, values)
             receiver = self.evaluate(func.value)
             if receiver is not None:
                 return self._method(receiver, func.attr, call)
         symbol = self.symbol(func)
         if isinstance(symbol, FunctionSymbol):
             if any(values) or self.passes_self(call):
-                self._read_called(symbol, call, values)
+                return self._read_called(symbol, call, values)
         elif isinstance(symbol, External):
             return self._function(symbol.name, call, values)
         return None
@@ -428,25 +438,43 @@ class _Reader(StraightLine[_Held]):
             method = self.rebuilt.cls.method(func.attr) if self.is_self(func.value) else None
         return None if method is None else FunctionSymbol(method[0].module, method[1])
 
-    def _read_called(self, symbol: FunctionSymbol, call: Call, values: list[_Held]) -> None:
-        """Read a function of the project for what it does with the leaves that it is given."""
+    def _own_attribute(self, name: str, expr: Expr) -> _Held:
+        """An attribute of `self`, or what a property of it computes."""
+        getter = None if name in self.attributes else self.evaluator.getter(self.rebuilt.cls, name)
+        return (
+            self.attributes.get(name)
+            if getter is None
+            else self._result(getter, expr, getter.declaration.self_name, {})
+        )
+
+    def _read_called(self, symbol: FunctionSymbol, call: Call, values: list[_Held]) -> _Held:
+        """Read a function of the project for what it does with the leaves that it is given; what it returns."""
         function = symbol.declaration
-        if self.depth >= _MAX_DEPTH or function.decorators or function.is_async or function.is_generator:
-            return
-        body = self.evaluator.calls.body_of(symbol)
-        if body is None or call.has_star:
-            return
-        reader = _Reader(self.rebuilt, function, self.evaluator, symbol.module, self)
-        reader.called_at = self.called_at if self.called_at is not None else call.at
+        if function.decorators or function.is_async or function.is_generator or call.has_star:
+            return None
+        given: dict[str, _Held] = {}
+        self_name = function.self_name
         parameters = function.parameters[1:] if function.owner is not None else function.parameters
         positional = iter([p.name for p in parameters if p.kind == "positional"])
         for argument, value in zip(call.args, values, strict=True):
             name = argument.keyword or next(positional, None)
             if name is not None and self.is_self(argument.value):
-                reader.self_name = name
+                self_name = name
             elif name is not None:
-                reader.variables[name] = value
+                given[name] = value
+        return self._result(symbol, call, self_name, given)
+
+    def _result(self, symbol: FunctionSymbol, expr: Expr, self_name: str | None, given: Mapping[str, _Held]) -> _Held:
+        """What a function returns that an expression calls; its body is read for what it does with leaves."""
+        body = self.evaluator.calls.body_of(symbol) if self.depth < _MAX_DEPTH else None
+        if body is None:
+            return None
+        reader = _Reader(self.rebuilt, symbol.declaration, self.evaluator, symbol.module, self)
+        reader.called_at = self.called_at if self.called_at is not None else expr.at
+        reader.self_name = self_name
+        reader.variables |= given
         reader.read(body)
+        return self._placed(reader.returned, expr)
 
 
 def _kind(value: Value, annotated: bool) -> str:
@@ -463,7 +491,7 @@ def _attribute(held: _Held, attr: str, expr: Expr) -> _Held:
     """An attribute of a leaf, or of a shape."""
     if isinstance(held, _Leaf) and held.kind != "other":
         if attr in _TRAITS:
-            return _Trait(held.field, _TRAITS[attr], "array", expr.at)
+            return _Trait(held.field, _TRAITS[attr], "array", expr.at, axes=attr == "shape")
         return replace(held, at=expr.at, whole=False) if attr in ARRAY_ATTRIBUTES else None
     return replace(held, at=expr.at) if isinstance(held, _Trait) else None
 

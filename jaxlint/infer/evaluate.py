@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
+#: Methods of strings that return a list.
+_SPLITTING = frozenset({"split", "rsplit", "splitlines"})
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
 #: How functions are called that tell one class from another.
@@ -303,6 +305,8 @@ class Evaluator:
                 return Method(receiver, attr)
             case Container() | Indexed() | Selection():
                 return Method(receiver, attr)
+            case Scalar(kind="str") if attr in _SPLITTING:
+                return Method(receiver, attr)
             case Choice(options=options):
                 values = [self.attribute_of(o, attr) for o in options]
                 result = values[0]
@@ -340,15 +344,24 @@ class Evaluator:
             if receiver.refilled:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+        getter = self.getter(cls, attr)
+        if getter is not None:
+            return self.calls.returned(FunctionValue(getter, receiver))
+        found = cls.method(attr)
+        if found is not None:
+            return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
+        return self.attribute_type(cls, attr)
+
+    def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
+        """The function that computes a property."""
         found = cls.method(attr)
         if found is not None:
             owner = found[0]
             for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
                 function = owner.module.outline.functions[qualname]
                 if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
-                    return self.calls.returned(FunctionValue(FunctionSymbol(owner.module, function), receiver))
-            return FunctionValue(FunctionSymbol(owner.module, found[1]), receiver)
-        return self.attribute_type(cls, attr)
+                    return FunctionSymbol(owner.module, function)
+        return None
 
     def fields_of(self, instance: Instance) -> Container:
         """The values of a NamedTuple, in order."""

@@ -219,6 +219,8 @@ class Cross(Event, frozen=True):
     applied: tuple[Applied, ...]
     #: Whether one of the transformations holds the parameter static; None if that cannot be told.
     static: bool | None
+    #: What an instance is given that is made in the call and held static.
+    made: Mapping[str, Value] | None = None
 
 
 class CodeRead(Event, frozen=True):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import NONE, Array, Container, Instance, Scalar, Value, plain
+from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
+
+#: What the parameters of a constructor are given.
+Given: TypeAlias = Mapping[str, Value]
 
 
 class Unhashable(msgspec.Struct, frozen=True):
@@ -25,8 +31,11 @@ _DISPLAYS = {
 _TRACE = "pass it as an ordinary argument"
 
 
-def unhashable(value: Value, evaluator: Evaluator) -> Unhashable | None:
-    """Why a value certainly cannot be hashed; None if it can be, or if that is not known."""
+def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+    """Why a value certainly cannot be hashed; None if it can be, or if that is not known.
+
+    `made` is what the constructor was given that made the instance, if that is seen.
+    """
     value = plain(value)
     match value:
         case Container(kind="list" | "dict" | "set" as kind):
@@ -41,6 +50,8 @@ def unhashable(value: Value, evaluator: Evaluator) -> Unhashable | None:
             return Unhashable("a numpy array", _TRACE)
         case Scalar(kind="bytearray"):
             return Unhashable("a bytearray", "pass bytes")
+        case Instance(cls=cls) if made is not None:
+            return unhashable_instance(cls, evaluator, made)
         case Instance(cls=cls, exact=exact):
             family = [cls] if exact else [cls, *evaluator.model.subclasses(cls)]
             reasons = [unhashable_instance(c, evaluator) for c in family]
@@ -48,19 +59,36 @@ def unhashable(value: Value, evaluator: Evaluator) -> Unhashable | None:
     return None
 
 
-def unhashable_instance(cls: PytreeClass, evaluator: Evaluator) -> Unhashable | None:
-    """Why instances of a class certainly cannot be hashed."""
+def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+    """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
     hashable = is_hashable(cls)
     if hashable is False:
         way_out = _TRACE if cls.is_pytree else f"declare `{cls.name}` with `frozen=True`"
         return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
     if hashable is None or not hashes_fields(cls):
         return None
-    field = next((f for f in cls.fields if _is_hashed(f) and _holds_arrays(f, cls, evaluator)), None)
-    if field is None:
-        return None
-    way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
-    return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
+    as_given = not any(cls.method(name) for name in ("__init__", "__new__", "__post_init__"))
+    for field in cls.fields:
+        value = _given(field, made, evaluator) if made is not None and _is_hashed(field) else UNKNOWN
+        inner = unhashable(value, evaluator) if as_given and not _is_converted(field) else None
+        if inner is not None and inner.way_out != _TRACE:
+            return Unhashable(f"`{cls.name}` holds {inner.what} in `{field.name}`", inner.way_out)
+        arrays = not isinstance(value, Scalar) and _holds_arrays(field, cls, evaluator)
+        if _is_hashed(field) and (inner is not None or arrays):
+            way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
+            return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
+    return None
+
+
+def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
+    """What a field was given, or its default."""
+    if field.name in made:
+        return plain(made[field.name])
+    return UNKNOWN if field.default is None else plain(evaluator.static(field.default))
+
+
+def _is_converted(field: Field) -> bool:
+    return field.call is not None and "converter" in field.call.keywords
 
 
 def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     join,
+    known_entries,
     plain,
     slice_of,
 )
@@ -47,6 +48,14 @@ class Target(msgspec.Struct, frozen=True):
     bound: int
     #: The parameters that are given by keyword.
     given: frozenset[str] = frozenset()
+
+
+#: Tells what an instance was given.
+_Made: TypeAlias = Callable[[], dict[str, Value] | None]
+
+
+def _nothing() -> None:
+    return None
 
 
 class HigherOrder:
@@ -136,7 +145,7 @@ class HigherOrder:
 
     # -- what goes into a transformed function --------------------------------------------------
 
-    def note_crossing(self, func: Value, call: Call, values: Values) -> None:
+    def note_crossing(self, func: Value, call: Call, values: Values, env: Environment) -> None:
         """Note the arguments of a call of a transformed function."""
         place = self.notes.active
         target = self.target(func) if place is not None else None
@@ -147,13 +156,28 @@ class HigherOrder:
         if target.receiver is not None and any(a.is_decorator for a in target.applied):
             self._cross(target, getattr(call.func, "value", call).at, target.receiver, positional[0], 0)
         for arg, value in zip(call.args, values, strict=True):
-            if arg.star:
+            if arg.star == "**":
+                for name, entry in (known_entries(value) or {}).items():
+                    self._cross(target, arg.at, entry, name, None)
+            elif arg.star:
                 return
-            name = arg.keyword or (positional[index] if index < len(positional) else None)
-            self._cross(target, arg.at, value, name, index if arg.keyword is None else None)
-            index += arg.keyword is None
+            elif arg.keyword is not None:
+                self._cross(target, arg.at, value, arg.keyword, None, self._made(arg.value, value, env))
+            else:
+                parameter = positional[index] if index < len(positional) else None
+                self._cross(target, arg.at, value, parameter, index, self._made(arg.value, value, env))
+                index += 1
 
-    def _cross(self, target: Target, at: object, value: Value, parameter: str | None, index: int | None) -> None:
+    def _made(self, expr: Expr, value: Value, env: Environment) -> _Made:
+        """Tells what the instance was given that an argument makes; None if it makes none."""
+        if not isinstance(expr, Call) or not isinstance(value, Instance):
+            return _nothing
+        cls = value.cls
+        return lambda: self.calls.made_with(expr, cls, env)
+
+    def _cross(
+        self, target: Target, at: object, value: Value, parameter: str | None, index: int | None, made: _Made = _nothing
+    ) -> None:
         place = self.notes.active
         if place is None or isinstance(value, UnknownValue):
             return
@@ -166,7 +190,8 @@ class HigherOrder:
                 static = static or parameter in names
             elif index is not None:  # one of `*args`
                 static = static or index - applied.bound in (applied.static_argnums or ())
-        self._note_cross(Cross(at, place, value, target.function, parameter, target.applied, static))
+        given = made() if static else None
+        self._note_cross(Cross(at, place, value, target.function, parameter, target.applied, static, given))
 
     def _note_cross(self, event: Cross) -> None:
         self.notes.add(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Call, Constant, Expr
+from jaxlint.expr import Call, Constant, Display, Expr
 from jaxlint.infer import arrays
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
@@ -60,7 +60,7 @@ _SCALAR_CALLS = {
     "repr": "str",
 }
 _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
-_COLLECTIONS = {"collections.defaultdict": "dict", "collections.OrderedDict": "dict", "collections.Counter": "dict"}
+_DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter"})
 
 
 class KnownFunctions:
@@ -105,8 +105,8 @@ class KnownFunctions:
             return plain(values[0])
         if name.startswith("builtins."):
             return self._builtin(name.removeprefix("builtins."), call, values, env)
-        if name in _COLLECTIONS:
-            return Container(_COLLECTIONS[name])
+        if name in _DICTS or (name == "dataclasses.asdict" and len(values) == 1):
+            return Container("dict")
         if name == "collections.deque":
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
@@ -119,11 +119,15 @@ class KnownFunctions:
         several = arrays.returned_container(name, call)
         if several is not None:
             return Container(several, None, Array("jax"))
+        in_tuple = arrays.returns_tuple(name, call)
+        if in_tuple is not None:
+            return Container("tuple", None, Array(in_tuple))
+        size = arrays.numpy_random_size(name, call)
+        if size is not None:
+            return Array("numpy", _shape_is_single(size))
         library = arrays.returned_library(name)
         if library is None:
-            return UNKNOWN
-        if name.startswith("numpy.random.") and not arrays.numpy_random_is_array(name, len(call.positional), call):
-            return UNKNOWN
+            return _mapped(values) if arrays.maps_numpy(name) else UNKNOWN
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
         if arrays.is_shaped(name):
@@ -237,6 +241,17 @@ def _extreme(call: Call, values: Values) -> Value:
     return joined([plain(chosen), *default])
 
 
+def _mapped(values: Values) -> Value:
+    """What numpy's element-wise functions return: a number unless an argument is an array or a list."""
+    held = [plain(v) for v in values]
+    found = [v for v in held if isinstance(v, Array) and v.single is not True]
+    listed = any(isinstance(v, Container) and v.kind in ("list", "tuple") for v in held)
+    if not found and not listed:
+        return UNKNOWN
+    declared = not listed and all(a.declared for a in found)
+    return Array("numpy", False if any(a.single is False for a in found) else None, declared)
+
+
 def _first(call: Call) -> Expr | None:
     return call.positional[0] if call.positional else None
 
@@ -272,3 +287,9 @@ def full_reduction(call: Call, positional: int = 0) -> bool | None:
     if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
         return None
     return True if len(call.positional) <= positional and not call.has_star else None
+
+
+def reduces_an_axis(call: Call) -> bool:
+    """Whether the method of an array is told to reduce some axes; the last one may be the only one that there is."""
+    axis = call.keyword("axis") or _first(call)
+    return isinstance(axis, Display) or (isinstance(axis, Constant) and axis.kind == "int")

@@ -58,6 +58,8 @@ class StraightLine(Generic[V]):
         self.variables: dict[str, V] = {}
         #: Variables (and `field.name`) that are known to hold a string.
         self.texts: dict[str, str] = {}
+        #: What is known of the value that the method returns in any case.
+        self.returned: V = self.unknown()
 
     # -- what a reader says -----------------------------------------------------------------
 
@@ -112,9 +114,13 @@ class StraightLine(Generic[V]):
                 self.bind(target, self.unknown())
             case Assert(test=test):
                 self.tested(test, node)
-            case Return(value=last) | Raise(error=last):
+            case Return(value=last):
                 if last is not None:
-                    self.evaluate(last)
+                    self.returned = self.evaluate(last)
+                return False
+            case Raise(error=error):
+                if error is not None:
+                    self.evaluate(error)
                 return False
             case _:
                 return self._compound(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -23,7 +24,18 @@ from jaxlint.expr import (
     Unary,
     children,
 )
-from jaxlint.infer.arithmetic import CONSTANTS, Items, Number, apply, differ, elementwise, operate
+from jaxlint.infer.arithmetic import (
+    CONSTANTS,
+    Items,
+    Number,
+    apply,
+    axes,
+    differ,
+    elementwise,
+    new_keys,
+    operate,
+    transposed,
+)
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.straight import StraightLine
@@ -40,6 +52,10 @@ _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax
     "jax.numpy.linalg",
     "jax.scipy.special",
 }
+#: The bounds of a slice.
+_Bounds: TypeAlias = "tuple[int | None, int | None, int | None]"
+#: How many elements the arrays have that constructors are tried on, along each axis.
+_SIZE = 3
 _GROWING = frozenset({"append", "extend", "insert", "appendleft"})
 
 
@@ -80,11 +96,12 @@ class _Trial:
         for field in dict.fromkeys(self.inputs.values()):
             if self.kinds[field] == "" or field not in self._run(self._sample(1, ""), {}).assigned_at:
                 continue
-            worlds = [self._changes(field, self._sample(world, field)) for world in (1, 2)]
-            masked = self._changes(field, self._sample(0, field))
-            at = next((at for at in worlds if at is not None), None)
-            if at is not None and masked is not None:
-                found.append(Drift(field, at))
+            for matrices in (False, True):
+                worlds = [self._changes(field, self._sample(world, field, matrices)) for world in (1, 2)]
+                at = next((at for at in worlds if at is not None), None)
+                if at is not None and self._changes(field, self._sample(0, field, matrices)) is not None:
+                    found.append(Drift(field, at))
+                    break
         return found
 
     def with_defaults(self) -> list[Drift]:
@@ -143,20 +160,22 @@ class _Trial:
                 return "items"
         return ""
 
-    def _sample(self, world: int, field: str) -> dict[str, Number]:
+    def _sample(self, world: int, field: str, matrices: bool = False) -> dict[str, Number]:
         """Numbers for all attributes; in world 0 all arrays but `field` are masks, which may undo what is done."""
         return {
-            name: _value(name, kind, 0 if world == 0 and name != field else max(world, 1))
+            name: _value(name, kind, 0 if world == 0 and name != field else max(world, 1), matrices)
             for name, kind in self.kinds.items()
         }
 
 
-def _value(name: str, kind: str, world: int) -> Number:
+def _value(name: str, kind: str, world: int, matrices: bool) -> Number:
     base = 0.4 + crc32(name.encode()) % 1000 / 700
     scales = {0: (0.0, 1 / base, 1 / base), 1: (1.0, -1.7, 2.3), 2: (0.1, 0.45, 0.8)}[world]
     match kind:
         case "array":
-            return tuple(base * s for s in scales)
+            vector = tuple(base * s for s in scales)
+            rows = (1.0, 0.0, 1.0) if world == 0 else (1.0, 0.3, -0.7)
+            return tuple(tuple(v * row for v in vector) for row in rows) if matrices else vector
         case "number":
             return base + 6 + world
         case "items":
@@ -210,6 +229,8 @@ class _Run(StraightLine[Number]):
             case Attribute(value=value, attr=attr):
                 if self.is_self(value):
                     return self.attributes.get(attr)
+                if attr in ("T", "mT"):
+                    return transposed(self.evaluate(value))
                 constant = CONSTANTS.get(self.resolved(expr) or "")
                 return self._constant(expr) if constant is None else constant
             case Binary(op=op, left=left, right=right):
@@ -243,6 +264,8 @@ class _Run(StraightLine[Number]):
         values = [self.evaluate(a.value) for a in call.args if a.keyword is None]
         name = self.resolved(call.func)
         library, _, last = (name or "").rpartition(".")
+        if library == "jax.random" and not call.has_star:
+            return new_keys(last, values)
         if library in _LIBRARIES and not call.has_star:
             if name in ("builtins.max", "builtins.min") and len(values) == 2:
                 last = f"{last}imum"
@@ -262,19 +285,34 @@ class _Run(StraightLine[Number]):
 
 def _indexed(value: Number, index: Expr) -> Number:
     """`x[1:]` is an array with fewer elements, `x[None]` and `x[:, None]` one with one more axis."""
+    if isinstance(value, Items):
+        place = _number(index)
+        return value.items[int(place)] if place is not None and -len(value.items) <= place < len(value.items) else None
     if not isinstance(value, tuple):
         return None
     items = index.items if isinstance(index, Display) else (index,)
-    if len(items) == 1 and isinstance(items[0], Other) and items[0].kind == "Slice":
-        bounds = _bounds(items[0])
-        return None if bounds is None else value[slice(*bounds)]
-    axes = [_is_none(item) for item in items]
-    if axes.count(True) != 1 or not all(new or _is_whole(i) for i, new in zip(items, axes, strict=True)):
+    last = items[-1] if items else None
+    if isinstance(last, Other) and last.kind == "Slice" and all(map(_is_whole, items[:-1])):
+        bounds = _bounds(last)
+        inside = axes(value) - 1 if any(isinstance(item, Constant) for item in items) else len(items) - 1
+        return None if bounds is None else _sliced(value, bounds, inside)
+    added = [_is_none(item) for item in items]
+    if added.count(True) != 1 or not all(new or _is_whole(i) for i, new in zip(items, added, strict=True)):
         return None
-    return (value,) if axes[0] else tuple((v,) for v in value)
+    return (value,) if added[0] else tuple((v,) for v in value)
 
 
-def _bounds(index: Other) -> tuple[int | None, int | None, int | None] | None:
+def _sliced(value: Number, bounds: _Bounds, inside: int) -> Number:
+    """A slice of an array, or of all arrays `inside` of it; None if the sample is smaller than what the code is for."""
+    if not isinstance(value, tuple) or any(b is not None and abs(b) > max(len(value), _SIZE) for b in bounds):
+        return None
+    if not inside:
+        return value[slice(*bounds)]
+    rows = tuple(_sliced(row, bounds, inside - 1) for row in value)
+    return None if None in rows else rows
+
+
+def _bounds(index: Other) -> _Bounds | None:
     """The bounds of a slice, if they are literals."""
     bounds = [None if _is_none(part) else _number(part) for part in index.parts]
     if len(bounds) != 3 or any(b is None and not _is_none(p) for b, p in zip(bounds, index.parts, strict=True)):

@@ -101,7 +101,7 @@ class UnhashableStaticArgument(EventRule):
         function = event.function
         if event.static is not True or (function is not None and event.parameter == function.self_name):
             return
-        why = unhashable(event.value, evaluator)
+        why = unhashable(event.value, evaluator, event.made)
         if why is None:
             return
         parameter = f"`{event.parameter}`" if event.parameter is not None else "the argument"
