@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Replace
+from jaxlint.infer.lookups import is_looked_up
 from jaxlint.infer.updates import accepted_keywords, unknown_keywords
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import EventRule, Problem
@@ -71,7 +72,8 @@ class ReplaceUnknownField(EventRule):
     ## When not to use it
 
     A parameter annotated with a base class may be of a subclass: nothing is reported if any visible subclass has the
-    field. Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
+    field, or if the code asks whether it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
+    Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
 
     ## References
 
@@ -89,6 +91,8 @@ class ReplaceUnknownField(EventRule):
         assert isinstance(event, Replace)
         cls = event.receiver.cls
         for keyword in unknown_keywords(event):
+            if is_looked_up(event, keyword.name, evaluator):
+                continue
             close = nearest(keyword.name, sorted(accepted_keywords(cls) or ()))
             hint = f"did you mean `{close}`?" if close else f"its fields are {_listed(cls)}"
             yield Problem(
