@@ -730,7 +730,9 @@ class OutlineBuilder:
             if names:
                 methods[name] = names
         arguments = [Argument(span_of(b), from_ast(b)) for b in node.bases]
-        arguments += [Argument(span_of(k), from_ast(k.value), k.arg) for k in node.keywords]
+        arguments += [
+            Argument(span_of(k), from_ast(k.value), k.arg, "**" if k.arg is None else "") for k in node.keywords
+        ]
         self.classes[qualname] = Class(
             name=node.name,
             qualname=qualname,

@@ -386,6 +386,7 @@ class _ClassBuilder:
             explicit_leaves=explicit,
             root_first=self.before_root == [],
             options=self._options(),
+            options_known=self._options_known(),
             params=params,
             registrations=tuple(self.registrations),
             registered_by_base=self._registered_by_base(framework),
@@ -497,8 +498,17 @@ class _ClassBuilder:
             return dict(self.dataclass_options.keywords)
         return {name: Placed(value, self.module, self.scope) for name, value in self.keywords.items()}
 
+    def _options_known(self) -> bool:
+        """Whether all options can be seen: some may be in `**options`."""
+        if self.dataclass_options is not None:
+            return self.dataclass_options.complete
+        return not self._has_more_keywords()
+
+    def _has_more_keywords(self) -> bool:
+        return any(argument.star == "**" for argument in self.declaration.bases)
+
     def _option(self, name: str, default: bool | None) -> bool | None:
-        return truth(self._options().get(name), default)
+        return truth(self._options().get(name), default if self._options_known() else None)
 
     # -- what it means ----------------------------------------------------------------------
 
@@ -551,13 +561,13 @@ class _ClassBuilder:
         """Whether a base class registers the class as soon as it is created."""
         if framework.subclasses is Subclasses.OPAQUE or framework in (NAMED_TUPLE, PLAIN_CLASS):
             return False
-        return truth(self._placed_keyword(framework.register_keyword), True)
+        return self._class_keyword(framework.register_keyword, True)
 
     def _registers(self, framework: Framework) -> bool | None:
         """Whether a base class registers the class, which a class keyword may forbid."""
         if framework is NAMED_TUPLE:
             return True
-        return truth(self._placed_keyword(framework.register_keyword), True)
+        return self._class_keyword(framework.register_keyword, True)
 
     def _is_dataclass(self, framework: Framework) -> bool:
         """Whether the class's own annotations become fields."""
@@ -628,7 +638,7 @@ class _ClassBuilder:
         if params is not None and params.frozen is not False:
             return params.frozen, None
         if framework is SIMPLE_PYTREE:
-            mutable = truth(self._placed_keyword("mutable"), False)
+            mutable = self._class_keyword("mutable", False)
             if mutable is not False and any(
                 c.params and c.params.frozen is not False for c in _ancestors(self.parents)
             ):
@@ -641,9 +651,12 @@ class _ClassBuilder:
         modules = {self.module, *(c.module for c in _ancestors(self.parents))}
         return any(_MARKS_MUTABLE in unit.calls for module in modules for unit in module.outline.units)
 
-    def _placed_keyword(self, name: str) -> Placed | None:
+    def _class_keyword(self, name: str, default: bool) -> bool | None:
+        """The truth value of a class keyword; None if it is no literal, or may be in `**keywords`."""
         value = self.keywords.get(name)
-        return None if value is None else Placed(value, self.module, self.scope)
+        if value is None:
+            return None if name and self._has_more_keywords() else default
+        return truth(Placed(value, self.module, self.scope), default)
 
     def _inherited_frozen(self) -> tuple[bool | None, frozenset[str] | None]:
         """An undecorated subclass of a frozen dataclass refuses only the names of its parents' fields."""

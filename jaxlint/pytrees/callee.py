@@ -174,16 +174,18 @@ class CalleeFinder:
             return None
         positional = list(callee.positional)
         keywords = list(callee.keywords)
+        complete = callee.complete and given.complete
         for arg in call.args:
-            if arg.star == "**":
+            if arg.star == "**" and _is_parameter(arg.value, parameters):
                 keywords += given.rest
+            elif arg.star == "**":
+                complete = False
             elif not arg.star and isinstance(arg.value, Name) and arg.value.id in given.named:
                 value = given.named[arg.value.id]
                 if arg.keyword is not None:
                     keywords.append((arg.keyword, value))
                 else:
                     positional.append(value)
-        complete = callee.complete and given.complete
         if _shifted(call, parameters - given.named.keys()):
             positional, complete = [], False
         return replace(callee, positional=tuple(positional), keywords=tuple(keywords), complete=complete)

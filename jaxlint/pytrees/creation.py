@@ -26,7 +26,7 @@ from jaxlint.pytrees.frameworks import (
     PENZAI,
     REGISTER_DATACLASS,
 )
-from jaxlint.pytrees.model import Field, Kind, PytreeClass, truth
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Creation:
         if framework is NNX:
             yield from self._conflicting_markers()
         for registration in cls.registrations:
-            frozen = truth(registration.options.get("frozen"), True)
+            frozen = registration.option("frozen", True)
             if registration.framework is JAX_DATACLASSES and frozen is not True:
                 error = CreationError("AssertionError", "Pytree dataclasses can only be frozen!")
                 yield error if frozen is False else UNSURE

@@ -242,6 +242,10 @@ class Registration(msgspec.Struct, frozen=True):
     #: Whether the function is called without the class, as if that made a decorator.
     is_factory: bool = False
 
+    def option(self, name: str, default: bool | None) -> bool | None:
+        """The truth value of a keyword; None if it is no literal, or cannot be seen."""
+        return truth(self.options.get(name), default if self.arguments_known else None)
+
 
 class PytreeClass(msgspec.Struct, eq=False, dict=True):
     """One class, as the frameworks see it. `framework.is_pytree` is False for plain classes."""
@@ -274,6 +278,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     root_first: bool = False
     #: The options of the decorator, or the class keywords.
     options: Mapping[str, Placed] = msgspec.field(default_factory=dict)
+    #: Whether these are all: not if there are `**options`.
+    options_known: bool = True
     #: How the dataclass machinery was called for this very class, if it was.
     params: DataclassParams | None = None
     #: What registers this very class, in the order in which it happens.
@@ -309,8 +315,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         return self.framework.is_opaque and self.method("__eq__") is None
 
     def option(self, name: str, default: bool) -> bool | None:
-        """The truth value of an option; None if it is no literal."""
-        return truth(self.options.get(name), default)
+        """The truth value of an option; None if it is no literal, or cannot be seen."""
+        return truth(self.options.get(name), default if self.options_known else None)
 
     @property
     def init_vars(self) -> tuple[str, ...]:

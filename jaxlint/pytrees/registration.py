@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
-from jaxlint.pytrees.model import Framework, PytreeClass, Registration, truth
+from jaxlint.pytrees.model import Framework, PytreeClass, Registration
 
 #: What people write for `jax.tree_util.register_dataclass`.
 MISSING_FUNCTION = "jax.tree.register_dataclass"
@@ -73,7 +73,7 @@ def _chex_refusal(before: Framework, first: Registration | None, second: Registr
         return "TypeError", "Cannot overwrite attribute __setattr__ in class"
     if frozen and before is EQUINOX:
         return "TypeError", "cannot inherit frozen dataclass from a non-frozen one"
-    mappable = [truth(r.options.get("mappable_dataclass"), True) for r in (first, second) if r is not None]
+    mappable = [r.option("mappable_dataclass", True) for r in (first, second) if r is not None]
     if before is CHEX and mappable == [True, True]:
         return "TypeError", "duplicate base class Mapping"
     return None
@@ -87,7 +87,7 @@ def _makes_frozen(framework: Framework, registration: Registration | None) -> bo
         return False
     if registration is None or not framework.frozen_option:
         return framework.frozen
-    return truth(registration.options.get("frozen"), framework.frozen)
+    return registration.option("frozen", framework.frozen)
 
 
 class ListProblems(msgspec.Struct, frozen=True):
