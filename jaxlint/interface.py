@@ -217,6 +217,7 @@ def _facts(
         function.qualname,
         function.is_generator,
         function.only_returns,
+        function.acts,
         min(function.statements, most_statements),
         sorted(function.self_calls),
         sorted(function.self_reads),

@@ -112,6 +112,9 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     body_rows: tuple[int, int] = (0, 0)
     #: Whether the body only binds local names and returns, and so does nothing to what it is given.
     only_returns: bool = False
+    #: Whether it does more than to compute what it returns: an error may be raised, a call stands alone, or something
+    #: is written to that it has not made.
+    acts: bool = False
     #: The calls that stand alone in the body of a function that is given a class.
     effects: tuple[Call, ...] = ()
 

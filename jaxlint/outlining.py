@@ -92,6 +92,7 @@ class _Function:
         self.reads: set[str] = set()
         self.mutations: set[str] = set()
         self.statements = 0
+        self.acts = False
         #: The variables that have only been given new containers so far, and those that were given something else.
         self.fresh: set[str] = set()
         self.given: set[str] = set()
@@ -295,6 +296,17 @@ class OutlineBuilder:
             self._extend_all_call(value)
         self._scan(value)
         self._note_discard(value)
+        match value:
+            case ast.Constant():
+                return
+            case ast.Call(func=ast.Attribute(value=receiver, attr=attr)) if attr in MUTATING and self._is_own(receiver):
+                return
+        self._note_act()
+
+    def _note_act(self) -> None:
+        """Note that a function does more than to compute what it returns."""
+        if self.function is not None:
+            self.function.acts = True
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         self._scan(node.value)
@@ -346,10 +358,12 @@ class OutlineBuilder:
     def _assert(self, node: ast.Assert, scope: Scope) -> None:
         self._scan(node.test)
         self._scan(node.msg)
+        self._note_act()
 
     def _raise(self, node: ast.Raise, scope: Scope) -> None:
         self._scan(node.exc)
         self._scan(node.cause)
+        self._note_act()
 
     def _if(self, node: ast.If, scope: Scope) -> None:
         """An if statement; a chain of elif is walked without recursion."""
@@ -425,6 +439,7 @@ class OutlineBuilder:
             case ast.Attribute(value=receiver, attr=attr):
                 self._attribute_target(target, receiver, attr, value, annotation)
                 self._scan(receiver)
+                self._note_act()
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 values: list[ast.expr | None] = [None] * len(elts)
                 if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elts):
@@ -439,6 +454,7 @@ class OutlineBuilder:
                 self._note_mutation(inner)
                 if not self._is_own(inner):
                     self.content.methods.add("[]")
+                    self._note_act()
                 self._scan(inner)
                 self._scan(index)
 
@@ -703,6 +719,7 @@ class OutlineBuilder:
             statements=collected.statements,
             body_rows=body_rows(node),
             only_returns=only_returns(node.body),
+            acts=collected.acts,
             effects=tuple(effects_of(node.body)) if first in CLASS_PARAMETERS else (),
         )
         if is_piece:

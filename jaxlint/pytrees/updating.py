@@ -12,6 +12,7 @@ from jaxlint.names import External, Resolver
 from jaxlint.outline import Function
 from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.statements import parts
 
 if TYPE_CHECKING:
     from jaxlint.project import Module
@@ -60,7 +61,7 @@ def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
 
 
 class UpdatingMethods:
-    """Knows which methods of the user's return a copy of their receiver with changes, and do not change it."""
+    """Knows which methods of the user's return a copy of their receiver with changes, and are called for that alone."""
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
@@ -75,7 +76,10 @@ class UpdatingMethods:
         returned = function.return_values
         copies = [self._copies(value, cls, function, module) for value in returned]
         others = [value for value, copied in zip(returned, copies, strict=True) if not copied]
-        return any(copies) and all(_is_self(value, function) for value in others)
+        if not any(copies) or not all(_is_self(value, function) for value in others):
+            return False
+        # who calls it for what else it does need not want the copy, unless that holds what the method is given
+        return not function.acts or any(_keeps_argument(value, function) for value in returned)
 
     def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module) -> bool:
         """Whether an expression is a copy of `self` with changes, or a copy of such a copy."""
@@ -95,6 +99,12 @@ class UpdatingMethods:
         if name == cls.framework.replace_method and cls.has_framework_replace:
             return True
         return name in UPDATE_METHODS and cls.frozen is True
+
+
+def _keeps_argument(copy: Expr, function: Function) -> bool:
+    """Whether a copy that a method returns is made with one of its arguments."""
+    given = {parameter.name for parameter in function.parameters} - {function.self_name}
+    return any(isinstance(part, Name) and part.id in given for part in parts(copy))
 
 
 def _is_self(expr: Expr, function: Function) -> bool:

@@ -95,7 +95,9 @@ class DiscardedUpdate(EventRule):
     ## When not to use it
 
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
-    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells.
+    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. Methods of
+    your own that do more, such as to raise an error, may be called for that; they are reported if the copy is made with
+    an argument.
 
     ## References
 
