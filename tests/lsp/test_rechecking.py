@@ -227,6 +227,62 @@ def test_what_one_unit_tells_others(tmp_path: Path, looked_at: list[int], text: 
     assert text.count(old) == 1 and looked_at
 
 
+#: Units of which others ask what they do, and an edit by which more or less is found elsewhere.
+ASKED = (
+    # whether a function reads what the host writes down
+    (
+        "@struct.dataclass\nclass Run:\n    log: list = struct.field(pytree_node=False)\n\n\n"
+        "def note(run: Run) -> None:\n    run.log.append(1)\n\n\n"
+        "def unconcerned(other: object) -> object:\n    return other\n",
+        "return other",
+        "return other.log",
+    ),
+    # whom a constructor hands an instance that it makes, by way of another method or function
+    (
+        "import equinox as eqx\n\n\nclass Model(eqx.Module):\n    name: str\n\n"
+        "    def __init__(self) -> None:\n        self.fill()\n\n    def fill(self) -> None:\n        begin(self)\n\n\n"
+        "def begin(model: object) -> None:\n    print(model)\n\n\n"
+        "def name(model: Model) -> None:\n    model.name = 'x'\n",
+        "print(model)",
+        "name(model)",
+    ),
+    (
+        "import equinox as eqx\n\n\nclass Model(eqx.Module):\n    name: str\n\n"
+        "    def __init__(self) -> None:\n        self.fill()\n\n    def fill(self) -> None:\n        print(self)\n\n\n"
+        "def name(model: Model) -> None:\n    model.name = 'x'\n",
+        "print(self)",
+        "name(self)",
+    ),
+    # what a method does besides making a copy
+    (
+        "@struct.dataclass\nclass Wide(State):\n    def wider(self) -> 'Wide':\n        done = 1\n"
+        "        return self.replace(step=1)\n\n\n"
+        "def use(wide: Wide) -> None:\n    wide.wider()\n",
+        "done = 1",
+        "print()",
+    ),
+    # whether a module throws compiled programs away
+    (
+        "import functools\n\n\nclass Control:\n    def __init__(self) -> None:\n        self.gain = 1.0\n\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n    def act(self, x: jax.Array) -> jax.Array:\n"
+        "        return x * self.gain\n\n    def set_gain(self, gain: float) -> None:\n        self.gain = gain\n\n\n"
+        "def forget() -> None:\n    pass\n",
+        "    pass\n",
+        "    jax.clear_caches()\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "old", "new"), ASKED)
+def test_what_units_ask_of_others(tmp_path: Path, text: str, old: str, new: str) -> None:
+    editor = Editor(tmp_path)
+    text = BEGIN + text
+    assert text.count(old) == 1
+    edit = text.replace(old, new)
+    shown = [editor.show(one) for one in (text, edit, text, edit + "# edited\n", text + "# edited\n")]
+    assert [f.code for f in shown[0]] != [f.code for f in shown[1]] and shown[0] == shown[2] == shown[4]
+
+
 #: Classes that others know in one way or another, an edit of what they know, and whether few units are read again.
 KNOWN = (
     # by the name of a class that inherits from it
