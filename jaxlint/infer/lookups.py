@@ -6,7 +6,7 @@ from jaxlint.expr import Attribute, Call, Compare, Constant, Expr, Subscript, ch
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Replace
 from jaxlint.names import FunctionSymbol
-from jaxlint.statements import Annotate, Assign, Body, expressions, parts, walk
+from jaxlint.statements import Annotate, Assign, Body, Try, expressions, parts, walk
 
 #: Functions that tell whether an instance has a field, or which ones.
 _LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
@@ -20,7 +20,7 @@ def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
     place, base = update.place, "" if update.base is None else dotted(update.base) or ""
     if place.functions:
         body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
-        if not update.receiver.exact and _keeps_class(body, base):
+        if _tries(body, field) or (not update.receiver.exact and _keeps_class(body, base)):
             return True
         return any(_asks(p, field, base) for s in walk(body) for expr in expressions(s) for p in parts(expr))
     units = place.module.outline.units
@@ -40,6 +40,13 @@ def _asks(expr: Expr, field: str, base: str) -> bool:
         case Subscript(value=value, index=index):
             return _is_text(index, field) and dotted(value) != base and _tells_of(value, base)
     return False
+
+
+def _tries(body: Body, field: str) -> bool:
+    """Whether it is tried to read an attribute of that name, and its absence is caught."""
+    tried = (s for statement in walk(body) if isinstance(statement, Try) and statement.handlers for s in statement.body)
+    read = (part for s in walk(tuple(tried)) for expr in expressions(s) for part in parts(expr))
+    return any(isinstance(part, Attribute) and part.attr == field for part in read)
 
 
 def _keeps_class(body: Body, base: str) -> bool:
