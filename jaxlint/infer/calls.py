@@ -300,14 +300,13 @@ class CallEvaluator:
             return
         declaration = func.symbol.declaration
         receiver = plain(func.receiver) if func.receiver is not None else None
-        methods = (func, *self._overrides(func))
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
-                if all(map(self._copies_receiver, methods)):
+                if self._copies_receiver(func) and all(map(self._copies_receiver, self._overrides(func))):
                     self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
                     return
         copied = self._copied_parameter(func)
-        if copied is None or any(self._copied_parameter(method) != copied for method in methods[1:]):
+        if copied is None or any(self._copied_parameter(method) != copied for method in self._overrides(func)):
             return
         index, cls = copied
         if call.has_star or index >= len(call.positional):
