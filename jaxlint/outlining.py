@@ -31,6 +31,7 @@ from jaxlint.nodes import (
 from jaxlint.outline import (
     CLASS_PARAMETERS,
     MUTATING,
+    UPDATING,
     Applying,
     Assignment,
     Binding,
@@ -596,6 +597,9 @@ class OutlineBuilder:
 
     def _note_call(self, call: ast.Call) -> None:
         func, calls = call.func, self.content.calls
+        given = call.args[0] if call.args else None
+        if type(given) is ast.Attribute and given.attr in UPDATING and last_name(func) == "partial":
+            calls.add(given.attr)
         if type(func) is ast.Attribute:
             attr = func.attr
             if attr != "replace" or call.keywords:

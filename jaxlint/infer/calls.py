@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
 from jaxlint.infer import arrays
@@ -139,8 +140,23 @@ class CallEvaluator:
         """What is called, and the receiver if it is a method."""
         if isinstance(func, Attribute) and not (env.roots and dotted(func) in env.values):
             receiver = self.evaluator.evaluate(func.value, env)
-            return plain(self.evaluator.attribute_of(receiver, func.attr)), receiver
+            value = plain(self.evaluator.attribute_of(receiver, func.attr))
+            if isinstance(value, FunctionValue) and isinstance(func.value, Call):
+                value = self._inherited(value, func.value)
+            return value, receiver
         return plain(self.evaluator.evaluate(func, env)), UNKNOWN
+
+    def _inherited(self, function: FunctionValue, held: Call) -> FunctionValue:
+        """A method that is found by `super()`: its receiver is the instance itself, of the class around the call."""
+        place = self.notes.place
+        owner, method = (None, None) if place is None else (place.owner, place.method)
+        if owner is None or method is None or not isinstance(held.func, Name) or held.func.id != "super" or held.args:
+            return function
+        if not isinstance(self.evaluator.receiver(method, owner), Instance):
+            return function
+        if any(cls.mro[cls.mro.index(owner) :] != owner.mro for cls in self.model.subclasses(owner)):
+            return function  # another class may come next
+        return replace(function, receiver=Instance(owner), inherited=True)
 
     def _note_method(
         self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment
@@ -287,14 +303,13 @@ class CallEvaluator:
             return
         declaration = func.symbol.declaration
         receiver = plain(func.receiver) if func.receiver is not None else None
-        methods = (func, *self._overrides(func))
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
-                if all(map(self._copies_receiver, methods)):
+                if self._copies_receiver(func) and all(map(self._copies_receiver, self._overrides(func))):
                     self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
                     return
         copied = self._copied_parameter(func)
-        if copied is None or any(self._copied_parameter(method) != copied for method in methods[1:]):
+        if copied is None or any(self._copied_parameter(method) != copied for method in self._overrides(func)):
             return
         index, cls = copied
         if call.has_star or index >= len(call.positional):
@@ -423,7 +438,7 @@ class CallEvaluator:
     def _overrides(self, function: FunctionValue) -> list[FunctionValue]:
         """The methods of subclasses that may be called instead."""
         receiver = plain(function.receiver) if function.receiver is not None else None
-        if not isinstance(receiver, (Instance, ClassObject)) or receiver.exact:
+        if not isinstance(receiver, (Instance, ClassObject)) or receiver.exact or function.inherited:
             return []
         name = function.symbol.declaration.name
         found: list[FunctionValue] = []

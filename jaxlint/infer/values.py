@@ -98,6 +98,8 @@ class FunctionValue(msgspec.Struct, frozen=True):
     receiver: Value | None = None
     #: What `jax.jit(f)` and kin did to it, besides its decorators.
     applied: tuple[Applied, ...] = ()
+    #: Whether it is found by `super()`, so that it is called though subclasses override it.
+    inherited: bool = False
 
 
 class LocalFunctionValue(msgspec.Struct, frozen=True, eq=False):

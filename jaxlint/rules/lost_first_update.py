@@ -231,7 +231,38 @@ class _Pair(msgspec.Struct, frozen=True):
     def _starts_again(self, made: _Made) -> bool:
         """Whether an update starts from the same original, and does not set all that the first one sets."""
         first = self.first
-        return made.base == first.base and made.is_array == first.is_array and not _covers(made.update, first.update)
+        return (
+            made.base == first.base and made.is_array == first.is_array and not self._covers(made.update, first.update)
+        )
+
+    def _covers(self, second: Update, first: Update) -> bool:
+        """Whether the second update sets all that the first one sets, or may do so."""
+        if same(second.call, first.call) or not (_is_copy(first) and _is_copy(second)):
+            return True
+        if second.function.startswith("at."):
+            index, before = _index(second), _index(first)
+            return second.function == "at.set" and (same(index, before) or _is_everything(index))
+        done, earlier = _sets(second, ()), _sets(first, _BY_GRADIENTS)
+        if done is None or earlier is None:
+            return True
+        if any(self._drops(name, second, first) for name in done & earlier):
+            return False
+        return all(path in done or any(path.startswith(f"{whole}.") for whole in done) for path in earlier)
+
+    def _drops(self, field: str, second: Update, first: Update) -> bool:
+        """Whether both put a copy into a field of what it held, and the second one drops what the first one set."""
+        again, before = self._of_field(field, second), self._of_field(field, first)
+        if again is None or before is None or again.function.startswith("at.") != before.function.startswith("at."):
+            return False
+        return not self._covers(again, before)
+
+    def _of_field(self, field: str, update: Update) -> Update | None:
+        """The update of what a field holds that an update puts into it: `x.replace(field=x.field.replace(...))`."""
+        given = update.call.keyword(field)
+        inner = self.updates.get(id(given.at)) if isinstance(given, Call) else None
+        if inner is None or inner.base is None or update.base is None:
+            return None
+        return inner if dotted(inner.base) == f"{dotted(update.base)}.{field}" else None
 
     def _is_overwritten(self, statement: Statement) -> bool:
         """Whether the second assignment, or whatever runs at any time, does without the first value."""
@@ -285,19 +316,6 @@ def _is_captured(name: str, body: Body) -> bool:
 # -- what an update sets ---------------------------------------------------------------------------
 
 
-def _covers(second: Update, first: Update) -> bool:
-    """Whether the second update sets all that the first one sets, or may do so."""
-    if same(second.call, first.call) or not (_is_copy(first) and _is_copy(second)):
-        return True
-    if second.function.startswith("at."):
-        index, before = _index(second), _index(first)
-        return second.function == "at.set" and (same(index, before) or _is_everything(index))
-    done, earlier = _sets(second, ()), _sets(first, _BY_GRADIENTS)
-    if done is None or earlier is None:
-        return True
-    return all(path in done or any(path.startswith(f"{whole}.") for whole in done) for path in earlier)
-
-
 def _is_copy(update: Update) -> bool:
     """Whether the update certainly copies, and does not fail."""
     if update.function.startswith("at."):
@@ -346,11 +364,25 @@ def _paths(where: Expr, root: str) -> frozenset[str] | None:
     """What a `where` function of `tree_at` selects."""
     found: set[str] = set()
     for part in where.items if isinstance(where, Display) else (where,):
-        path = dotted(part)
+        path = _path(part)
         if path is None or not path.startswith(f"{root}."):
             return None
         found.add(path.removeprefix(f"{root}."))
     return frozenset(found)
+
+
+def _path(expr: Expr) -> str | None:
+    """An expression of attributes and literal items as a dotted path: `m.layers[0].bias` is `m.layers.0.bias`."""
+    match expr:
+        case Name(id=name):
+            return name
+        case Attribute(value=held, attr=step):
+            before = _path(held)
+        case Subscript(value=held, index=Constant(value=int() | str() as step)):
+            before = _path(held)
+        case _:
+            return None
+    return None if before is None else f"{before}.{step}"
 
 
 # -- what may change the original ------------------------------------------------------------------
