@@ -197,6 +197,12 @@ class Applied(msgspec.Struct, frozen=True):
         mapped_in_part = self.transform.kind is Kind.MAP and not self.options.isdisjoint({"in_axes", "in_specs"})
         return self.transform.rebuilds and not self.transform.filters and not mapped_in_part
 
+    @property
+    def refuses_results(self) -> bool:
+        """Whether a result with such leaves is refused, too. Derivatives hand an `aux` on, whatever it is."""
+        is_traced = self.transform.kind in (Kind.JIT, Kind.MAP, Kind.LOOP, Kind.BRANCH)
+        return is_traced and self.refuses_non_arrays and self.options.isdisjoint({"out_axes", "out_specs"})
+
     def static_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` that are static; None if they cannot be told."""
         if self.static_argnums is None or self.static_argnames is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from jaxlint.expr import Call, DictDisplay, Display
 from jaxlint.infer.applications import Application
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
@@ -13,7 +14,7 @@ from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.transforms import Applied, rebuilt_parameters
 
 
@@ -61,11 +62,11 @@ class Crossings:
         found: dict[Key, Crossing] = {}
         for function in functions:
             applied = self.evaluator.calls.transformed.decorating(function, module)
-            for value, crossing in self._into(function, module, applied):
+            for value, crossing in self._through(function, module, applied):
                 self._add(value, crossing, found)
         for application in applications:
             symbol = application.function
-            for value, crossing in self._into(symbol.declaration, symbol.module, (application.applied,)):
+            for value, crossing in self._through(symbol.declaration, symbol.module, (application.applied,)):
                 self._add(value, crossing, found)
         return found
 
@@ -82,18 +83,42 @@ class Crossings:
                 if field.role is Role.LEAF and field.annotation is not None:
                     pending += instances_in(self.evaluator.annotations.read(field.annotation, cls))
 
-    def _into(
+    def _through(
         self, function: Function, module: Module, applied: tuple[Applied, ...]
     ) -> Iterator[tuple[Value, Crossing]]:
-        """What goes into a transformed function, by its annotations."""
+        """What goes into a transformed function, and what comes out of it, by its annotations and `return`s."""
         refusing = tuple(a for a in applied if a.refuses_non_arrays)
-        if not refusing:
-            return
-        crossing = Crossing(function.name, refusing[0].transform.name)
-        for name in sorted(rebuilt_parameters(function, refusing)):
-            value = self.evaluator.own_parameter(function, name, module)
+        values: list[tuple[Value, Applied]] = []
+        if refusing:
+            for name in sorted(rebuilt_parameters(function, refusing)):
+                values.append((self.evaluator.own_parameter(function, name, module), refusing[0]))
+        returning = next((a for a in refusing if a.refuses_results), None)
+        if returning is not None:
+            values += [(value, returning) for value in self._returned(function, module)]
+        for value, by in values:
             if not (_is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
-                yield value, crossing
+                yield value, Crossing(function.name, by.transform.name)
+
+    def _returned(self, function: Function, module: Module) -> Iterator[Value]:
+        """What a function returns: what it is annotated with, or an instance that a `return` makes."""
+        if function.is_generator or function.is_async or self.evaluator.calls.transformed.is_wrapped(function, module):
+            return
+        if function.returns is not None:
+            yield self.evaluator.annotations.read(Placed(function.returns, module, function.scope))
+            return
+        pending = list(function.return_values)
+        while pending:
+            expr = pending.pop()
+            match expr:
+                case Display(items=items):
+                    pending += items
+                case DictDisplay(values=items):
+                    pending += items
+                case Call(func=func):
+                    made = self.evaluator.model.resolver.resolve(func, module, f"{function.qualname}.<locals>")
+                    cls = self.evaluator.model.class_of_symbol(made)
+                    if cls is not None and cls.is_pytree:
+                        yield Instance(cls)
 
 
 def _is_filtered(module: Module) -> bool:

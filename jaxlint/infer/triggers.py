@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from jaxlint.expr import Attribute, Call, Name, dotted
+from jaxlint.expr import Attribute, Call, Expr, Name, dotted
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.infer.non_arrays import non_array
@@ -137,12 +137,9 @@ class Triggers:
             knowledge.pytree_class_names,
             knowledge.transformed_names,
         )
-        own = {
-            function.name
-            for unit in units
-            for function in self.declared(module, unit)
-            if isinstance(function, Function) and lacks_annotations(function)
-        }
+        functions = [d for unit in units for d in self.declared(module, unit) if isinstance(d, Function)]
+        own = {function.name for function in functions if lacks_annotations(function)}
+        own |= {name for function in functions for name in _transformed_attributes(function)}
         own |= self._renamed_updates(module)
         bindings = module.outline.module_scope.bindings
 
@@ -303,7 +300,12 @@ class Triggers:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
         changes = self._changes(unit) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
-        if unit.calls & LAST_NAMES and (changes or self._is_given_non_arrays(functions, module)):
+        transforms = not unit.calls.isdisjoint(LAST_NAMES)
+        if transforms and changes:
+            return True
+        if (transforms or self._calls_transformed(unit, functions, module)) and self._is_given_non_arrays(
+            functions, module
+        ):
             return True
         if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
@@ -311,6 +313,18 @@ class Triggers:
             applied = self.transformed.decorating(function, module)
             if applied and (changes or _holds_static(applied)):
                 return True
+        return False
+
+    def _calls_transformed(self, unit: Unit, functions: list[Function], module: Module) -> bool:
+        """Whether a variable of the module, or an attribute, is called that is given what a transformation returns."""
+        bindings = module.outline.module_scope.bindings
+        for name in unit.calls:
+            if any(isinstance(b, Assignment) and _is_transformed(b.value) for b in bindings.get(name, ())):
+                return True
+        for owner in {f.owner for f in functions if f.owner is not None}:
+            for qualname in module.outline.classes[owner].methods.get("__init__", ()):
+                if not unit.calls.isdisjoint(_transformed_attributes(module.outline.functions[qualname])):
+                    return True
         return False
 
     def _changes(self, unit: Unit) -> bool:
@@ -431,6 +445,16 @@ def _holds_static(applied: tuple[Applied, ...]) -> bool:
     return any(
         a.static_argnums != () or a.static_argnames != () or a.transform.reads_static_annotations for a in applied
     )
+
+
+def _is_transformed(value: Expr | None) -> bool:
+    """Whether an expression is the call of what may be a transformation."""
+    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] in LAST_NAMES
+
+
+def _transformed_attributes(function: Function) -> set[str]:
+    """The attributes of `self` to which a method assigns what a transformation returns."""
+    return {a.attr for a in function.self_assignments if _is_transformed(a.value)}
 
 
 def lacks_annotations(function: Function) -> bool:

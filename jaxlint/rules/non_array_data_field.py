@@ -9,7 +9,7 @@ from jaxlint.infer.crossings import crossing_of, instances_in
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
-from jaxlint.infer.values import UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
 from jaxlint.knowledge import Crossing
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
@@ -29,12 +29,13 @@ class NonArrayDataField(ClassRule, EventRule):
     ## What it does
 
     Finds data fields (leaves) whose type is none that JAX accepts: strings, functions, optimizers, dtypes, enums, sets,
-    paths and the like, in classes whose instances go into a transformation of JAX.
+    paths and the like, in classes whose instances go into a transformation of JAX, or come out of one.
 
     ## Why is this bad?
 
-    Every leaf of an argument of `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan` must be an array or a number. Anything
-    else is refused as soon as the function is called. Marked static, it becomes a part of the compiled program.
+    Every leaf of an argument of `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan`, and of what their functions return,
+    must be an array or a number. Anything else is refused as soon as the function is called. Marked static, it becomes
+    a part of the compiled program.
 
     ## What you will see
 
@@ -183,9 +184,11 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
         return None
     if static_marker(field, evaluator.model) is not None:
         return None  # JAX203's
+    default = evaluator.static(field.default) if field.default is not None else UNKNOWN
+    if default == NONE:
+        return None  # and perhaps nothing else, whatever the annotation says
     what = non_array(field.annotation, evaluator.model.resolver)
     if what is not None and what.endswith(_FUNCTION):
-        default = evaluator.static(field.default) if field.default is not None else UNKNOWN
         return what if _is_function(default) else None
     return what
 
