@@ -134,8 +134,8 @@ class Group:
                 interface = _interface(before)
                 if interface is None or interface != _interface(after):
                     visible.add(path)
-            if self._stamps.pop(path, None) is not None:
-                self._note_stamps([path])
+            self._stamps.pop(path, None)
+            self._note_stamps([path])
         if visible:
             self._knowledge = None
             self._rechecks.forget_all_but(visible)

@@ -183,3 +183,14 @@ def test_files_that_come_and_go(workspace: Workspace, folder: Path) -> None:
     os.rename(folder / "app/other.py", states)
     workspace.refresh()
     assert codes(workspace, train) == before
+
+
+def test_a_closed_file_that_changes_on_disk(workspace: Workspace, folder: Path) -> None:
+    train = folder / "app/train.py"
+    before = codes(workspace, train)
+    show(workspace, folder, "app/train.py")  # the buffer holds what the file holds
+    workspace.drop_text(str(train))
+    assert codes(workspace, train) == before
+    train.write_text(train.read_text() + "# noqa: JAX401\n")
+    workspace.refresh()
+    assert codes(workspace, train) == [*before, "JAX002"]

@@ -40,7 +40,6 @@ TYPES_TELL = {
     "decorated_function": "what a decorator leaves of a function, by its annotations",
     "overloaded": "which overload is called",
     "type_guard": "a guard",
-    "match_statement": "patterns that bind",
     "unpacked": "the items of a list behind a star",
     "counting": "no low-confidence finding about a class yields to a better one elsewhere",
 }
