@@ -115,7 +115,9 @@ class CalleeFinder:
         if not isinstance(function.body, Call):
             return None
         given = arguments.bound(function.params)
-        parameters = set(function.params)
+        # the outline tells no `**keywords` of a lambda: what the module does not bind is that
+        starred = {a.value.id for a in function.body.args if a.star == "**" and isinstance(a.value, Name)}
+        parameters = {*function.params, *(starred - symbol.module.outline.module_scope.bindings.keys())}
         return self._returned(function.body, symbol.module, symbol.scope, given, parameters, depth)
 
     def _through(self, symbol: FunctionSymbol, arguments: _Arguments, depth: int) -> Callee | None:
