@@ -18,7 +18,7 @@ import msgspec
 
 from jaxlint.edited_outline import Mark, alike
 from jaxlint.infer.triggers import renamed_updates
-from jaxlint.interface import by_unit, hides_functions, unit_digests
+from jaxlint.interface import by_unit, hides_functions, transforms_functions, unit_digests
 from jaxlint.knowledge import Key, Knowledge
 from jaxlint.outline import MUTATING, UPDATING, Applying, Class, Function, Outline, Unit
 from jaxlint.project import Module
@@ -247,6 +247,7 @@ def _surroundings(units: Units) -> tuple[object, ...]:
         outline.attributes_set,
         outline.module_scope.is_global,
         hides_functions(outline),
+        transforms_functions(outline),
     )
 
 

@@ -15,10 +15,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.digests import DIGEST_SIZE, blake2b
-from jaxlint.expr import Call, Constant, Expr, Lambda, Name, Span
+from jaxlint.expr import Call, Constant, Expr, Lambda, Name, Span, dotted
 from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Class, Definition, Function, Import, Outline
 from jaxlint.outlining import split_rows
 from jaxlint.statements import parts
+from jaxlint.transforms import LAST_NAMES
 
 if TYPE_CHECKING:
     from jaxlint.edited_outline import Mark
@@ -162,6 +163,13 @@ def _is_bare(cls: Class, outline: Outline) -> bool:
 def changes_modules(outline: Outline) -> bool:
     """Whether functions may write to modules of flax.nnx or treex: what they do is followed from other modules."""
     return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)
+
+
+def transforms_functions(outline: Outline) -> bool:
+    """Whether something in a module is called like a transformation of JAX that is applied to functions."""
+    decorators = [decorator for function in outline.functions.values() for decorator in function.decorators]
+    named = [dotted(part) or "" for decorator in decorators for part in parts(decorator)]
+    return bool(outline.applying) or any(name.rpartition(".")[2] in LAST_NAMES for name in named)
 
 
 def _telling_scopes(outline: Outline) -> frozenset[str]:

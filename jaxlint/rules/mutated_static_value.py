@@ -11,6 +11,7 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
 from jaxlint.infer.frozen import is_called_only_by
 from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
 from jaxlint.infer.values import Array, Container, Instance, Value
+from jaxlint.interface import transforms_functions
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import MUTATING
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
@@ -160,7 +161,8 @@ def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:
 def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether a function may read what is changed while it is compiled.
 
-    If only this module knows of the class, and none of its functions reads the attribute, it is the host's alone.
+    If only this module knows of the class, and transforms functions of which none reads the attribute, it is the host's
+    alone.
     """
     module, outline = code.place.module, code.place.module.outline
     attr = event.field if isinstance(event, MutateField) else event.attr
@@ -169,6 +171,8 @@ def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, ev
     if code.applied or any(one.module is not module for one in declaring) or evaluator.model.importers(module):
         return True
     if any(_names(part, attr) for applying in outline.applying for part in parts(applying.call)):
+        return True
+    if not transforms_functions(outline):
         return True
     outermost = [f for f in outline.functions.values() if "<locals>" not in f.scope]
     bodies = (evaluator.calls.body_of(FunctionSymbol(module, function)) for function in outermost)

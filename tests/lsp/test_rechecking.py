@@ -233,9 +233,17 @@ ASKED = (
     (
         "@struct.dataclass\nclass Run:\n    log: list = struct.field(pytree_node=False)\n\n\n"
         "def note(run: Run) -> None:\n    run.log.append(1)\n\n\n"
-        "def unconcerned(other: object) -> object:\n    return other\n",
+        "@jax.jit\ndef unconcerned(other: object) -> object:\n    return other\n",
         "return other",
         "return other.log",
+    ),
+    # whether the module transforms any function
+    (
+        "@struct.dataclass\nclass Run:\n    log: list = struct.field(pytree_node=False)\n\n\n"
+        "def note(run: Run) -> None:\n    run.log.append(1)\n\n\n"
+        "@plain\ndef unconcerned(other: object) -> object:\n    return other\n",
+        "@plain",
+        "@jax.jit",
     ),
     # whom a constructor hands an instance that it makes, by way of another method or function
     (

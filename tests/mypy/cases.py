@@ -567,8 +567,6 @@ def f(s: S) -> S:
 def f(s: S) -> None:
     s.log.append(1)  # E: mutated
     s.log[0] = 2  # E: mutated
-def last(s: S) -> int:
-    return s.log[-1]
 """,
     "static_ok": "# only: static"
     + """
