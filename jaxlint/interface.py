@@ -185,9 +185,15 @@ def _holds(function: Function, scopes: Collection[str]) -> bool:
     return any(scope.startswith(own) for scope in scopes)
 
 
+def shows_body(function: Function, outline: Outline) -> bool:
+    """Whether other modules may look into a function of a module: all that they can see of it is in the digest."""
+    return not _is_closed(function) or "flatten" in function.name or changes_modules(outline)
+
+
 def _is_closed(function: Function) -> bool:
     """Whether other modules see nothing of the body but what `_facts` says."""
-    return function.returns is not None and function.name not in _TELLING and not function.self_assignments
+    is_told = function.returns is not None and not (function.may_only_copy or function.checks)
+    return is_told and function.name not in _TELLING and not function.self_assignments
 
 
 def _passing(functions: Iterable[Function], outline: Outline) -> set[str]:

@@ -115,8 +115,22 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     #: Whether it does more than to compute what it returns: an error may be raised, a call stands alone, or something
     #: is written to that it has not made.
     acts: bool = False
+    #: Whether it asserts or raises something.
+    checks: bool = False
     #: The calls that stand alone in the body of a function that is given a class.
     effects: tuple[Call, ...] = ()
+
+    @property
+    def may_only_copy(self) -> bool:
+        """Whether it may do nothing but return copies with changes, or new instances of its own class."""
+        return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))
+
+    def _may_copy(self, value: Expr) -> bool:
+        if not isinstance(value, Call):
+            return False
+        name = getattr(value.func, "attr", getattr(value.func, "id", ""))
+        of_own_class = self.owner is not None and name in ("", "__class__", self.owner.rpartition(".")[2])
+        return name in UPDATING or of_own_class
 
     @property
     def self_name(self) -> str | None:

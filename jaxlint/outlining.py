@@ -93,7 +93,7 @@ class _Function:
         self.reads: set[str] = set()
         self.mutations: set[str] = set()
         self.statements = 0
-        self.acts = False
+        self.acts = self.checks = False
         #: The variables that have only been given new containers so far, and those that were given something else.
         self.fresh: set[str] = set()
         self.given: set[str] = set()
@@ -309,6 +309,12 @@ class OutlineBuilder:
         if self.function is not None:
             self.function.acts = True
 
+    def _note_check(self) -> None:
+        """Note that a function asserts or raises something."""
+        self._note_act()
+        if self.function is not None:
+            self.function.checks = True
+
     def _return(self, node: ast.Return, scope: Scope) -> None:
         self._scan(node.value)
         self._note_update(None, node.value, scope)
@@ -359,12 +365,12 @@ class OutlineBuilder:
     def _assert(self, node: ast.Assert, scope: Scope) -> None:
         self._scan(node.test)
         self._scan(node.msg)
-        self._note_act()
+        self._note_check()
 
     def _raise(self, node: ast.Raise, scope: Scope) -> None:
         self._scan(node.exc)
         self._scan(node.cause)
-        self._note_act()
+        self._note_check()
 
     def _if(self, node: ast.If, scope: Scope) -> None:
         """An if statement; a chain of elif is walked without recursion."""
@@ -724,6 +730,7 @@ class OutlineBuilder:
             body_rows=body_rows(node),
             only_returns=only_returns(node.body),
             acts=collected.acts,
+            checks=collected.checks,
             effects=tuple(effects_of(node.body)) if first in CLASS_PARAMETERS else (),
         )
         if is_piece:

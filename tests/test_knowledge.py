@@ -279,3 +279,33 @@ def test_classes_in_a_cycle_are_the_same_whoever_asks_first(tmp_path: Path) -> N
         other.know(first.knowledge)
         assert parents(other, order) == expected
     assert not check_paths([str(tmp_path)]).errors
+
+
+#: A module, an edit of the body of a function in it that says what it returns, and a module that looks into that.
+LOOKED_INTO = (
+    (
+        "def damage(s: S, k: jax.Array) -> S:\n    y = jnp.add(k, 1)\n    return s.replace(hp=s.hp - y)\n",
+        ("jnp.add(", "seen.add("),
+        "def run(s: S, k: jax.Array) -> S:\n    damage(s, k)\n    return s\n",
+    ),
+    (
+        "def check(m: jax.Array) -> None:\n    n = m.shape\n    assert n[0] == 2\n",
+        ("n = m.shape", "n = known"),
+        "class T(struct.PyTreeNode):\n    m: jax.Array\n\n    def __post_init__(self):\n        check(self.m)\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(("helper", "edit", "user"), LOOKED_INTO)
+def test_bodies_that_others_look_into_are_seen(tmp_path: Path, helper: str, edit: tuple[str, str], user: str) -> None:
+    head = "import jax\nimport jax.numpy as jnp\nfrom flax import struct\n"
+    state = "seen = set()\nknown = (2, 3)\n\n\n@struct.dataclass\nclass S:\n    hp: jax.Array\n\n\n"
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "main.py").write_text(head + "from helpers import *\n\n\n" + user)
+    found = []
+    for text in (helper, helper.replace(*edit)):
+        (tmp_path / "helpers.py").write_text(head + state + text)
+        cached, fresh = (check_paths([str(tmp_path)], cache=c).findings for c in (Cache(str(tmp_path / "c")), None))
+        assert cached == fresh
+        found.append(len(fresh))
+    assert found == [1, 0]

@@ -266,6 +266,8 @@ class CallEvaluator:
         applied = () if target is None else target.applied
         if not any(a.transform.name == "jax.jit" for a in applied) or function.is_generator or function.is_async:
             return result
+        if function.returns is not None:  # other modules see no more of it (`jaxlint.interface`)
+            return result
         if any(a.static_argnums != () or a.static_argnames != () for a in applied):
             return result
         given = [_traced(value) for value in values]

@@ -19,6 +19,7 @@ from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
+from jaxlint.interface import shows_body
 from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function, Unit
 from jaxlint.parsing import read_statements
@@ -50,6 +51,8 @@ class ModuleReader:
         self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
         self._reading: Module | None = None
+        #: The module that is checked.
+        self.checked: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
@@ -175,7 +178,9 @@ class ModuleReader:
         return result
 
     def body_of(self, symbol: FunctionSymbol) -> Body | None:
-        """The statements of a function, or None if they cannot be read."""
+        """The statements of a function, or None if they cannot be read, or are not to be seen from another module."""
+        if self.checked not in (None, symbol.module) and not shows_body(symbol.declaration, symbol.module.outline):
+            return None
         found = self._definition(symbol)
         return None if found is None else found[1].body
 
