@@ -18,7 +18,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
 from jaxlint.infer.kept import kept_parameters
-from jaxlint.infer.known_functions import KnownFunctions, full_reduction, reduces_an_axis, updated
+from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
@@ -559,8 +559,8 @@ class CallEvaluator:
 
     def _array_method(self, array: Array, name: str, call: Call) -> Value:
         if name in arrays.ARRAY_REDUCTIONS:
-            if array.library == "numpy":  # a number, if there is no other axis
-                return Array("numpy", None, declared=True) if reduces_an_axis(call) else UNKNOWN
+            if array.library == "numpy":
+                return UNKNOWN  # a number, if there is no other axis
             return Array(array.library, full_reduction(call))
         if name == "nonzero":
             return Container("tuple", None, Array(array.library))

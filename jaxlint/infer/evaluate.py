@@ -474,8 +474,8 @@ class Evaluator:
                 arrays = [v for v in (a, b) if isinstance(v, Array)]
                 library = arrays[0].library if len({v.library for v in arrays}) == 1 else "jax"
                 result = Array(library, True if all(_is_single(v) for v in (a, b)) else None)
-                if library == "numpy" and result.single:
-                    result = UNKNOWN  # a numpy scalar, not an array
+                if library == "numpy" and (result.single or op == "@"):
+                    result = UNKNOWN  # a number, and no array, or perhaps one
             elif any(isinstance(v, Array) and v.library == "jax" for v in (a, b)):
                 result = Array("jax")
         elif isinstance(a, Scalar) and isinstance(b, Scalar):

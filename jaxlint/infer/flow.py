@@ -646,7 +646,8 @@ class UnitReader:
             part = self._positional_field(cls.cls, part)
             if part is None:
                 return UNKNOWN
-        return Instance(cls.cls) if part is None else self.evaluator.attribute_of(Instance(cls.cls), part)
+        matched = Instance(cls.cls, refilled=True)  # whoever has made it
+        return matched if part is None else self.evaluator.attribute_of(matched, part)
 
     def _positional_field(self, cls: PytreeClass, index: int) -> str | None:
         """The field that a class pattern means by its position, if the class does not say so itself."""

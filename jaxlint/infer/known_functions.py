@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Call, Constant, Display, Expr
+from jaxlint.expr import Call, Constant, Expr
 from jaxlint.infer import arrays
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
@@ -287,9 +287,3 @@ def full_reduction(call: Call, positional: int = 0) -> bool | None:
     if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
         return None
     return True if len(call.positional) <= positional and not call.has_star else None
-
-
-def reduces_an_axis(call: Call) -> bool:
-    """Whether the method of an array is told to reduce some axes; the last one may be the only one that there is."""
-    axis = call.keyword("axis") or _first(call)
-    return isinstance(axis, Display) or (isinstance(axis, Constant) and axis.kind == "int")
