@@ -462,6 +462,11 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
+def is_none(expr: Expr | None) -> bool:
+    """Whether an expression is a literal `None`."""
+    return isinstance(expr, Constant) and expr.kind == "NoneType"
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in source order."""
     find = _CHILDREN.get(type(expr))

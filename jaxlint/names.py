@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from jaxlint.expr import Attribute, Constant, Expr, Name, dotted
+from jaxlint.expr import Attribute, Expr, Name, dotted, is_none
 from jaxlint.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
 from jaxlint.project import OPAQUE_PACKAGES, Module, Project
 
@@ -331,6 +331,5 @@ def _is_opaque(name: str) -> bool:
 def _is_placeholder(binding: Binding) -> bool:
     """`name = None`, `name: T`, or a name bound by a statement that says nothing of its value."""
     return isinstance(binding, Assignment) and (
-        (isinstance(binding.value, Constant) and binding.value.kind == "NoneType")
-        or (binding.value is None and binding.annotation is not None)
+        is_none(binding.value) or (binding.value is None and binding.annotation is not None)
     )

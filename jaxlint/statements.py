@@ -303,6 +303,11 @@ def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
         stack.extend(reversed(inner))
 
 
+def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
+    """All expressions in the statements below a body; those of functions and classes inside only if `nested`."""
+    return (part for statement in walk(body, nested=nested) for expr in expressions(statement) for part in parts(expr))
+
+
 def assigned_names(body: Body) -> set[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()

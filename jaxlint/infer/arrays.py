@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Subscript
+from jaxlint.expr import Attribute, Call, Display, Expr, Subscript, is_none
 
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
@@ -162,15 +162,17 @@ def returned_library(name: str) -> str | None:
     return None
 
 
-def returned_container(name: str, call: Call) -> str | None:
-    """The kind of container with which the function returns several jax arrays, if it does."""
+def returned_container(name: str, call: Call) -> tuple[str, str] | None:
+    """The kind of container with which the function returns several arrays, if it does, and their library."""
     head, _, last = name.rpartition(".")
-    if head != "jax.numpy":
+    library = {"numpy": "numpy", "jax.numpy": "jax"}.get(head)
+    if library is None:
         return None
-    if last == "where":  # with a condition alone it is `nonzero`
-        alone = len(call.positional) == 1 and not call.has_star and call.keyword("x") is None
-        return "tuple" if alone else None
-    return _ARRAYS.get(last)
+    # with a condition alone `where` is `nonzero`
+    places = last == "where" and len(call.positional) == 1 and not call.has_star and call.keyword("x") is None
+    counted = last == "unique" and any((a.keyword or "").startswith("return_") for a in call.args)
+    kind = "tuple" if places or counted or last in _TUPLES else _ARRAYS.get(last) if library == "jax" else None
+    return None if kind is None else (kind, library)
 
 
 def is_shaped(name: str) -> bool:
@@ -190,14 +192,6 @@ def is_conversion(name: str) -> bool:
     return last in ("array", "asarray") or last in _JAX_SCALARS
 
 
-def returns_tuple(name: str, call: Call) -> str | None:
-    """The library of the arrays in the tuple that a function returns, or None if it returns none."""
-    head, _, last = name.rpartition(".")
-    places = last == "where" and len(call.args) == 1 == len(call.positional)
-    counted = last == "unique" and any((a.keyword or "").startswith("return_") for a in call.args)
-    return {"numpy": "numpy", "jax.numpy": "jax"}.get(head) if last in _TUPLES or places or counted else None
-
-
 def numpy_random_size(name: str, call: Call) -> Expr | None:
     """What tells how many numbers a function of numpy.random returns; None if it returns one, or is not known."""
     last = name.removeprefix("numpy.random.")
@@ -206,7 +200,7 @@ def numpy_random_size(name: str, call: Call) -> Expr | None:
         return Display(call.at, "tuple", given) if given else None
     if size is None and last in _NUMPY_RANDOM and not call.has_star:
         size = given[_NUMPY_RANDOM[last]] if len(given) > _NUMPY_RANDOM[last] else None
-    return None if last not in _NUMPY_RANDOM or _is_none(size) else size
+    return None if last not in _NUMPY_RANDOM or is_none(size) else size
 
 
 def maps_numpy(name: str) -> bool:
@@ -236,7 +230,3 @@ def is_at_update(func: Attribute) -> bool:
     place = func.value
     indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
     return indexed and func.attr in AT_METHODS and func.attr != "get"
-
-
-def _is_none(expr: Expr | None) -> bool:
-    return expr is None or (isinstance(expr, Constant) and expr.kind == "NoneType")

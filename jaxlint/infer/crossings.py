@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from jaxlint.expr import Call, Constant, DictDisplay, Display, Expr
+from jaxlint.expr import Call, DictDisplay, Display, is_none
 from jaxlint.infer.applications import Application
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
@@ -114,16 +114,11 @@ class Crossings:
                     pending += items
                 case DictDisplay(values=items):
                     pending += items
-                case Call(func=func, args=args) if not any(_is_none(argument.value) for argument in args):
+                case Call(func=func, args=args) if not any(is_none(argument.value) for argument in args):
                     made = self.evaluator.model.resolver.resolve(func, module, f"{function.qualname}.<locals>")
                     cls = self.evaluator.model.class_of_symbol(made)
                     if cls is not None and cls.is_pytree:
                         yield Instance(cls)
-
-
-def _is_none(expr: Expr) -> bool:
-    """Whether what is passed is no leaf at all."""
-    return isinstance(expr, Constant) and expr.kind == "NoneType"
 
 
 def _is_filtered(module: Module) -> bool:

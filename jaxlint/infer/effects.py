@@ -8,7 +8,7 @@ from jaxlint.names import ClassSymbol, External
 from jaxlint.project import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.statements import Assign, Body, Do, Return, Statement, expressions, parts
+from jaxlint.statements import Assign, Body, Do, Return, Statement, all_parts
 from jaxlint.transforms import TRANSFORMS
 
 #: Where the functions are declared that compute arrays and numbers.
@@ -30,12 +30,8 @@ class Effects:
 
     def has_none(self, body: Body, module: Module, scope: str) -> bool:
         """Whether the body of a function, whose variables are in `scope`, certainly has no effect; it may fail."""
-        return all(self._is_plain(statement) for statement in body) and all(
-            self._computes(part, module, scope)
-            for statement in body
-            for expr in expressions(statement)
-            for part in parts(expr)
-        )
+        is_plain = all(map(self._is_plain, body))
+        return is_plain and all(self._computes(part, module, scope) for part in all_parts(body))
 
     def _is_plain(self, statement: Statement) -> bool:
         match statement:

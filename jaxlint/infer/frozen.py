@@ -13,7 +13,7 @@ from jaxlint.names import FunctionSymbol
 from jaxlint.outline import Function
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.statements import Body, expressions, parts, walk
+from jaxlint.statements import Body, all_parts
 
 
 def refuses_assignment(event: AssignAttribute) -> bool:
@@ -89,7 +89,7 @@ def _hand_on(names: set[str], place: Place, evaluator: Evaluator) -> set[str]:
 
 def _handed_to(variables: set[str], body: Body) -> Iterator[str]:
     """The names of the functions to which some variables are handed, themselves or with others as arguments."""
-    for part in (p for s in walk(body) for expr in expressions(s) for p in parts(expr)):
+    for part in all_parts(body):
         if isinstance(part, Call):
             given = [argument.value for argument in part.args]
             if any(isinstance(value, Name) and value.id in variables for value in given):

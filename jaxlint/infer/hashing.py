@@ -70,7 +70,7 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | No
     as_given = not any(cls.method(name) for name in ("__init__", "__new__", "__post_init__"))
     for field in cls.fields:
         value = _given(field, made, evaluator) if made is not None and _is_hashed(field) else UNKNOWN
-        inner = unhashable(value, evaluator) if as_given and not _is_converted(field) else None
+        inner = unhashable(value, evaluator) if as_given and not field.is_converted else None
         if inner is not None and inner.way_out != _TRACE:
             return Unhashable(f"`{cls.name}` holds {inner.what} in `{field.name}`", inner.way_out)
         arrays = not isinstance(value, Scalar) and _holds_arrays(field, cls, evaluator)
@@ -85,10 +85,6 @@ def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
     if field.name in made:
         return plain(made[field.name])
     return UNKNOWN if field.default is None else plain(evaluator.static(field.default))
-
-
-def _is_converted(field: Field) -> bool:
-    return field.call is not None and "converter" in field.call.keywords
 
 
 def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:

@@ -23,10 +23,7 @@ def kept_parameters(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, str]
 
     A converter, an own `__init__` or a `__post_init__` may make something else of it.
     """
-    kept: dict[str, str | None] = {
-        field.name: None if field.call is not None and "converter" in field.call.keywords else field.name
-        for field in cls.fields
-    }
+    kept: dict[str, str | None] = {f.name: None if f.is_converted else f.name for f in cls.fields}
     init = cls.custom_init()
     found = cls.method("__init__" if init is not None else "__post_init__")
     if found is not None and not is_stub(found[0].module):

@@ -118,10 +118,8 @@ class KnownFunctions:
     def _array(self, name: str, call: Call, values: Values) -> Value:
         several = arrays.returned_container(name, call)
         if several is not None:
-            return Container(several, None, Array("jax"))
-        in_tuple = arrays.returns_tuple(name, call)
-        if in_tuple is not None:
-            return Container("tuple", None, Array(in_tuple))
+            kind, of = several
+            return Container(kind, None, Array(of))
         size = arrays.numpy_random_size(name, call)
         if size is not None:
             return Array("numpy", _shape_is_single(size))

@@ -6,7 +6,7 @@ from jaxlint.expr import Attribute, Call, Compare, Constant, Expr, Subscript, ch
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Replace
 from jaxlint.names import FunctionSymbol
-from jaxlint.statements import Annotate, Assign, Body, Try, expressions, parts, walk
+from jaxlint.statements import Annotate, Assign, Body, Try, all_parts, expressions, parts, walk
 
 #: Functions that tell whether an instance has a field, or which ones.
 _LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
@@ -22,7 +22,7 @@ def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
         body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
         if _tries(body, field) or (not update.receiver.exact and _keeps_class(body, base)):
             return True
-        return any(_asks(p, field, base) for s in walk(body) for expr in expressions(s) for p in parts(expr))
+        return any(_asks(part, field, base) for part in all_parts(body))
     units = place.module.outline.units
     return any(unit.kind == "code" and not unit.calls.isdisjoint(_LOOKING) for unit in units)
 
@@ -45,8 +45,7 @@ def _asks(expr: Expr, field: str, base: str) -> bool:
 def _tries(body: Body, field: str) -> bool:
     """Whether it is tried to read an attribute of that name, and its absence is caught."""
     tried = (s for statement in walk(body) if isinstance(statement, Try) and statement.handlers for s in statement.body)
-    read = (part for s in walk(tuple(tried)) for expr in expressions(s) for part in parts(expr))
-    return any(isinstance(part, Attribute) and part.attr == field for part in read)
+    return any(isinstance(part, Attribute) and part.attr == field for part in all_parts(tuple(tried)))
 
 
 def _keeps_class(body: Body, base: str) -> bool:

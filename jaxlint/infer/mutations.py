@@ -21,7 +21,7 @@ from jaxlint.statements import (
     Do,
     If,
     Statement,
-    expressions,
+    all_parts,
     parts,
     target_names,
     walk,
@@ -111,7 +111,7 @@ class _Finder:
                 yield Mutation(at, slot, self._purpose(statement, slot, False))
         owner = self.code.place.owner
         if owner is not None and not owner.is_pytree:
-            for part in (p for s in walk(self.code.body, nested=False) for e in expressions(s) for p in parts(e)):
+            for part in all_parts(self.code.body, nested=False):
                 if isinstance(part, Call) and self._is_on_self(part):
                     yield from self._by_method(part, owner)
 

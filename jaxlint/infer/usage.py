@@ -44,6 +44,7 @@ from jaxlint.statements import (
     Statement,
     While,
     With,
+    all_parts,
     blocks,
     expressions,
     names_in,
@@ -467,7 +468,7 @@ def goes_anywhere(name: str, body: Body) -> bool:
     """
     harmless: set[int] = set()
     methods: set[int] = set()
-    for part in (part for s in walk(body) for expr in expressions(s) for part in parts(expr)):
+    for part in all_parts(body):
         if isinstance(part, Attribute):
             harmless.add(id(part.value))
         elif isinstance(part, Call):

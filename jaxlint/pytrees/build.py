@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.config import ExtraField, Settings
-from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
+from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
 from jaxlint.knowledge import Key, Knowledge, NotLearntYet
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
@@ -957,7 +957,7 @@ def _function_name(expr: Expr) -> str:
 
 
 def _is_none(placed: Placed | None) -> bool:
-    return placed is not None and isinstance(placed.expr, Constant) and placed.expr.kind == "NoneType"
+    return placed is not None and is_none(placed.expr)
 
 
 def _in_step(members: list[Field], fields: list[Field]) -> list[Field]:

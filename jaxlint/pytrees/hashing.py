@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Constant
+from jaxlint.expr import is_none
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NAMED_TUPLE, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
 
@@ -27,8 +27,7 @@ def _own_hash(cls: PytreeClass) -> str:
     declaration = cls.symbol.declaration
     for assignment in declaration.assignments:
         if assignment.name == "__hash__":
-            is_none = isinstance(assignment.value, Constant) and assignment.value.kind == "NoneType"
-            return "no" if is_none else "yes"
+            return "no" if is_none(assignment.value) else "yes"
     if "__hash__" in declaration.methods:
         return "yes"
     compares = "__eq__" in declaration.methods

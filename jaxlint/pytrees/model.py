@@ -112,6 +112,11 @@ class Field(msgspec.Struct, frozen=True):
     kind: Kind = Kind.FIELD
 
     @property
+    def is_converted(self) -> bool:
+        """Whether a converter may make something else of what the constructor is given."""
+        return self.call is not None and "converter" in self.call.keywords
+
+    @property
     def has_default(self) -> bool | None:
         """Whether the constructor may be called without it."""
         return self.default is not None or self.factory is not None

@@ -9,7 +9,7 @@ import msgspec
 
 from jaxlint.expr import Argument, Attribute, Call, Expr, Name
 from jaxlint.names import ClassSymbol, External, Resolver, Symbol
-from jaxlint.outline import UPDATING, Function, Parameter
+from jaxlint.outline import Function, Parameter
 from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.statements import parts
@@ -114,19 +114,14 @@ class UpdatingMethods:
 
         What its calls do besides is not looked at.
         """
-        values = function.return_values
-        if not function.only_returns or function.decorators or function.is_async or not values:
-            return None
-        if not all(
-            isinstance(v, Call) and getattr(v.func, "attr", getattr(v.func, "id", "")) in UPDATING for v in values
-        ):
+        if not function.may_only_copy or function.decorators or function.is_async:
             return None
         own = function.parameters[1:] if function.self_name is not None else function.parameters
         for parameter in own:
             if parameter.kind == "positional" and isinstance(parameter.annotation, (Name, Attribute)):
                 cls = class_of(self.resolver.resolve(parameter.annotation, module, function.scope))
                 if cls is not None and cls.is_pytree:
-                    if all(self._copies(value, cls, function, module, parameter.name) for value in values):
+                    if all(self._copies(v, cls, function, module, parameter.name) for v in function.return_values):
                         return parameter, cls
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
@@ -429,7 +429,7 @@ def _has_no(cls: PytreeClass, name: str) -> bool:
 
 
 def _is_none(default: Placed | None) -> bool:
-    return default is not None and isinstance(default.expr, Constant) and default.expr.kind == "NoneType"
+    return default is not None and is_none(default.expr)
 
 
 def _is_tree(value: Value) -> bool:

@@ -18,6 +18,7 @@ from jaxlint.expr import (
     Other,
     Subscript,
     dotted,
+    is_none,
     same,
 )
 from jaxlint.finding import Confidence, Severity
@@ -334,7 +335,7 @@ def _index(update: Update) -> Expr:
 def _is_everything(index: Expr) -> bool:
     """Whether an index is `...` or `:`."""
     if isinstance(index, Other) and index.kind == "Slice":
-        return all(isinstance(bound, Constant) and bound.kind == "NoneType" for bound in index.parts)
+        return all(map(is_none, index.parts))
     return (isinstance(index, Constant) and index.kind == "ellipsis") or getattr(index, "kind", "") == "Ellipsis"
 
 

@@ -17,7 +17,7 @@ from jaxlint.outline import MUTATING
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import Body, assigned_names, expressions, parts, walk
+from jaxlint.statements import Body, all_parts, assigned_names, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
 _STATIC_BY_VALUE = frozenset({"flax.nnx", "treex"})
@@ -181,11 +181,10 @@ def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, ev
 
 def _reads(body: Body, attr: str) -> bool:
     """Whether a function reads an attribute, and does not change what it holds: that is done on the host."""
-    statements = list(walk(body))
-    changed = [source(slot, body) or slot for s in statements for _, slot in changed_by(s)]
+    changed = [source(slot, body) or slot for s in walk(body) for _, slot in changed_by(s)]
     if any(attr in slot.path for slot in changed):
         return False
-    return any(_names(part, attr) for s in statements for expr in expressions(s) for part in parts(expr))
+    return any(_names(part, attr) for part in all_parts(body))
 
 
 def _names(expr: Expr, attr: str) -> bool:

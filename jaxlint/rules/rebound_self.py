@@ -24,6 +24,7 @@ from jaxlint.statements import (
     Statement,
     Try,
     While,
+    all_parts,
     blocks,
     expressions,
     parts,
@@ -222,7 +223,7 @@ def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function
         return False
     if any("__init__" in c.symbol.declaration.methods for c in code.place.subclasses(cls)):
         return False
-    held = [p for s in walk(code.body) for e in expressions(s) for p in parts(e)]
+    held = list(all_parts(code.body))
     receivers = {
         id(p.value) for p in held if isinstance(p, Attribute) and not p.attr.startswith("__") and p.attr != name
     }
@@ -236,7 +237,7 @@ def _is_stored(name: str, code: CodeRead, function: Function) -> bool:
     """Whether the constructor assigns the attribute in some other way."""
     if any(a.attr == name for a in function.self_assignments):
         return True
-    calls = (p for s in walk(code.body) for e in expressions(s) for p in parts(e) if isinstance(p, Call))
+    calls = (part for part in all_parts(code.body) if isinstance(part, Call))
     return any((dotted(c.func) or "").rpartition(".")[2] in ("__setattr__", "setattr", "update") for c in calls)
 
 

@@ -14,7 +14,7 @@ from jaxlint.outline import Function
 from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import assigned_names, expressions, parts, walk
+from jaxlint.statements import all_parts, assigned_names
 from jaxlint.transforms import TRANSFORMS, Kind, rebuilt_parameters
 
 _FRAMEWORKS = frozenset({"flax.nnx", "treex"})
@@ -164,7 +164,7 @@ def _trains(code: CodeRead) -> bool:
     """Whether a function differentiates or updates something, or is differentiated: that is no evaluation."""
     if any(a.transform.kind is Kind.GRAD for a in code.applied):
         return True
-    calls = (p for s in walk(code.body) for e in expressions(s) for p in parts(e) if isinstance(p, Call))
+    calls = (part for part in all_parts(code.body) if isinstance(part, Call))
     return any((dotted(call.func) or "").rpartition(".")[2] in _TRAINING for call in calls)
 
 

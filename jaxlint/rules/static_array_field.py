@@ -169,11 +169,12 @@ def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator) 
     """What annotation and default of a static field say that it holds."""
     if _static_by_omission(field, cls):
         return
-    sure = holds_array(declared_value(field, cls, evaluator), cls, evaluator)
+    value = declared_value(field, cls, evaluator)
+    sure = holds_array(value, cls, evaluator)
     for default in (field.default, field.factory):
         if sure is None and default is not None:
             sure = gives_array(evaluator.made_by_default(default), cls, evaluator) or None
-    if sure is None and holds_module(declared_value(field, cls, evaluator), evaluator):
+    if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field)
     if sure is not None:
         confidence = Confidence.HIGH if sure else Confidence.MEDIUM

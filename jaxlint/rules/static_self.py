@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jaxlint.expr import Constant
+from jaxlint.expr import is_none
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
@@ -248,4 +248,4 @@ def _initialised(attr: str, cls: PytreeClass) -> bool:
     if found is None:
         return cls.field(attr) is not None
     values = [a.value for a in found[1].self_assignments if a.attr == attr]
-    return any(v is not None and not (isinstance(v, Constant) and v.kind == "NoneType") for v in values)
+    return any(v is not None and not is_none(v) for v in values)
