@@ -28,8 +28,10 @@ class LocalPytreeClass(ClassRule):
 
     The class is part of the structure of a pytree. Instances that come from two calls have different structures
     though they look the same: `jax.jit` compiles once more for each of them, `jax.tree.map` and `jax.lax.cond` refuse
-    to combine them. Each class is registered with jax for good. `pickle` finds classes by their name in a module, and
-    so refuses the instances (multiprocessing and many checkpoint formats do too).
+    to combine them. (jaxlib 0.10.2 takes dataclasses with the same fields for equal and tells them apart by a hash:
+    for about one pair in 70 `jax.jit` does not compile again, and returns instances of the first class.) Each class
+    is registered with jax for good. `pickle` finds classes by their name in a module, and so refuses the instances
+    (multiprocessing and many checkpoint formats do too).
 
     ## What you will see
 
