@@ -464,19 +464,21 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
 def goes_anywhere(name: str, body: Body) -> bool:
     """Whether a variable goes anywhere as a whole: it is passed, returned or stored, or one of its methods is called.
 
-    To read its attributes, and to make a changed copy of it, is none of that.
+    To read its attributes is none of that, nor to make a changed copy of it that it is bound to itself.
     """
+    rebinding = {id(s.value) for s in walk(body) if isinstance(s, Assign) and [dotted(t) for t in s.targets] == [name]}
     harmless: set[int] = set()
-    methods: set[int] = set()
+    called: set[int] = set()
     for part in all_parts(body):
         if isinstance(part, Attribute):
             harmless.add(id(part.value))
         elif isinstance(part, Call):
-            if isinstance(part.func, Attribute) and part.func.attr not in UPDATING:
-                methods.add(id(part.func.value))
-            if (dotted(part.func) or "").endswith("replace") and part.positional:
+            is_own_copy = id(part) in rebinding
+            if isinstance(part.func, Attribute) and not (part.func.attr in UPDATING and is_own_copy):
+                called.add(id(part.func.value))
+            if (dotted(part.func) or "").endswith("replace") and part.positional and is_own_copy:
                 harmless.add(id(part.positional[0]))
-    return any(id(read) not in harmless or id(read) in methods for read in reads(body, name))
+    return any(id(read) not in harmless or id(read) in called for read in reads(body, name))
 
 
 def _is_copy(value: Expr | None) -> bool:

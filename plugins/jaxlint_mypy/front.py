@@ -47,6 +47,7 @@ from jaxlint_mypy.values import TypeReader
 
 if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader
+    from jaxlint_mypy.readings import Readings
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
 _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
@@ -104,6 +105,7 @@ class FrontEnd:
         calls.note_call = lambda symbol, passed, function: None
         self.evaluator.crossings = Crossings(self.evaluator)
         self._reader: ModuleReader | None = None
+        self._readings: Readings | None = None
         self.types = TypeReader(self.class_of)
         self._infos: dict[tuple[str, str], TypeInfo] = {}
         self._names: dict[str, str] = {}
@@ -121,8 +123,20 @@ class FrontEnd:
         if self._reader is None:
             from jaxlint.infer.reader import ModuleReader
 
+            crossings = self.evaluator.crossings
             self._reader = ModuleReader(self.model, self.evaluator)
+            self._reader.checked = self.model.focused
+            self.evaluator.crossings = crossings
         return self._reader
+
+    @property
+    def readings(self) -> Readings:
+        """What jaxlint itself reads where a rule has found something."""
+        if self._readings is None:
+            from jaxlint_mypy.readings import Readings
+
+            self._readings = Readings(self.reader)
+        return self._readings
 
     # -- settings ---------------------------------------------------------------------------
 
@@ -343,6 +357,8 @@ class FrontEnd:
         if self.model.focused is not module:
             self.model.focus(module)
             self.evaluator.crossings = _FocusedCrossings(self.evaluator, module)
+            if self._reader is not None:
+                self._reader.checked = module
 
     #: What `x.at` is read from.
     array = Array("jax", declared=True)
@@ -371,7 +387,10 @@ class FrontEnd:
         for event in events:
             for rule in self.rules:
                 if isinstance(rule, EventRule) and isinstance(event, rule.events):
-                    found += self._problems(rule, partial(rule.check_event, event, evaluator))
+                    problems = self._problems(rule, partial(rule.check_event, event, evaluator))
+                    if problems and (refined := self.readings.refined(event)) is not event:
+                        problems = self._problems(rule, partial(rule.check_event, refined, evaluator))
+                    found += problems
                 if isinstance(rule, BodyRule) and rule.name == BODY_RULE and isinstance(event, CodeRead):
                     found += self._problems(rule, partial(rule.check_body, event, evaluator))
         return found

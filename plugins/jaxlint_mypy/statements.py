@@ -80,7 +80,7 @@ class Statements:
 
     def _statement(self, node: Statement, around: Around) -> None:
         if isinstance(node, nodes.ExpressionStmt):
-            self._note(node, around)
+            self._note(node, _expecting(around) if _expects_error(node.expr) else around)
             self._alone.add(id(node.expr))
         elif isinstance(node, nodes.AssignmentStmt):
             self._note(node, around, *node.lvalues)
@@ -141,15 +141,14 @@ class Statements:
 
     def _with(self, node: nodes.WithStmt, around: Around) -> None:
         self._note(node, around)
-        expected, copies = around.expected, around.copies
         for context, target in zip(node.expr, node.target, strict=True):
             if target is not None:
                 self._target(target, "with", None)
-            if isinstance(context, nodes.CallExpr) and _last_name(context) in EXPECTS_ERROR:
-                expected |= {"Exception"}
+            if _expects_error(context):
+                around = _expecting(around)
             if isinstance(target, nodes.NameExpr) and _last_name(context) == "copy_and_mutate":
-                copies |= {target.name}
-        self._block(node.body, replace(around, expected=expected, copies=copies))
+                around = replace(around, copies=around.copies | {target.name})
+        self._block(node.body, around)
 
     def _try(self, node: nodes.TryStmt, around: Around) -> None:
         self._note(node, around)
@@ -171,6 +170,15 @@ def statements_of(node: FuncDef | MypyFile) -> Statements:
 def is_expected_to_fail(decorators: Sequence[Expression]) -> bool:
     """Whether a decorator says that the function is to fail."""
     return any(_last_name(decorator) in EXPECTED_FAILURE for decorator in decorators)
+
+
+def _expects_error(node: Expression) -> bool:
+    """Whether it is a call that expects an error: of what is in its `with` block, or of a function that it is given."""
+    return isinstance(node, nodes.CallExpr) and _last_name(node) in EXPECTS_ERROR
+
+
+def _expecting(around: Around) -> Around:
+    return replace(around, expected=around.expected | {"Exception"})
 
 
 def _last_name(node: Expression) -> str:

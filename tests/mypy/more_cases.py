@@ -939,6 +939,77 @@ def f(a: A, b: B) -> A:
     b.x += 1
     return a.replace(x=b.x)
 """,
+    # -- what only reading tells: the types are the same in programs that are wrong ----------------
+    "read_static_numbers_ok": "# only: flax"
+    + """
+@class S
+    x: jax.Array
+    scale: t.Any = struct.field(pytree_node=False)
+xs = np.linspace(0.0, 1.0, 5)
+def f(x: jax.Array) -> list[S]:
+    product, root = xs @ xs, jnp.sqrt(2.0)
+    return [S(x, product), S(x, root), S(x, np.dot(xs, xs)), S(x, jnp.zeros(())), S(x, x.sum()), S(x, np.ones(1))]
+def g(x: jax.Array) -> list[S]:
+    made = jnp.zeros(3)
+    return [S(x, made), S(x, xs)]  # E: static-array
+""",
+    "read_static_tuple_ok": "# only: flax"
+    + """
+@class S
+    x: jax.Array
+    sizes: t.Any = struct.field(pytree_node=False)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(np.asarray(self.sizes).tolist()))
+def f(x: jax.Array) -> S:
+    return S(x, jnp.arange(3))
+""",
+    "read_items_ok": "# only: flax"
+    + """
+@class S
+    x: jax.Array
+def f(s: S) -> S:
+    s = jax.tree.map(lambda leaf: np.array(leaf), s)
+    s.x[0] = 1.0
+    return s
+def g(s: S) -> S:
+    s = jax.tree.map(lambda leaf: leaf * 2, s)
+    s.x.at[0].set(1.0)  # E: discard
+    return s
+""",
+    "read_copies_ok": "# only: jdc"
+    + """
+from jax_dataclasses import copy_and_mutate as mutate
+@class S
+    x: jax.Array
+def f(s: S) -> S:
+    with mutate(s) as out, mutate(s) as other:
+        out.x = other.x
+    out.x = s.x  # E: frozen
+    return out
+""",
+    "read_expected_ok": _STATE
+    + """
+import unittest
+class Test(unittest.TestCase):
+    def test(self) -> None:
+        s = S(x=jnp.zeros(1))
+        self.assertRaises(AttributeError, lambda: setattr(s, "n", 2))
+        setattr(s, "n", 2)  # E: frozen
+""",
+    "read_laps_ok": "# only: static"
+    + """
+@class S
+    x: jax.Array
+    laps: static int
+def f(s: S) -> int:
+    for _ in range(4):
+        s = REPLACE(s, laps=s.laps + 1)
+    return s.laps
+def g(s: S) -> S:
+    for _ in range(4):
+        s = REPLACE(s, laps=s.laps + 1)  # E: counter
+    return s
+""",
     "ignored_ok": _STATE
     + """
 def f(s: S) -> None:
