@@ -209,7 +209,7 @@ class Checker:
 
     def find_all(self, module: Module) -> Iterator[Finding]:
         """What the rules find in a module, in no order, whatever hides it."""
-        self.reader.checked = module
+        self.reader.begin(module)
         yield from self.find_in_classes(module, self.model.classes_in(module) if self.class_rules else ())
         if self.looks_into(module):
             for events in self._guarded_events(module):

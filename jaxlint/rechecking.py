@@ -124,7 +124,7 @@ class _Reading:
     def read(self, again: set[int]) -> None:
         """Find what there is in some of the units; all others are known."""
         checker, module, reader = self.checker, self.module, self.checker.reader
-        reader.checked = module
+        reader.begin(module)
         self.looked_at = len(again)
         for index in again:
             self.found[index] = _Found(held=self._held[index])

@@ -110,6 +110,13 @@ class ModuleReader:
         join_statements(found)
         return found + [events for _, events in self.called()]
 
+    def begin(self, module: Module) -> None:
+        """Begin to check a module: nothing that was read for another one counts."""
+        self.checked = module
+        self.call_sites.start()
+        self.calls.transformed.start()
+        self.evaluator.crossings.start()
+
     def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
         """Begin with the units of a module that are worth reading, or begin again."""
         if self._reading is module:  # calls are to tell again what happens in functions
@@ -117,9 +124,7 @@ class ModuleReader:
         self._reading = module
         self._called = []
         self.passed_to = set()
-        self.call_sites.start()
-        self.calls.transformed.start()
-        self.evaluator.crossings.start()
+        self.begin(module)
         self.calls.deferral.start(self.triggers.loud_names(module, [unit for unit, _ in chosen]))
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:

@@ -68,6 +68,7 @@ class Readings:
         reader.calls.deferral.start(lambda name: True)  # which calls are of interest was not learnt
         env = Environment(module, "")
         events = [event for unit, rows in chosen for event in reader.read_unit(module, unit, rows, env)]
+        reader.begin(module)
         valued = [event for event in events if isinstance(event, _Valued)]
         places = [event.at if isinstance(event.at, tuple) else span_of(event.at) for event in valued]
         return {(type(event), *place[:2]): event for event, place in zip(valued, places, strict=True)}
