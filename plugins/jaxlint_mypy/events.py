@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
 from mypy import nodes
 from mypy.checker import TypeChecker
-from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr
+from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr, MypyFile
 from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+from mypy.subtypes import is_subtype
 from mypy.types import Instance, Type, get_proper_type
 
-from jaxlint.expr import Argument, Call, dotted
+from jaxlint.expr import Argument, Call, Name, dotted
+from jaxlint.expr import span_of as node_span
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
 from jaxlint.infer.notes import Notes
+from jaxlint.infer.usage import changed_by
 from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,
@@ -31,13 +35,16 @@ from jaxlint.names import FunctionSymbol
 from jaxlint.outline import EXPECTED_FAILURE, Function
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.report import report
-from jaxlint_mypy.statements import Around, Statements, statements_of
+from jaxlint_mypy.statements import Around, Statements, last_name, statements_of
 
 _KEPT = 8
 _STEPS = frozenset({"+", "-"})
+#: Methods whose results are not what their types say.
+_UNTOLD = frozenset({"__new__", "enter_context", "enter_async_context"})
 
 
 class EventFeeder:
@@ -52,14 +59,16 @@ class EventFeeder:
     def code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
         """The functions around what is being checked, and the statements of the innermost."""
         functions = [item for item in checker.scope.stack if isinstance(item, FuncDef)]
-        node = functions[-1] if functions else checker.tree
+        return functions, self._statements_of(functions[-1] if functions else checker.tree)
+
+    def _statements_of(self, node: FuncDef | MypyFile) -> Statements:
         body = node.body if isinstance(node, FuncDef) else node.defs
         kept = self._statements.get(id(node))
         if kept is None or kept[0] is not body:  # the daemon puts another body into the same node
             if len(self._statements) >= _KEPT:
                 self._statements.pop(next(iter(self._statements)))
             kept = self._statements[id(node)] = (body, statements_of(node))
-        return functions, kept[1]
+        return kept[1]
 
     def notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
         """Where something happens, to note events in."""
@@ -70,15 +79,31 @@ class EventFeeder:
         notes.loop_depth = int(around.in_loop)
         notes.expected = around.expected
         notes.targets = frozenset(around.targets)
-        if any(_is_to_fail(function) for function in place.functions):
+        if any(map(_is_to_fail, place.functions)) or self._is_passed_to_fail(checker, functions):
             notes.events = None
         env = Environment(place.module, "")
         env.mutable_copies = around.copies
+        for name, outcome in around.tests:
+            self.front.evaluator.narrow(Name(None, name), env, outcome)
+        if env.dead:  # a switch of the module turns it off
+            notes.events = None
         return notes, env
 
-    def run(self, checker: TypeChecker, notes: Notes) -> None:
-        """Let the rules look at the events, and report what they say."""
-        for problem, rule in self.front.event_problems(notes.events or ()):
+    def _is_passed_to_fail(self, checker: TypeChecker, functions: Sequence[FuncDef]) -> bool:
+        """Whether one of the functions is passed to what expects an error, by the code around it."""
+        outer: FuncDef | MypyFile = checker.tree
+        for function in functions:
+            if self._statements_of(outer).is_to_fail(function.name):
+                return True
+            outer = function
+        return False
+
+    def run(self, checker: TypeChecker, notes: Notes, doubts: Callable[[], bool] = lambda: False) -> None:
+        """Let the rules look at the events, and report what they say, unless there are doubts about the types."""
+        problems = self.front.event_problems(notes.events or ())
+        if not problems or doubts():
+            return
+        for problem, rule in problems:
             assert notes.place is not None
             report(self.front, checker, problem, rule, notes.place.module)
 
@@ -108,11 +133,14 @@ class EventFeeder:
         return self._type_value(checker, node)
 
     def _type_value(self, checker: TypeChecker, node: Expression) -> Value:
+        return self.front.value(self._type(checker, node), declared=False)
+
+    def _type(self, checker: TypeChecker, node: Expression) -> Type:
         known = checker.lookup_type_or_none(node)
         if known is None:
             with checker.msg.filter_errors():
                 known = checker.get_expression_type(node)
-        return self.front.value(known, declared=False)
+        return known
 
     # -- attributes ---------------------------------------------------------------------------
 
@@ -136,7 +164,22 @@ class EventFeeder:
         notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
-        self.run(checker, notes)
+        self.run(checker, notes, lambda: self._may_be_another(checker, node.expr, statements))
+
+    def _may_be_another(self, checker: TypeChecker, node: Expression, statements: Statements) -> bool:
+        """Whether a variable is given something that its type does not tell.
+
+        mypy goes on with the declared type after an assignment that it refuses; what `__new__` returns can still be
+        written to, and what an exit stack has entered may be a copy that can.
+        """
+        if not isinstance(node, nodes.NameExpr) or not isinstance(node.node, nodes.Var) or node.node.type is None:
+            return False
+        for given in statements.given(node.name):
+            if isinstance(given, CallExpr) and last_name(given) in _UNTOLD:
+                return True
+            if not is_subtype(self._type(checker, given), node.node.type):
+                return True
+        return False
 
     def _is_read_only(self, receiver: Value, name: str) -> bool:
         """Whether mypy takes the attribute for a property without a setter."""
@@ -295,9 +338,11 @@ class EventFeeder:
         place = event.place
         function = place.function
         body = self.front.reader.body_of(FunctionSymbol(place.module, function)) if function is not None else None
-        if body is None or not isinstance(event, MutateField):
+        if body is None or not isinstance(event, MutateField) or not isinstance(event.at, tuple):
             return [event]
-        return [event, CodeRead(function, place, body, function, {}, (event,))]
+        changed = [at for statement in walk(body, nested=False) for at, _ in changed_by(statement)]
+        here = next((at for at in changed if node_span(at)[:2] == event.at[:2]), event.at)
+        return [event, CodeRead(function, place, body, function, {}, (replace(event, at=here),))]
 
 
 def _is_to_fail(function: Function) -> bool:

@@ -27,6 +27,8 @@ class Around(msgspec.Struct, frozen=True):
     copies: frozenset[str] = frozenset()
     #: What is assigned, as text.
     targets: frozenset[str] = frozenset()
+    #: The variables that are tested by `if`, and how the tests came out.
+    tests: tuple[tuple[str, bool], ...] = ()
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -43,6 +45,7 @@ class Statements:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
         self._given: dict[str, list[Expression]] = {}
+        self._to_fail: set[str] = set()
         self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
         self._read(body, Around())
 
@@ -57,6 +60,10 @@ class Statements:
     def given(self, name: str) -> list[Expression]:
         """What is assigned to a variable."""
         return self._given.get(name, [])
+
+    def is_to_fail(self, name: str) -> bool:
+        """Whether a function of that name is passed to what expects an error (`assertRaises(TypeError, f)`)."""
+        return name in self._to_fail
 
     def around(self, row: int) -> Around:
         """The circumstances of the statement in a row; of several that are nested the innermost."""
@@ -80,7 +87,10 @@ class Statements:
 
     def _statement(self, node: Statement, around: Around) -> None:
         if isinstance(node, nodes.ExpressionStmt):
-            self._note(node, _expecting(around) if _expects_error(node.expr) else around)
+            if isinstance(node.expr, nodes.CallExpr) and _expects_error(node.expr):
+                around = _expecting(around)
+                self._to_fail |= {given.name for given in node.expr.args if isinstance(given, nodes.NameExpr)}
+            self._note(node, around)
             self._alone.add(id(node.expr))
         elif isinstance(node, nodes.AssignmentStmt):
             self._note(node, around, *node.lvalues)
@@ -98,8 +108,10 @@ class Statements:
             self._read(node.defs.body, Around(expected=around.expected))
         elif isinstance(node, nodes.IfStmt):
             self._note(node, around)
-            for block in (*node.body, node.else_body):
-                self._block(block, around)
+            for test, block in zip(node.expr, node.body, strict=True):
+                self._block(block, _tested(around, test, True))
+                around = _tested(around, test, False)
+            self._block(node.else_body, around)
         elif isinstance(node, nodes.ForStmt):
             self._note(node, around)
             self._target(node.index, "loop", None)
@@ -146,9 +158,14 @@ class Statements:
                 self._target(target, "with", None)
             if _expects_error(context):
                 around = _expecting(around)
-            if isinstance(target, nodes.NameExpr) and _last_name(context) == "copy_and_mutate":
+            if isinstance(target, nodes.NameExpr) and self._makes_copy(context):
                 around = replace(around, copies=around.copies | {target.name})
         self._block(node.body, around)
+
+    def _makes_copy(self, context: Expression) -> bool:
+        """Whether it is `copy_and_mutate(x)`, or a variable that holds that."""
+        given = self.given(context.name) if isinstance(context, nodes.NameExpr) else [context]
+        return any(last_name(one) == "copy_and_mutate" for one in given)
 
     def _try(self, node: nodes.TryStmt, around: Around) -> None:
         self._note(node, around)
@@ -169,19 +186,26 @@ def statements_of(node: FuncDef | MypyFile) -> Statements:
 
 def is_expected_to_fail(decorators: Sequence[Expression]) -> bool:
     """Whether a decorator says that the function is to fail."""
-    return any(_last_name(decorator) in EXPECTED_FAILURE for decorator in decorators)
+    return any(last_name(decorator) in EXPECTED_FAILURE for decorator in decorators)
 
 
 def _expects_error(node: Expression) -> bool:
     """Whether it is a call that expects an error: of what is in its `with` block, or of a function that it is given."""
-    return isinstance(node, nodes.CallExpr) and _last_name(node) in EXPECTS_ERROR
+    return isinstance(node, nodes.CallExpr) and last_name(node) in EXPECTS_ERROR
 
 
 def _expecting(around: Around) -> Around:
     return replace(around, expected=around.expected | {"Exception"})
 
 
-def _last_name(node: Expression) -> str:
+def _tested(around: Around, test: Expression, outcome: bool) -> Around:
+    while isinstance(test, nodes.UnaryExpr) and test.op == "not":
+        test, outcome = test.expr, not outcome
+    return replace(around, tests=(*around.tests, (test.name, outcome))) if isinstance(test, nodes.NameExpr) else around
+
+
+def last_name(node: Expression) -> str:
+    """The last part of the name of what is called, or of what stands there."""
     while isinstance(node, nodes.CallExpr):
         node = node.callee
     return node.name if isinstance(node, (nodes.NameExpr, MemberExpr)) else ""

@@ -1,0 +1,45 @@
+"""The plugin over the fixtures, which are also run: it reports nothing but what is wrong there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jaxlint.rules import all_rules
+from tests.mypy.run import CONFIG, mypy, reports
+from tests.oracle.cases import Program, programs
+from tests.oracle.frameworks import MAIN
+
+_CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
+_CODES = {rule.name: rule.code for rule in all_rules()}
+
+
+def chosen() -> dict[str, Program]:
+    """The programs of one file by the names of their modules: a third of the correct ones, and one of each case."""
+    single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN]
+    first = {(p.rule, p.case): p for p in reversed(single)}
+    correct = [p for p in single if not p.marks][::3]
+    return {re.sub(r"\W", "_", p.id): p for p in (*first.values(), *correct)}
+
+
+def test_only_what_is_marked(tmp_path: Path) -> None:
+    written = chosen()
+    for name, program in written.items():
+        (text,) = program.files.values()
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
+    found = reports(mypy(tmp_path, *(f"{name}.py" for name in written)))
+    ours = [(Path(r.path).stem, r.row, _CODES[m["name"]]) for r in found if (m := _CODE.search(r.text))]
+    marked = {(name, mark.row, code) for name, p in written.items() for mark in p.marks for code in mark.codes}
+    assert not [report for report in found if "jaxlint" in report.text and not _CODE.search(report.text)]
+    assert set(ours) <= marked, set(ours) - marked
+    print(len(written), "programs,", len(ours), "reports,", sum(not p.marks for p in written.values()), "correct")
+    assert len(ours) > 300
+    assert sum(not p.marks for p in written.values()) > 400
+
+
+@pytest.fixture(autouse=True)
+def _flax() -> None:
+    pytest.importorskip("flax")
