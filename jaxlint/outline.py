@@ -5,6 +5,8 @@ their bindings, the class and function declarations, and the *units*: the top-le
 their line range and their triggers. Only units whose triggers a rule asks for are read.
 """
 
+from typing import Tuple  # noqa: UP035
+
 import msgspec  # which must compile annotations that are text: here they are none
 
 from jaxlint.expr import Argument, Call, Expr, Name, Span
@@ -217,7 +219,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     methods: frozenset[str] = frozenset()
     #: Whether the same thing is updated twice, though the first of the updates was kept in a variable.
     repeats: bool = False
-    pieces: tuple["Unit", ...] = ()
+    pieces: Tuple["Unit", ...] = ()  # noqa: UP006 - in Python 3.10 a name in `tuple[...]` stands for nothing
 
 
 class Outline(msgspec.Struct, array_like=True, gc=False):

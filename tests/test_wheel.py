@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from jaxlint import __version__
+from tests.oracle.cases import programs
+from tests.oracle.environments import find_python
 
 ROOT = Path(__file__).resolve().parents[1]
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "CONDA"))}
@@ -39,8 +41,12 @@ def names(wheel: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scripts of an environment that holds the wheel and its dependencies, nothing else."""
-    folder = tmp_path_factory.mktemp("installed") / "environment"
-    done = run(sys.executable, "-m", "venv", folder)
+    return install(wheel, sys.executable, tmp_path_factory.mktemp("installed") / "environment")
+
+
+def install(wheel: Path, python: str, folder: Path) -> Path:
+    """Make a new environment of a Python that holds the wheel and its dependencies; its scripts."""
+    done = run(python, "-m", "venv", folder)
     assert done.returncode == 0, done.stderr
     done = run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
     assert done.returncode == 0, done.stderr
@@ -103,3 +109,20 @@ def test_shows_a_rule(installed: Path) -> None:
     done = run(installed / "jaxlint", "rule", "JAX401", cwd=installed)
     assert done.returncode == 0
     assert done.stdout.startswith("# frozen-assignment (JAX401)\n")
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.13"])
+def test_other_pythons_find_the_same(wheel: Path, installed: Path, version: str, tmp_path: Path) -> None:
+    python = find_python(version)
+    if python is None or sys.version_info[:2] == tuple(map(int, version.split("."))):
+        pytest.skip(f"no other Python {version} on this machine")
+    project = tmp_path / "project"
+    for program in {(p.rule, p.case): p for p in programs()}.values():
+        program.write(project)
+    options = ("--isolated", "--no-cache", "--select", "ALL", "--preview", "--output-format", "json-lines")
+    command = ("check", *options, ".")
+    here = run(installed / "jaxlint", *command, cwd=project)
+    there = run(install(wheel, python, tmp_path / "environment") / "jaxlint", *command, cwd=project)
+    assert (there.returncode, there.stderr) == (here.returncode, here.stderr)
+    assert len(here.stdout.splitlines()) > 300
+    assert there.stdout == here.stdout
