@@ -111,8 +111,11 @@ def needed_python(program: Program) -> tuple[int, int]:
 
 
 def environment_of(program: Program) -> str:
-    """Where a program runs: the environment of its framework, or the newest if its Python is too old."""
-    if program.environment == MAIN and needed_python(program) > sys.version_info[:2]:
+    """Where a program runs: the environment of its framework, or the newest if its Python is too old.
+
+    Under Python 3.10 there is no main environment, and the newest has only what tjax needs.
+    """
+    if program.environment == MAIN and needed_python(program) > sys.version_info[:2] > (3, 10):
         return NEWEST
     return program.environment
 

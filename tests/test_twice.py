@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from jaxlint import check_source
 from jaxlint.config import Settings
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+np = pytest.importorskip("numpy")
 
 #: Expressions over the leaf `x`; what they do is found out by evaluating them.
 KNOWN = """
