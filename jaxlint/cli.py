@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
-        click.echo(_internal_error(error), err=True)
+        click.echo(_no_folder() or _internal_error(error), err=True)
         return FAILURE
 
 
@@ -328,6 +328,15 @@ class _Bar:
         """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()
+
+
+def _no_folder() -> str | None:
+    """What to say if the current directory is gone, which nothing works without."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        return f"jaxlint: error: the current directory cannot be used ({error.strerror}): go to one that exists"
+    return None
 
 
 def _internal_error(error: Exception) -> str:

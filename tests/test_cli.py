@@ -157,6 +157,15 @@ def test_no_files(run: Run, engine: Engine) -> None:
     assert run("check", "--output-format", "json") == (0, "[]\n", warning)
 
 
+def test_the_current_directory_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m jaxlint check ."
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "the current directory cannot be used" in done.stderr
+
+
 def test_internal_errors_of_rules(run: Run, engine: Engine) -> None:
     engine.findings = [finding()]
     engine.errors = ["/x.py: JAX401 failed in jaxlint 0.1.0: KeyError: 'a'", "another"]
