@@ -101,6 +101,8 @@ def write(root: Path, left: Bug | None) -> Path:
 @pytest.fixture(scope="session")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     """What the repaired demo does, and the demo with each of its bugs alone."""
+    if isinstance(reason := environments.look_up(MAIN), environments.Unavailable):
+        pytest.skip(str(reason))
     jobs = []
     for number, bug in enumerate((None, *BUGS)):
         folder = write(tmp_path_factory.mktemp("demo"), bug)

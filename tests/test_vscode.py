@@ -42,6 +42,8 @@ def update(state: State) -> State:
     state.params = state.params * 0.9
     return state.replace(step=state.step + 1)
 """
+#: What is bundled serves Python 3.11 and later: see plugins/vscode/bundle.py.
+is_bundled_for = pytest.mark.skipif(sys.version_info < (3, 11), reason="nothing is bundled for Python 3.10")
 TARGETS = {("linux", "x86_64"): "linux-x64", ("linux", "aarch64"): "linux-arm64", ("darwin", "arm64"): "darwin-arm64"}
 
 
@@ -140,6 +142,7 @@ def test_contents(unpacked: Path) -> None:
     }
 
 
+@is_bundled_for
 def test_bundle_runs_in_an_interpreter_without_jaxlint(unpacked: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", "--without-pip", "bare", cwd=tmp_path)
     env = {**os.environ, "PYTHONPATH": str(unpacked / "bundled" / "libs")}
@@ -173,6 +176,7 @@ def _answer(stream: IO[bytes]) -> bytes:
     return stream.read(length)
 
 
+@is_bundled_for
 def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     """The project's own interpreter runs the bundled server; its picture is kept as `web_vscode.png`."""
     (tmp_path / "train.py").write_text(PROGRAM)
