@@ -77,7 +77,8 @@ class AssignAttribute(Event, frozen=True):
     value: Value
     #: Whether the receiver is the `self` of the method around the event.
     on_self: bool
-    #: Whether the receiver is the `as` target of `copy_and_mutate`, or what another context manager got hold of.
+    #: Whether the receiver may be the `as` target of `copy_and_mutate`, a part of that, or what another context manager
+    #: got hold of.
     mutable_copy: bool
     in_loop: bool
     #: The receiver as text, where it is a dotted name.

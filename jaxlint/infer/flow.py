@@ -82,6 +82,7 @@ from jaxlint.statements import (
     assigned_names,
     expressions,
     parts,
+    target_names,
     walk,
 )
 
@@ -299,8 +300,11 @@ class UnitReader:
                 self.notes.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
                 result = self._later(value, env)
                 self.notes.targets = frozenset()
+                mutable = env.may_be_mutable(value)
                 for target in targets:
                     self._assign(target, result, env, "assign")
+                if mutable:
+                    env.mutable_parts |= {name for target in targets for name in target_names(target)}
                 if len(targets) == 1 and type(targets[0]) is Name and type(value) is Call:
                     self._note_arrays(targets[0].id, value, env)
             case Annotate():
@@ -474,7 +478,8 @@ class UnitReader:
                 self._if(node, env)
             case For(target=target, iterable=iterable):
                 element = _element(self.deferral.later(iterable, env))
-                self._loop(node.body, env, target, element, None)
+                mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
+                self._loop(node.body, env, target, element, None, mutable)
                 self._block(node.orelse, env)
             case While(test=test):
                 self._loop(node.body, env, None, UNKNOWN, test)
@@ -503,11 +508,22 @@ class UnitReader:
         merged.dead = all(e.dead for e in ends)
         env.become(merged)
 
-    def _loop(self, body: Body, env: Environment, target: Expr | None, element: Held, test: Expr | None) -> None:
+    def _loop(
+        self,
+        body: Body,
+        env: Environment,
+        target: Expr | None,
+        element: Held,
+        test: Expr | None,
+        mutable: frozenset[str] = frozenset(),
+    ) -> None:
+        """A loop; some variables of the target may hold parts of a mutable copy."""
+
         def turn(start: Environment) -> Environment:
             inner = start.copy()
             if target is not None:
                 self._assign(target, element, inner, "loop")
+                inner.mutable_parts |= mutable
             if test is not None:
                 self.deferral.skim(test, inner)
                 self.evaluator.narrow(test, inner, True)
@@ -556,6 +572,8 @@ class UnitReader:
         env.mutable_copies |= unlocked
         self._block_expecting(node.body, env, frozenset({"Exception"}) if expects_error else frozenset())
         env.mutable_copies -= unlocked - outer
+        if not outer:
+            env.mutable_parts = frozenset()
 
     def _copied(self, call: Call, env: Environment) -> Instance | None:
         """The instance that `with copy_and_mutate(x) as y` makes mutable."""

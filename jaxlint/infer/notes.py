@@ -157,7 +157,7 @@ class Notes:
                 how=how,
                 value=known(value),
                 on_self=method is not None and text is not None and text == method.self_name,
-                mutable_copy=text is not None and text.partition(".")[0] in env.mutable_copies,
+                mutable_copy=env.may_be_mutable(receiver_expr),
                 in_loop=self.loop_depth > 0,
                 receiver_text=text,
             )
