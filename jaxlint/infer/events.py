@@ -160,6 +160,8 @@ class Replace(Update, frozen=True):
     into_jit: bool = False
     #: Whether the result goes into a variable that nothing else gets hold of; told of updates of static fields.
     stays: bool = False
+    #: The same, but for the caller of the function, who is given it.
+    stays_until_returned: bool = False
 
     @property
     def sets_static(self) -> bool:

@@ -127,8 +127,9 @@ class Notes:
         if place is not None and events is not None:
             for number, event in enumerate(events[since:], since):
                 if isinstance(event, Replace) and event.place.function is place.function:
-                    if event.rebinds and event.sets_static and _stays(event, body, shared):
-                        events[number] = replace(event, stays=True)
+                    if event.rebinds and event.sets_static and _stays(event, body, shared, returned=True):
+                        stays = _stays(event, body, shared, returned=False)
+                        events[number] = replace(event, stays=stays, stays_until_returned=True)
             inside = tuple(e for e in events[since:] if e.place.function is place.function)
             if function is not None and function is not place.function:
                 place = replace(place, functions=(*place.functions, function))  # a lambda
@@ -259,12 +260,12 @@ class Notes:
             self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
 
 
-def _stays(event: Replace, body: Body, shared: Collection[str]) -> bool:
-    """Whether the copy goes into a variable that nothing else gets hold of."""
+def _stays(event: Replace, body: Body, shared: Collection[str], *, returned: bool) -> bool:
+    """Whether the copy goes into a variable that nothing else gets hold of, unless it is `returned`."""
     if not isinstance(event.base, Name) or event.base.id in shared:
         return False
     is_assigned = any(isinstance(s, Assign) and s.value is event.call for s in walk(body))
-    return is_assigned and not goes_anywhere(event.base.id, body)
+    return is_assigned and not goes_anywhere(event.base.id, body, returned=returned)
 
 
 def keyword_values(args: Sequence[Argument], values: Values) -> list[KeywordValue]:

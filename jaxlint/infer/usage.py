@@ -461,12 +461,16 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
     return handed
 
 
-def goes_anywhere(name: str, body: Body) -> bool:
+def goes_anywhere(name: str, body: Body, *, returned: bool = False) -> bool:
     """Whether a variable goes anywhere as a whole: it is passed, returned or stored, or one of its methods is called.
 
-    To read its attributes, and to make a changed copy of it, is none of that.
+    To read its attributes, and to make a changed copy of it, is none of that; to be `returned` is none if that says so.
     """
     harmless: set[int] = set()
+    for statement in walk(body, nested=False) if returned else ():
+        if isinstance(statement, Return) and statement.value is not None:
+            items = statement.value.items if isinstance(statement.value, Display) else (statement.value,)
+            harmless.update(map(id, items))
     methods: set[int] = set()
     for part in all_parts(body):
         if isinstance(part, Attribute):
