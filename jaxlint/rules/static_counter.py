@@ -24,7 +24,7 @@ _COUNTER_NAMES = frozenset(
 _COUNTING = frozenset(
     """step steps iteration iterations iter iters epoch epochs episode episodes count counts counter counters tick ticks
     time times timestep timesteps update updates round rounds trial trials generation generations batch batches calls
-    visits turn turns move moves frame frames clock seen t""".split()
+    visits turn turns move moves frame frames clock seen t it i k""".split()
 )
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
@@ -175,12 +175,17 @@ def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field, eva
     """Whether the update runs at each step: in a loop, or in a function, of what counts by its name or is compiled."""
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
-    if event.in_loop and (not isinstance(event, Replace) or event.rebinds or event.into_jit):
+    if event.in_loop and not _is_of_another(event):
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
     words = field.name.lower().split("_")
     return not _COUNTING.isdisjoint(words) or _is_compiled(event) or _is_called_compiled(event, evaluator)
+
+
+def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
+    """Whether each turn of a loop copies another instance, as far as it can be seen: the variable is not renewed."""
+    return isinstance(event, Replace) and isinstance(event.base, Name) and not (event.rebinds or event.into_jit)
 
 
 def _grows(event: Construct | Replace | AssignAttribute) -> bool:
