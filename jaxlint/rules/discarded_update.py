@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, same
+from jaxlint.expr import Attribute, Call, Expr, Lambda, Span, dotted, same, span_of
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
 from jaxlint.infer.updates import array_copy, is_refused
 from jaxlint.infer.values import UnknownValue
-from jaxlint.names import ClassSymbol, External
+from jaxlint.names import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.base import EventRule, Insertion, Problem
+from jaxlint.statements import Assert, Do, expressions, parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
@@ -96,9 +97,10 @@ class DiscardedUpdate(EventRule):
     ## When not to use it
 
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
-    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. Methods of
-    your own that do more, such as to raise an error, may be called for that; they are reported if the copy is made with
-    an argument.
+    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. In a test, it
+    may be meant to see that an update works, or that the original stays: that is reported if the test makes something
+    else of the original afterwards. Methods of your own that do more, such as to raise an error, may be called for
+    that; they are reported if the copy is made with an argument.
 
     ## References
 
@@ -118,7 +120,7 @@ class DiscardedUpdate(EventRule):
         assert isinstance(event, Discard)
         update = event.update
         confidence = _confidence(update, evaluator.model)
-        if confidence is None or is_refused(update) or _is_shown(event):
+        if confidence is None or is_refused(update) or _is_shown(event) or _is_tested(update, evaluator):
             return
         base = _base_text(update)
         way_out = _way_out(update, base)
@@ -209,6 +211,23 @@ def _is_shown(event: Discard) -> bool:
     rows = [call.at.end_row for call in module.outline.module_calls if same(call, event.update.call)]
     following = [next((line for line in lines[row:] if line.strip()), "") for row in rows]
     return not rows or any(not line or _CELL.match(line) for line in following)
+
+
+def _is_tested(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a test only sees that the update works, or that it leaves the original as it is.
+
+    Nothing is made of the original after it: at most, the test looks at it, or hands it to calls that stand alone.
+    """
+    base, function = _base_text(update), update.place.function
+    if base is None or function is None or not any(f.name.startswith("test") for f in update.place.functions):
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
+    if body is None:
+        return False
+    at = update.call.at
+    end = at if isinstance(at, Span) else span_of(at)
+    later = (s for s in walk(body) if s.at.lineno > end.end_row and not isinstance(s, (Do, Assert)))
+    return not any(dotted(part) == base for s in later for expr in expressions(s) for part in parts(expr))
 
 
 def _base_text(update: Update) -> str | None:
