@@ -212,9 +212,11 @@ def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
     module, names = place.module, {function.name for function in place.functions}
     if any(_is_named(part, names) for applying in module.outline.applying for part in parts(applying.call)):
         return True
-    transformed = (f for f in module.outline.functions.values() if evaluator.calls.transformed.of(f, module))
-    bodies = (evaluator.calls.body_of(FunctionSymbol(module, function)) for function in transformed)
-    return any(_is_named(part, names) for body in bodies for part in all_parts(body or ()))
+    for function in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+        if any(_is_named(part, names) for part in all_parts(body)) and evaluator.calls.transformed.of(function, module):
+            return True
+    return False
 
 
 def _is_named(expr: Expr, names: Collection[str]) -> bool:
