@@ -31,6 +31,7 @@ from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place, Transformed
+from jaxlint.infer.notes import TRIED
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -605,6 +606,8 @@ class UnitReader:
 
     def _try(self, node: Try, env: Environment) -> None:
         expected = frozenset(name for h in node.handlers for name in _swallowed(h))
+        if node.handlers and _only_tries(node.body):
+            expected |= {TRIED}
         start = env.copy()
         body = env.copy()
         self._block_expecting(node.body, body, expected)
@@ -710,6 +713,13 @@ def _only_yields_alone(body: Body) -> bool:
                 if part is not alone or not part.parts or part.kind != "Yield":
                     return False
     return True
+
+
+def _only_tries(body: Body) -> bool:
+    """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
+    kept = (s.value for s in body if isinstance(s, (Assign, Return)))
+    others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
+    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in kept)
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -50,13 +50,15 @@ if TYPE_CHECKING:
 
 #: By what names the errors are caught that an event may raise.
 ANY_ERROR = frozenset({"Exception", "BaseException"})
+#: Stands for whatever error a `try` statement that does nothing else waits for.
+TRIED = "try"
 _RAISED: dict[type[Event], frozenset[str]] = {
     AssignAttribute: ANY_ERROR | {"FrozenInstanceError", "AttributeError"},
     AssignItem: ANY_ERROR | {"TypeError", "AttributeError"},
     MutateField: ANY_ERROR,
     Update: ANY_ERROR | {"TypeError", "ValueError"},
     Replace: ANY_ERROR | {"TypeError", "ValueError"},
-    Discard: ANY_ERROR,
+    Discard: ANY_ERROR | {TRIED},
     Construct: ANY_ERROR | {"TypeError", "ValueError"},
     CallMethod: ANY_ERROR | {"AttributeError", "TypeError"},
     Transformed: ANY_ERROR | {"TypeError", "ValueError"},
