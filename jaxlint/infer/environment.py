@@ -101,8 +101,10 @@ class Environment:
 
     def may_be_mutable(self, expr: Expr) -> bool:
         """Whether an expression may stand for a mutable copy or for a part of one."""
+        if not (self.mutable_copies or self.mutable_parts):
+            return False
         mutable = self.mutable_copies | self.mutable_parts
-        return bool(mutable) and any(isinstance(part, Name) and part.id in mutable for part in parts(expr))
+        return any(isinstance(part, Name) and part.id in mutable for part in parts(expr))
 
     def forget(self, path: str) -> None:
         """Drop what is known of the attributes of a variable or a dotted path."""
