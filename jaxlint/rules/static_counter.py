@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from jaxlint.expr import Attribute, Binary, Display, Expr, Name, Starred
+from jaxlint.expr import Attribute, Binary, Display, Expr, Name, Starred, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
@@ -20,11 +20,12 @@ _COUNTER_NAMES = frozenset(
     """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
     epoch_count iteration_count update_count current_step current_epoch""".split()
 )
-#: Words in names of what goes up with each step. What other names mean may go up as rarely: depths, units, versions.
+#: Words in names of what goes up with each step. What other names mean may go up as rarely: depths, units, versions,
+#: and how many iterations or epochs there are to be.
 _COUNTING = frozenset(
-    """step steps iteration iterations iter iters epoch epochs episode episodes count counts counter counters tick ticks
-    time times timestep timesteps update updates round rounds trial trials generation generations batch batches calls
-    visits turn turns move moves frame frames clock seen t it i k""".split()
+    """step steps iteration iter epoch episode episodes count counts counter counters tick ticks time times timestep
+    timesteps update updates round trial generation batch calls visits turn turns move moves frame frames clock seen
+    t it i k""".split()
 )
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
@@ -184,8 +185,10 @@ def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field, eva
 
 
 def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
-    """Whether each turn of a loop copies another instance, as far as it can be seen: the variable is not renewed."""
-    return isinstance(event, Replace) and isinstance(event.base, Name) and not (event.rebinds or event.into_jit)
+    """Whether each turn of a loop copies another instance, or the same one as before: the variable is not renewed."""
+    if not isinstance(event, Replace) or event.base is None or event.rebinds or event.into_jit:
+        return False
+    return dotted(event.base) is not None
 
 
 def _grows(event: Construct | Replace | AssignAttribute) -> bool:
