@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from jaxlint.expr import Attribute, Call, Constant, Expr, dotted
 from jaxlint.finding import Confidence
@@ -83,9 +84,10 @@ class ItemAssignment(EventRule):
     ## When not to use it
 
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
-    that the code itself has made, or for a field that the module puts arrays of numpy into: one may have been put
-    there, unless an array of jax is seen to be. What may be a numpy array (`chex.Array`, `ArrayLike`, an untyped field)
-    is not reported, nor is a class with an own `__setitem__`, nor code that expects the error.
+    that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
+    arrays of numpy into: one may have been put there, unless an array of jax is seen to be. What may be a numpy array
+    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, nor code
+    that expects the error.
 
     ## References
 
@@ -138,14 +140,16 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
 
 
 def _is_made_with_numpy(owner: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
-    """Whether the module puts an array of numpy into such a field, whatever the annotation says."""
-    module = event.place.module
-    names = {cls.name for cls in (owner.cls, *event.place.subclasses(owner.cls))}
+    """Whether this module, or what a function beside the class returns, puts an array of numpy into such a field."""
+    module, home = event.place.module, owner.cls.module
+    names = {cls.name for cls in (owner.cls, *event.place.subclasses(owner.cls))} | {"cls"}
     field = (dotted(event.target) or "").rpartition(".")[2]
-    for call in _calls(module, evaluator):
+    returned = (value for function in home.outline.functions.values() for value in function.return_values)
+    beside = ((part, home) for value in returned for part in parts(value) if isinstance(part, Call))
+    for call, around in chain(beside, ((call, module) for call in _calls(module, evaluator))):
         constructs = (dotted(call.func) or "").rpartition(".")[2] in names
         given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
-        if any(_is_numpy(value, module, evaluator) for value in given):
+        if any(_is_numpy(value, around, evaluator) for value in given):
             return True
     return False
 
