@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.digests import DIGEST_SIZE, blake2b
 from jaxlint.expr import Call, Constant, Expr, Lambda, Name, Span, dotted
-from jaxlint.outline import EXPECTS_ERROR, Applying, Assignment, Class, Definition, Function, Import, Outline
+from jaxlint.outline import (
+    COPY_AND_MUTATE,
+    EXPECTS_ERROR,
+    Applying,
+    Assignment,
+    Class,
+    Definition,
+    Function,
+    Import,
+    Outline,
+)
 from jaxlint.outlining import split_rows
 from jaxlint.statements import parts
 from jaxlint.transforms import LAST_NAMES
@@ -42,8 +52,12 @@ def interface_digest(outline: Outline, text: str, marks: Sequence[Mark] | None =
     for one, other in unit_digests(outline, split_rows(text), marks):
         shown.update(one)
         imported.update(other)
-    expecting = {(name, not unit.calls.isdisjoint(EXPECTS_ERROR)) for unit in outline.units for name in unit.calls}
-    shown.update(_encoded((sorted(expecting), outline.imported_modules)))
+    called = {
+        (name, not unit.calls.isdisjoint(EXPECTS_ERROR), COPY_AND_MUTATE in unit.calls)
+        for unit in outline.units
+        for name in unit.calls
+    }
+    shown.update(_encoded((sorted(called), outline.imported_modules)))
     return shown.digest() + imported.digest()
 
 

@@ -56,6 +56,8 @@ _NEW_CONTAINERS = frozenset({ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Dict
 _CONTAINER_TYPES = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})
+#: Functions that return a value and make the program fail when that is computed.
+_FAILING = frozenset({"error_if", "branched_error_if"})
 #: Expressions that have variables of their own.
 _BINDING = frozenset({ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp})
 
@@ -616,6 +618,8 @@ class OutlineBuilder:
                 self.content.methods.add(attr)
             if attr in self.transforms:
                 self._note_applying(call)
+            if attr in _FAILING:
+                self._note_act()
             function = self.function
             if function is not None and type(func.value) is ast.Name and func.value.id == function.self_name:
                 function.calls.add(attr)
@@ -623,6 +627,8 @@ class OutlineBuilder:
             calls.add(func.id)
             if func.id in self.transforms:
                 self._note_applying(call)
+            if func.id in _FAILING:
+                self._note_act()
         else:
             calls.add("")
             if type(func) is ast.Call and any(last_name(a) in self.transforms for a in func.args[:1]):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from jaxlint.expr import Expr, Name
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.values import UNKNOWN, Value, join
 from jaxlint.project import Module
+from jaxlint.statements import parts
 
 
 class Environment:
@@ -30,6 +32,8 @@ class Environment:
         self.dead = False
         #: Names that are bound to the `as` target of `copy_and_mutate`, or that a context manager may make mutable.
         self.mutable_copies: frozenset[str] = frozenset()
+        #: Variables that may hold parts of these.
+        self.mutable_parts: frozenset[str] = frozenset()
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
@@ -37,7 +41,7 @@ class Environment:
         other.values = dict(self.values)
         other.roots = self.roots
         other.dead = self.dead
-        other.mutable_copies = self.mutable_copies
+        other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
         return other
 
     def part(self, names: Iterable[str]) -> Environment:
@@ -49,7 +53,7 @@ class Environment:
         if roots:
             other.roots = frozenset(roots)
             other.values |= {path: held for path, held in values.items() if path.partition(".")[0] in roots}
-        other.mutable_copies = self.mutable_copies
+        other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
         return other
 
     def become(self, other: Environment) -> None:
@@ -57,7 +61,7 @@ class Environment:
         self.values = other.values
         self.roots = other.roots
         self.dead = other.dead
-        self.mutable_copies = other.mutable_copies
+        self.mutable_copies, self.mutable_parts = other.mutable_copies, other.mutable_parts
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local or enclosing function's variable; None if the name is not one."""
@@ -90,9 +94,17 @@ class Environment:
         self.forget(name)
         if self.mutable_copies:
             self.mutable_copies -= {name}
+            self.mutable_parts -= {name}
         if "." in name:
             self.roots |= {name.partition(".")[0]}
         self.values[name] = value
+
+    def may_be_mutable(self, expr: Expr) -> bool:
+        """Whether an expression may stand for a mutable copy or for a part of one."""
+        if not (self.mutable_copies or self.mutable_parts):
+            return False
+        mutable = self.mutable_copies | self.mutable_parts
+        return any(isinstance(part, Name) and part.id in mutable for part in parts(expr))
 
     def forget(self, path: str) -> None:
         """Drop what is known of the attributes of a variable or a dotted path."""
@@ -114,6 +126,7 @@ def merge(branches: list[Environment]) -> Environment:
         result.roots |= other.roots
         _merge(result.values, other.values)
         result.mutable_copies &= other.mutable_copies
+        result.mutable_parts |= other.mutable_parts
     return result
 
 

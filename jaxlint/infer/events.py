@@ -77,7 +77,8 @@ class AssignAttribute(Event, frozen=True):
     value: Value
     #: Whether the receiver is the `self` of the method around the event.
     on_self: bool
-    #: Whether the receiver is the `as` target of `copy_and_mutate`, or what another context manager got hold of.
+    #: Whether the receiver may be the `as` target of `copy_and_mutate`, a part of that, or what another context manager
+    #: got hold of.
     mutable_copy: bool
     in_loop: bool
     #: The receiver as text, where it is a dotted name.
@@ -159,6 +160,8 @@ class Replace(Update, frozen=True):
     into_jit: bool = False
     #: Whether the result goes into a variable that nothing else gets hold of; told of updates of static fields.
     stays: bool = False
+    #: The same, but for the caller of the function, who is given it.
+    stays_until_returned: bool = False
 
     @property
     def sets_static(self) -> bool:

@@ -31,6 +31,7 @@ from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place, Transformed
+from jaxlint.infer.notes import TRIED
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -82,6 +83,7 @@ from jaxlint.statements import (
     assigned_names,
     expressions,
     parts,
+    target_names,
     walk,
 )
 
@@ -299,8 +301,11 @@ class UnitReader:
                 self.notes.targets = frozenset(dotted(p) for t in targets for p in getattr(t, "items", (t,)))
                 result = self._later(value, env)
                 self.notes.targets = frozenset()
+                mutable = env.may_be_mutable(value)
                 for target in targets:
                     self._assign(target, result, env, "assign")
+                if mutable:
+                    env.mutable_parts |= {name for target in targets for name in target_names(target)}
                 if len(targets) == 1 and type(targets[0]) is Name and type(value) is Call:
                     self._note_arrays(targets[0].id, value, env)
             case Annotate():
@@ -474,7 +479,8 @@ class UnitReader:
                 self._if(node, env)
             case For(target=target, iterable=iterable):
                 element = _element(self.deferral.later(iterable, env))
-                self._loop(node.body, env, target, element, None)
+                mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
+                self._loop(node.body, env, target, element, None, mutable)
                 self._block(node.orelse, env)
             case While(test=test):
                 self._loop(node.body, env, None, UNKNOWN, test)
@@ -503,11 +509,22 @@ class UnitReader:
         merged.dead = all(e.dead for e in ends)
         env.become(merged)
 
-    def _loop(self, body: Body, env: Environment, target: Expr | None, element: Held, test: Expr | None) -> None:
+    def _loop(
+        self,
+        body: Body,
+        env: Environment,
+        target: Expr | None,
+        element: Held,
+        test: Expr | None,
+        mutable: frozenset[str] = frozenset(),
+    ) -> None:
+        """A loop; some variables of the target may hold parts of a mutable copy."""
+
         def turn(start: Environment) -> Environment:
             inner = start.copy()
             if target is not None:
                 self._assign(target, element, inner, "loop")
+                inner.mutable_parts |= mutable
             if test is not None:
                 self.deferral.skim(test, inner)
                 self.evaluator.narrow(test, inner, True)
@@ -556,6 +573,8 @@ class UnitReader:
         env.mutable_copies |= unlocked
         self._block_expecting(node.body, env, frozenset({"Exception"}) if expects_error else frozenset())
         env.mutable_copies -= unlocked - outer
+        if not outer:
+            env.mutable_parts = frozenset()
 
     def _copied(self, call: Call, env: Environment) -> Instance | None:
         """The instance that `with copy_and_mutate(x) as y` makes mutable."""
@@ -587,6 +606,8 @@ class UnitReader:
 
     def _try(self, node: Try, env: Environment) -> None:
         expected = frozenset(name for h in node.handlers for name in _swallowed(h))
+        if node.handlers and _only_tries(node.body):
+            expected |= {TRIED}
         start = env.copy()
         body = env.copy()
         self._block_expecting(node.body, body, expected)
@@ -692,6 +713,13 @@ def _only_yields_alone(body: Body) -> bool:
                 if part is not alone or not part.parts or part.kind != "Yield":
                     return False
     return True
+
+
+def _only_tries(body: Body) -> bool:
+    """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
+    kept = (s.value for s in body if isinstance(s, (Assign, Return)))
+    others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
+    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in kept)
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -10,8 +10,8 @@ from jaxlint.infer.events import AssignAttribute, Place
 from jaxlint.infer.usage import Slot, source
 from jaxlint.infer.values import Instance
 from jaxlint.names import FunctionSymbol
-from jaxlint.outline import Function
-from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.outline import COPY_AND_MUTATE, Function
+from jaxlint.pytrees.frameworks import CHEX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.statements import Body, all_parts
 
@@ -52,6 +52,17 @@ def may_be_in_construction(event: AssignAttribute, evaluator: Evaluator) -> bool
         if place.function.name in _hand_on(handed_to, place, evaluator):
             return True
     return False
+
+
+def may_be_given_mutable_copy(event: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether a function assigns to what it is given, and is called where `copy_and_mutate` makes copies."""
+    function, name = event.place.function, (event.receiver_text or "").partition(".")[0]
+    if function is None or event.receiver.cls.framework is not JAX_DATACLASSES:
+        return False
+    if all(parameter.name != name for parameter in function.parameters):
+        return False
+    modules = (event.place.module, *evaluator.model.importers(event.place.module))
+    return any({function.name, COPY_AND_MUTATE} <= unit.calls for module in modules for unit in module.outline.units)
 
 
 def _constructing(cls: PytreeClass, place: Place, evaluator: Evaluator) -> Iterator[tuple[Function, str, Body]]:

@@ -40,6 +40,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.statements import (
     Assign,
     Body,
+    Do,
     For,
     If,
     Raise,
@@ -131,7 +132,7 @@ class ModuleState:
                     return found
         return None
 
-    def comes_back(self, name: str, change: StateChange, code: Code, depth: int = 0) -> bool:
+    def comes_back(self, name: str, cls: PytreeClass, change: StateChange, code: Code, depth: int = 0) -> bool:
         """Whether a function may return what is changed in the module `name`, or takes the state out of it."""
         slot = Slot(name).below(change.attr, ANYWHERE) if change.attr else Slot(name, (ANYWHERE,))
         module = Aliases(slot, code.body)
@@ -141,20 +142,24 @@ class ModuleState:
                 return True
             for part in (p for expr in expressions(statement) for p in parts(expr, nested=False)):
                 if isinstance(part, Call):
+                    if not isinstance(statement, Do) and _returns_receiver(part, name, cls):
+                        return True
                     given = next((i for i, a in enumerate(part.args) if module.is_holder(a.value)), None)
                     if given is not None and _last(part.func) in _SPLITTING:
                         return True
                     if (
                         given is not None
                         and returned is not None
-                        and self._may_return(part, given, change, code, depth)
+                        and self._may_return(part, given, cls, change, code, depth)
                     ):
                         return True
                 elif isinstance(part, Other) and part.kind in ("Yield", "YieldFrom") and module.hands_on(part):
                     return True
         return False
 
-    def _may_return(self, call: Call, index: int, change: StateChange, code: Code, depth: int) -> bool:
+    def _may_return(
+        self, call: Call, index: int, cls: PytreeClass, change: StateChange, code: Code, depth: int
+    ) -> bool:
         """Whether a call that is given a module as the argument at `index` may return it."""
         func = _function(call.func, code)
         if isinstance(func, Call):
@@ -164,7 +169,7 @@ class ModuleState:
         inner = self._code_of(func, call, code)
         if inner is None or index >= len(inner.parameters) or depth > _MAX_DEPTH:
             return True
-        return self.comes_back(inner.parameters[index], change, inner, depth + 1)
+        return self.comes_back(inner.parameters[index], cls, change, inner, depth + 1)
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -302,6 +307,18 @@ class ModuleState:
         if isinstance(symbol, External) and symbol.name in _RANDOM_STREAMS:
             return StateChange(f"`{attr}` is a random stream")
         return None
+
+
+def _returns_receiver(call: Call, name: str, cls: PytreeClass) -> bool:
+    """Whether a call is one of a method of the module `name` that may return the module itself."""
+    place = slot_of(call.func)
+    if place is None or place.root != name or len(place.path) > 1:
+        return False
+    found = cls.method(place.path[0] if place.path else "__call__")
+    if found is None:
+        return False
+    values = [item for v in found[1].return_values for item in (v.items if isinstance(v, Display) else (v,))]
+    return any(isinstance(value, Name) and value.id == found[1].self_name for value in values)
 
 
 def _last(func: Expr) -> str:

@@ -50,13 +50,15 @@ if TYPE_CHECKING:
 
 #: By what names the errors are caught that an event may raise.
 ANY_ERROR = frozenset({"Exception", "BaseException"})
+#: Stands for whatever error a `try` statement that does nothing else waits for.
+TRIED = "try"
 _RAISED: dict[type[Event], frozenset[str]] = {
     AssignAttribute: ANY_ERROR | {"FrozenInstanceError", "AttributeError"},
     AssignItem: ANY_ERROR | {"TypeError", "AttributeError"},
     MutateField: ANY_ERROR,
     Update: ANY_ERROR | {"TypeError", "ValueError"},
     Replace: ANY_ERROR | {"TypeError", "ValueError"},
-    Discard: ANY_ERROR,
+    Discard: ANY_ERROR | {TRIED},
     Construct: ANY_ERROR | {"TypeError", "ValueError"},
     CallMethod: ANY_ERROR | {"AttributeError", "TypeError"},
     Transformed: ANY_ERROR | {"TypeError", "ValueError"},
@@ -127,8 +129,9 @@ class Notes:
         if place is not None and events is not None:
             for number, event in enumerate(events[since:], since):
                 if isinstance(event, Replace) and event.place.function is place.function:
-                    if event.rebinds and event.sets_static and _stays(event, body, shared):
-                        events[number] = replace(event, stays=True)
+                    if event.rebinds and event.sets_static and _stays(event, body, shared, returned=True):
+                        stays = _stays(event, body, shared, returned=False)
+                        events[number] = replace(event, stays=stays, stays_until_returned=True)
             inside = tuple(e for e in events[since:] if e.place.function is place.function)
             if function is not None and function is not place.function:
                 place = replace(place, functions=(*place.functions, function))  # a lambda
@@ -157,7 +160,7 @@ class Notes:
                 how=how,
                 value=known(value),
                 on_self=method is not None and text is not None and text == method.self_name,
-                mutable_copy=text is not None and text.partition(".")[0] in env.mutable_copies,
+                mutable_copy=env.may_be_mutable(receiver_expr),
                 in_loop=self.loop_depth > 0,
                 receiver_text=text,
             )
@@ -259,12 +262,12 @@ class Notes:
             self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
 
 
-def _stays(event: Replace, body: Body, shared: Collection[str]) -> bool:
-    """Whether the copy goes into a variable that nothing else gets hold of."""
+def _stays(event: Replace, body: Body, shared: Collection[str], *, returned: bool) -> bool:
+    """Whether the copy goes into a variable that nothing else gets hold of, unless it is `returned`."""
     if not isinstance(event.base, Name) or event.base.id in shared:
         return False
     is_assigned = any(isinstance(s, Assign) and s.value is event.call for s in walk(body))
-    return is_assigned and not goes_anywhere(event.base.id, body)
+    return is_assigned and not goes_anywhere(event.base.id, body, returned=returned)
 
 
 def keyword_values(args: Sequence[Argument], values: Values) -> list[KeywordValue]:

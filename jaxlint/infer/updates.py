@@ -18,6 +18,8 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
     """The keywords that an update of an instance may pass, or None if that cannot be told."""
     if not cls.fields_known or cls.unknown_decorator:
         return None
+    if cls.registered is None and not cls.is_dataclass:
+        return None  # what registers it elsewhere may make fields of its annotations
     if not any(c.is_dataclass for c in cls.mro):
         return None
     names = {f.name for f in cls.fields} | set(cls.init_vars)

@@ -461,14 +461,19 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
     return handed
 
 
-def goes_anywhere(name: str, body: Body) -> bool:
+def goes_anywhere(name: str, body: Body, *, returned: bool = False) -> bool:
     """Whether a variable goes anywhere as a whole: it is passed, returned or stored, or one of its methods is called.
 
-    To read its attributes is none of that, nor to make a changed copy of it that it is bound to itself.
+    To read its attributes is none of that, nor to make a changed copy of it that it is bound to itself, nor to be
+    `returned` if that says so.
     """
     rebinding = {id(s.value) for s in walk(body) if isinstance(s, Assign) and [dotted(t) for t in s.targets] == [name]}
     harmless: set[int] = set()
     called: set[int] = set()
+    for statement in walk(body, nested=False) if returned else ():
+        if isinstance(statement, Return) and statement.value is not None:
+            items = statement.value.items if isinstance(statement.value, Display) else (statement.value,)
+            harmless.update(map(id, items))
     for part in all_parts(body):
         if isinstance(part, Attribute):
             harmless.add(id(part.value))

@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, same
+from jaxlint.expr import Attribute, Call, Expr, Lambda, Span, dotted, same, span_of
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
 from jaxlint.infer.updates import array_copy, is_refused
 from jaxlint.infer.values import UnknownValue
-from jaxlint.names import ClassSymbol, External
+from jaxlint.names import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.base import EventRule, Insertion, Problem
+from jaxlint.statements import Assert, Do, Statement, expressions, parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
+#: What tells the time in benchmarks.
+_CLOCKS = frozenset(
+    """time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic time.monotonic_ns time.process_time
+    timeit.default_timer""".split()
+)
 #: The line between two cells of a script.
 _CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
 
@@ -96,9 +102,10 @@ class DiscardedUpdate(EventRule):
     ## When not to use it
 
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
-    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. Methods of
-    your own that do more, such as to raise an error, may be called for that; they are reported if the copy is made with
-    an argument.
+    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. A test may
+    mean to see that an update works, or that the original stays, and a benchmark to time it: they are reported if they
+    make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
+    called for that; they are reported if the copy is made with an argument.
 
     ## References
 
@@ -118,7 +125,7 @@ class DiscardedUpdate(EventRule):
         assert isinstance(event, Discard)
         update = event.update
         confidence = _confidence(update, evaluator.model)
-        if confidence is None or is_refused(update) or _is_shown(event):
+        if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
             return
         base = _base_text(update)
         way_out = _way_out(update, base)
@@ -209,6 +216,40 @@ def _is_shown(event: Discard) -> bool:
     rows = [call.at.end_row for call in module.outline.module_calls if same(call, event.update.call)]
     following = [next((line for line in lines[row:] if line.strip()), "") for row in rows]
     return not rows or any(not line or _CELL.match(line) for line in following)
+
+
+def _is_tried(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a test sees that the update works, or that it leaves the original as it is, or whether a clock times it.
+
+    Nothing is made of the original after that: at most, it is looked at, or handed to calls that stand alone.
+    """
+    base, function = _base_text(update), update.place.function
+    if base is None or function is None:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
+    if body is None:
+        return False
+    at = update.call.at if isinstance(update.call.at, Span) else span_of(update.call.at)
+    later = [s for s in walk(body) if s.at.lineno > at.end_row]
+    for statement in later:
+        if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in _parts(statement)):
+            return False
+    if any(f.name.startswith("test") for f in update.place.functions):
+        return True
+    clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
+    return len(clocks) > 1 and any(s is clocks[-1] for s in later)
+
+
+def _parts(statement: Statement) -> Iterator[Expr]:
+    """The expressions of a statement itself, with their parts."""
+    return (part for expr in expressions(statement) for part in parts(expr))
+
+
+def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
+    """Whether a statement asks what time it is."""
+    called = (part.func for part in _parts(statement) if isinstance(part, Call) and not part.args)
+    symbols = (evaluator.model.resolver.resolve(func, update.place.module, _scope(update)) for func in called)
+    return any(isinstance(symbol, External) and symbol.name in _CLOCKS for symbol in symbols)
 
 
 def _base_text(update: Update) -> str | None:

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.frozen import assignment_error, in_construction, may_be_in_construction, refuses_assignment
+from jaxlint.infer.frozen import (
+    assignment_error,
+    in_construction,
+    may_be_given_mutable_copy,
+    may_be_in_construction,
+    refuses_assignment,
+)
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import EventRule, Problem
@@ -71,9 +77,9 @@ class FrozenAssignment(EventRule):
     flax.struct, TrainState, register_dataclass over a frozen dataclass, jax_dataclasses, chex with `frozen=True`,
     tjax, equinox, simple_pytree, penzai, mjx, NamedTuple. Equinox and simple_pytree may assign in `__init__`,
     `__post_init__` and in helpers that are called only from there; penzai in a custom `__init__`;
-    jax_dataclasses inside `with copy_and_mutate(x) as y`. chex, nnx and treex are mutable, as is anything that is
-    declared with `frozen=False` or `mutable=True`. What `__init__` and `__post_init__` assign to `self` where that is
-    refused is JAX306's.
+    jax_dataclasses inside `with copy_and_mutate(x) as y`, and in functions that are called there. chex, nnx and treex
+    are mutable, as is anything that is declared with `frozen=False` or `mutable=True`. What `__init__` and
+    `__post_init__` assign to `self` where that is refused is JAX306's.
 
     ## Fix safety
 
@@ -101,7 +107,7 @@ class FrozenAssignment(EventRule):
         cls = event.receiver.cls
         if not refuses_assignment(event) or (event.how != "delete" and in_construction(event)):
             return  # what is assigned while an instance is made is JAX306's
-        if may_be_in_construction(event, evaluator):
+        if may_be_in_construction(event, evaluator) or may_be_given_mutable_copy(event, evaluator):
             return
         if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
             yield _deleted(event, cls)

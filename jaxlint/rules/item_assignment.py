@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
-from jaxlint.expr import Constant, dotted
+from jaxlint.expr import Attribute, Call, Constant, Expr, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignItem, Event
 from jaxlint.infer.lacking import lacks_attribute
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
+from jaxlint.names import External, FunctionSymbol
+from jaxlint.outline import Assignment
+from jaxlint.project import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.statements import all_parts, parts
 
 _OPERATOR = {"delete": "__delitem__"}
 
@@ -79,9 +84,10 @@ class ItemAssignment(EventRule):
     ## When not to use it
 
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
-    that the code itself has made: a numpy array may have been put there, unless an array of jax is seen to be. What
-    may be a numpy array (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own
-    `__setitem__`, nor code that expects the error.
+    that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
+    arrays of numpy into: one may have been put there, unless an array of jax is seen to be. What may be a numpy array
+    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, nor code
+    that expects the error.
 
     ## References
 
@@ -101,9 +107,12 @@ class ItemAssignment(EventRule):
         receivers = options(plain(without_none(plain(event.receiver))))
         arrays = [r for r in receivers if isinstance(r, Array) and r.library == "jax"]
         instances = [r for r in receivers if isinstance(r, Instance) and _takes_no_items(r, event, evaluator)]
-        if event.made_here and any(array.declared for array in arrays):
-            return  # a numpy array may have been put there
         if not receivers or len(arrays) + len(instances) < len(receivers):
+            return
+        declared = any(array.declared for array in arrays)
+        if declared and event.made_here:
+            return  # a numpy array may have been put there
+        if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
             return
         name = dotted(event.target)
         if instances:
@@ -120,7 +129,7 @@ class ItemAssignment(EventRule):
             message=f"{what}: {does}; {way_out}",
             reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
             help=way_out,
-            confidence=Confidence.MEDIUM if any(a.declared for a in arrays) else None,
+            confidence=Confidence.MEDIUM if declared else None,
         )
 
 
@@ -128,6 +137,44 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
     family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
     operator = _OPERATOR.get(event.how, "__setitem__")
     return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
+
+
+def _is_made_with_numpy(owner: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
+    """Whether this module, or what a function beside the class returns, puts an array of numpy into such a field."""
+    module, home = event.place.module, owner.cls.module
+    names = {cls.name for cls in (owner.cls, *event.place.subclasses(owner.cls))} | {"cls"}
+    field = (dotted(event.target) or "").rpartition(".")[2]
+    returned = (value for function in home.outline.functions.values() for value in function.return_values)
+    beside = ((part, home) for value in returned for part in parts(value) if isinstance(part, Call))
+    for call, around in chain(beside, ((call, module) for call in _calls(module, evaluator))):
+        constructs = (dotted(call.func) or "").rpartition(".")[2] in names
+        given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
+        if any(_is_numpy(value, around, evaluator) for value in given):
+            return True
+    return False
+
+
+def _calls(module: Module, evaluator: Evaluator) -> Iterator[Call]:
+    """The calls in the functions of a module, and those that make what its variables hold or stand alone in it."""
+    outline = module.outline
+    bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
+    values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
+    for expr in (*values, *outline.module_calls):
+        yield from (part for part in parts(expr) if isinstance(part, Call))
+    for function in outline.functions.values():
+        if "<locals>" not in function.scope:
+            body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+            yield from (part for part in all_parts(body) if isinstance(part, Call))
+
+
+def _is_numpy(expr: Expr, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function of numpy makes what an expression stands for, or what a method is called on."""
+    while isinstance(expr, Call):
+        symbol = evaluator.model.resolver.resolve(expr.func, module)
+        if isinstance(symbol, External):
+            return symbol.name.startswith("numpy.")
+        expr = expr.func.value if isinstance(expr.func, Attribute) else expr.func
+    return False
 
 
 def _update_of_array(event: AssignItem) -> str:

@@ -129,7 +129,7 @@ class StatefulModule(BodyRule):
             change = state.change(name, instance.cls, own)
             if change is None or (_evaluates(module) and not _trains(code)):
                 continue
-            if not state.comes_back(name, change, own):
+            if not state.comes_back(name, instance.cls, change, own):
                 changes[name] = (instance.cls, change)
         if changes:
             yield _problem(changes, function, code)

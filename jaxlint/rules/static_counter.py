@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from jaxlint.expr import Attribute, Binary, Display, Expr, Name, Starred, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
+from jaxlint.names import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.statements import all_parts, parts
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 _COUNTER_NAMES = frozenset(
     """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
     epoch_count iteration_count update_count current_step current_epoch""".split()
+)
+#: Words in names of what goes up now and then, while things are set up or changed on the host.
+_RARELY = frozenset(
+    """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
+    height capacity resolution stage phase""".split()
 )
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
@@ -84,7 +92,10 @@ class StaticCounter(ClassRule, EventRule):
     ## When not to use it
 
     A field that only has the name and type of a counter (`step: int`) is reported with low confidence; suppress it
-    with `# jaxlint: ignore[static-counter]` if its value never changes between calls.
+    with `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose
+    name says that it goes up rarely (`depth`, `version`) is reported only where a compiled function is seen to raise
+    it, and no field if the same update makes a tuple or list longer. What a loop counts and only returns is not
+    reported.
 
     ## References
 
@@ -114,7 +125,7 @@ class StaticCounter(ClassRule, EventRule):
             cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
         elif isinstance(event, Replace):
             cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
-            if event.stays:
+            if event.stays or (event.in_loop and event.stays_until_returned and not _is_compiled(event)):
                 return
         else:
             assert isinstance(event, AssignAttribute)
@@ -129,7 +140,7 @@ class StaticCounter(ClassRule, EventRule):
             if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
                 loops = loops and field.name in _COUNTER_NAMES
             counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
-            counts = counts and _is_repeated(event, field)
+            counts = counts and _is_repeated(event, field, evaluator)
             if counts or (loops and _is_loop_index(value.value)):
                 yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
 
@@ -160,11 +171,59 @@ def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return not isinstance(value, Container) and not (isinstance(value, Scalar) and value.kind in ("str", "bytes"))
 
 
-def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
-    """Whether the update may run more than once: in a loop, or in a function and not on a size or limit."""
+def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field, evaluator: Evaluator) -> bool:
+    """Whether the update may run at each step: in a loop, or in a function (if not for something that goes up rarely)."""
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
-    return event.in_loop or (bool(event.place.functions) and not _SIZES.search(field.name))
+    if event.in_loop and not _is_of_another(event):
+        return True
+    if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
+        return False
+    goes_up_rarely = not _RARELY.isdisjoint(field.name.lower().split("_"))
+    return not goes_up_rarely or _is_compiled(event) or _is_called_compiled(event, evaluator)
+
+
+def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
+    """Whether each turn of a loop copies another instance, or the same one as before: the variable is not renewed."""
+    if not isinstance(event, Replace) or event.base is None or event.rebinds or event.into_jit:
+        return False
+    return dotted(event.base) is not None
+
+
+def _grows(event: Construct | Replace | AssignAttribute) -> bool:
+    """Whether another field gets a longer tuple or list at the same time: that compiles again, too."""
+    if isinstance(event, AssignAttribute):
+        return False
+    for argument in event.call.args:
+        value = argument.value
+        sides = (value.left, value.right) if isinstance(value, Binary) and value.op == "+" else ()
+        starred = isinstance(value, Display) and any(isinstance(item, Starred) for item in value.items)
+        if starred or any(isinstance(side, Display) for side in sides):
+            return True
+    return False
+
+
+def _is_compiled(event: Event) -> bool:
+    """Whether a function around the update is transformed."""
+    return any(event.place.applied(function) for function in event.place.functions)
+
+
+def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
+    """Whether a function of the module that is transformed calls the one around the update, as far as names tell."""
+    place = event.place
+    module, names = place.module, {function.name for function in place.functions}
+    if any(_is_named(part, names) for applying in module.outline.applying for part in parts(applying.call)):
+        return True
+    for function in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+        if any(_is_named(part, names) for part in all_parts(body)) and evaluator.calls.transformed.of(function, module):
+            return True
+    return False
+
+
+def _is_named(expr: Expr, names: Collection[str]) -> bool:
+    """Whether an expression is one of some names, or ends with one of them."""
+    return (isinstance(expr, Name) and expr.id in names) or (isinstance(expr, Attribute) and expr.attr in names)
 
 
 def _is_loop_index(value: Value) -> bool:
