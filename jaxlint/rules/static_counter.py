@@ -172,7 +172,7 @@ def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field, evaluator: Evaluator) -> bool:
-    """Whether the update may run at each step: in a loop, or in a function (if not for something that goes up rarely)."""
+    """Whether the update may run at each step: in a loop, or in a function, if it is not said to go up rarely."""
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
     if event.in_loop and not _is_of_another(event):
