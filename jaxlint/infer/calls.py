@@ -429,8 +429,12 @@ class CallEvaluator:
         overrides = self._overrides(function)
         if len(overrides) > _MAX_OVERRIDES:
             return UNKNOWN
+        declared = function.symbol.declaration.returns is not None
         for override in overrides:
-            result = join(result, self._returned(override, passed))
+            other = self._returned(override, passed)
+            if declared and override.symbol.declaration.returns is None and isinstance(plain(other), UnknownValue):
+                continue  # what the method that it overrides says holds for it, too
+            result = join(result, other)
         return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
 
     def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
@@ -534,8 +538,10 @@ class CallEvaluator:
                 if name in ("pop", "setdefault"):
                     self._rebind(call, Container(container.kind, None, element), env)
                 pair = Container("tuple", (Scalar("str"), element))
+                if name == "get":
+                    return join(element, plain(values[1]) if len(values) > 1 else Scalar("NoneType"))
                 return {"values": Container("list", None, element), "items": Container("list", None, pair)}.get(
-                    name, element if name != "get" else UNKNOWN
+                    name, element
                 )
             if name == "update":
                 self._rebind(call, updated(container, call, values), env)

@@ -32,6 +32,7 @@ from jaxlint.infer.arrays import ARRAY_ATTRIBUTES
 from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
+    NONE,
     UNKNOWN,
     Array,
     Choice,
@@ -197,7 +198,7 @@ class Evaluator:
         yes, no = env.copy(), env.copy()
         self.narrow(expr.test, yes, True)
         self.narrow(expr.test, no, False)
-        return join(self.evaluate(expr.body, yes), self.evaluate(expr.orelse, no))
+        return joined([self.evaluate(part, at) for part, at in ((expr.body, yes), (expr.orelse, no)) if not at.dead])
 
     def _lambda(self, expr: Lambda, env: Environment) -> Value:
         return self.calls.lambda_value(expr, env)
@@ -481,6 +482,8 @@ class Evaluator:
         elif isinstance(a, Scalar) and isinstance(b, Scalar):
             kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
             result = Scalar("float" if op == "/" else kind, a.varying or b.varying)
+        elif isinstance(a, Container) or isinstance(b, Container):
+            return _combined(op, a, b)
         if op == "%" and isinstance(left, FieldRead) and left.stepped:
             return left
         if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
@@ -577,6 +580,8 @@ class Evaluator:
         if path is not None and is_none and op in ("is", "is not", "==", "!="):
             if (op in ("is", "==")) == truthy:
                 return
+            if env.values.get(path) == NONE:
+                env.dead = True
             self._update(path, without_none, env)
         elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
             target = dotted(left.positional[0])
@@ -642,6 +647,23 @@ def _is_exact(value: Value) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _combined(op: str, a: Value, b: Value) -> Value:
+    """A list or tuple that is made of two, or of one several times over; a dict or set that is made of two."""
+    if isinstance(a, Container) and isinstance(b, Container):
+        if a.kind != b.kind or op != {"list": "+", "tuple": "+", "dict": "|", "set": "|"}.get(a.kind):
+            return UNKNOWN
+        if a.kind in ("dict", "set"):
+            return Container(a.kind)
+        if a.items is not None and b.items is not None:
+            return Container(a.kind, (*a.items, *b.items))
+        return Container(a.kind, None, join(element_of(a), element_of(b)))
+    held, times = (a, b) if isinstance(a, Container) else (b, a)
+    assert isinstance(held, Container)
+    if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
+        return UNKNOWN
+    return Container(held.kind, None, element_of(held))
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

@@ -48,6 +48,8 @@ _SAME = frozenset(
         "jax.lax.pmean",
         "jax.lax.psum",
         "jax.lax.with_sharding_constraint",
+        "flax.jax_utils.replicate",
+        "flax.jax_utils.unreplicate",
         "typing.cast",
     }
 )
@@ -86,7 +88,7 @@ class KnownFunctions:
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:
-            value = plain(values[1])
+            value = element_of(values[1]) if call.args[1].star else plain(values[1])
             return Instance(value.cls, value.exact, refilled=True) if isinstance(value, Instance) else UNKNOWN
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
