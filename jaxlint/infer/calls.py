@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
+from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
 from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -204,11 +204,11 @@ class CallEvaluator:
                 outer = plain(self.evaluator.evaluate(held, env))
                 receiver = outer if isinstance(outer, Array) else receiver
             owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
-            root = as_instance(self.evaluator.evaluate(_root(held), env))
+            start = as_instance(self.evaluator.evaluate(root(held), env))
             index = plain(self.evaluator.evaluate(target.index, env))
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
             return  # what is asked for by a string is no array, whatever an annotation says
-        self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.refilled)
+        self.notes.assign_item(target, held, receiver, how, owner, start is not None and start.refilled)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
@@ -623,13 +623,6 @@ class CallEvaluator:
 def _container(expr: Expr) -> Expr:
     """What an expression is an item of, or the expression itself."""
     while isinstance(expr, Subscript):
-        expr = expr.value
-    return expr
-
-
-def _root(expr: Expr) -> Expr:
-    """What an expression is reached through."""
-    while isinstance(expr, (Attribute, Subscript)):
         expr = expr.value
     return expr
 

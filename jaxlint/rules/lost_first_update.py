@@ -23,8 +23,8 @@ from jaxlint.expr import (
 )
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Replace, Update
-from jaxlint.infer.updates import array_copy, is_refused
+from jaxlint.infer.events import CodeRead, Update
+from jaxlint.infer.updates import array_copy, is_copy
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import BodyRule, Problem
@@ -238,7 +238,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _covers(self, second: Update, first: Update) -> bool:
         """Whether the second update sets all that the first one sets, or may do so."""
-        if same(second.call, first.call) or not (_is_copy(first) and _is_copy(second)):
+        if same(second.call, first.call) or not (is_copy(first) and is_copy(second)):
             return True
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
@@ -315,14 +315,6 @@ def _is_captured(name: str, body: Body) -> bool:
 
 
 # -- what an update sets ---------------------------------------------------------------------------
-
-
-def _is_copy(update: Update) -> bool:
-    """Whether the update certainly copies, and does not fail."""
-    if update.function.startswith("at."):
-        return array_copy(update) is not None
-    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
-    return known and not is_refused(update)
 
 
 def _index(update: Update) -> Expr:
