@@ -35,6 +35,7 @@ from jaxlint.statements import (
     Body,
     ClassDefinition,
     Delete,
+    For,
     FunctionDefinition,
     Jump,
     Outer,
@@ -78,7 +79,8 @@ class LostFirstUpdate(BodyRule):
     ## What it does
 
     Finds two updates that start from the same original, of which the first is never used: its variable is given the
-    second one, or is never read at all.
+    second one, or is never read at all; also an update in a loop that starts from the original in each turn, and
+    sets something else each time.
 
     ## Why is this bad?
 
@@ -132,8 +134,9 @@ class LostFirstUpdate(BodyRule):
 
     ## When not to use it
 
-    Both updates must stand in one block, with nothing in between that reads the first or changes the original. Nothing
-    is reported if the second one sets all that the first one sets. A variable named `_first` is meant to be unused.
+    In a loop nothing is reported if all turns set the same. Two updates must stand in one block, with nothing in
+    between that reads the first or changes the original. Nothing is reported if the second one sets all that the
+    first one sets. A variable named `_first` is meant to be unused.
 
     ## References
 
@@ -149,9 +152,11 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
+        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        if updates and code.function is not None:
+            yield from _in_loops(code, updates, outer)
         if len(updates) < 2:
             return
-        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
             for index, first in enumerate(made):
@@ -193,6 +198,37 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
         return None
     base = dotted(update.base)
     return None if base is None else _Made(update, base, name)
+
+
+def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> Iterator[Problem]:
+    """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
+    for loop in walk(code.body, nested=False):
+        if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
+            continue
+        bound = assigned_names((loop,))
+        for statement in loop.body:
+            made = None if isinstance(statement, Return) else _made(statement, updates)
+            if made is None or made.name is None or made.root in bound or made.name in outer:
+                continue
+            pair = _Pair(made, code, loop.body, (), (), updates)
+            others = tuple(s for s in loop.body if s is not statement)
+            if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
+                continue
+            inside, all_reads = (len(list(reads(body, made.name))) for body in ((loop,), code.body))
+            if inside == 0 < all_reads and not _is_captured(made.name, code.body):
+                yield _problem(made, made)
+
+
+def _differs(update: Update, bound: set[str]) -> bool:
+    """Whether what an update sets depends on variables that a loop binds."""
+    if update.function.startswith("at."):
+        setting: Sequence[Expr | None] = (_index(update),)
+    elif update.function == "equinox.tree_at":
+        setting = update.call.positional[:1]
+    else:
+        given = (a.value for a in update.call.args if a.star == "**")
+        setting = [key for value in given if isinstance(value, DictDisplay) for key in value.keys]
+    return any(next(names_in(e, name), None) is not None for e in setting if e is not None for name in bound)
 
 
 class _Pair(msgspec.Struct, frozen=True):
@@ -290,9 +326,9 @@ class _Pair(msgspec.Struct, frozen=True):
             return True
         if any(isinstance(inner, Jump) for inner in walk((statement,), nested=False)):
             return True
-        return any(self._changes(inner) for inner in walk((statement,)))
+        return any(self.changes_original(inner) for inner in walk((statement,)))
 
-    def _changes(self, statement: Statement) -> bool:
+    def changes_original(self, statement: Statement) -> bool:
         """Whether a statement may change what the first update starts from."""
         root = self.first.root
         targets = (statement.target,) if isinstance(statement, (Augment, Delete)) else bound_by(statement)
@@ -395,11 +431,15 @@ def _may_change(call: Call, made: _Made) -> bool:
 def _problem(first: _Made, second: _Made) -> Problem:
     base, name, receiver = second.base, first.name, second.update.receiver
     original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
-    if second.name == name:
+    if second is first:
+        what = f"`{name}` starts from {original} in each turn of the loop: all updates but the last one are lost"
+    elif second.name == name:
         what = f"`{name}` starts from {original} again: the update that was assigned to it before is lost"
     else:
         what = f"this starts from {original} again, and the update in `{name}` is never used: it is lost"
     way_out = f"start from `{name}` instead of `{base}`"
+    if second is first:
+        way_out = f"assign `{base}` to `{name}` before the loop, and start from that"
     assert second.update.base is not None
     arrays = [array_copy(m.update) for m in (first, second) if m.is_array]
     return Problem(

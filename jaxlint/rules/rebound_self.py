@@ -145,7 +145,7 @@ def _rebound_names(code: CodeRead) -> Iterator[Problem]:
             continue
         start = root(update.base)
         if isinstance(start, Name) and start.id == target.id and not _is_used(target, code) and not _sees_all(code):
-            yield _lost(target, code.function, target.id in looped)
+            yield _lost(target, update, code.function, target.id in looped)
 
 
 def _sees_all(code: CodeRead) -> bool:
@@ -281,15 +281,16 @@ def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
     )
 
 
-def _lost(target: Name, function: Function, looped: bool) -> Problem:
+def _lost(target: Name, update: Update, function: Function, looped: bool) -> Problem:
     """What there is to say of a parameter or a variable of a loop."""
-    what = "the loop, and what it loops over keeps" if looped else f"`{function.name}`, and the caller keeps"
+    thing = f"`{update.receiver.cls.name}`" if isinstance(update.receiver, Instance) else "object"
+    where = f"in the loop for one {thing}" if looped else f"in `{function.name}` for the caller's {thing}"
     way_out = "collect the copies in a new list" if looped else "return it and let the caller rebind it"
     return Problem(
         at=target.at,
         message=(
-            f"`{target.id}` is only a name in {what} the original: binding it to an updated copy changes no instance,"
-            f" and the copy is never used; {way_out}"
+            f"`{target.id}` is only a name {where}: binding it to an updated copy changes no instance, and the copy is"
+            f" never used; {way_out}"
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
