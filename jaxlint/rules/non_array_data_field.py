@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.crossings import crossing_of, instances_in
+from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
@@ -124,7 +124,7 @@ class NonArrayDataField(ClassRule, EventRule):
         crossing = crossing_of(event)
         if crossing is None:
             return
-        for cls in instances_in(event.value):
+        for cls in evaluator.crossings.taken_apart(event.value):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
