@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.expr import Call, Constant, Expr
 from jaxlint.infer import arrays
+from jaxlint.infer.crossings import instances_in
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
@@ -37,11 +38,10 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.notes import Notes
 
+_COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 #: Functions that return their argument, or a copy of it, of the same class.
-_SAME = frozenset(
+_SAME = _COPIES | frozenset(
     {
-        "copy.copy",
-        "copy.deepcopy",
         "jax.device_put",
         "jax.block_until_ready",
         "jax.lax.stop_gradient",
@@ -81,6 +81,8 @@ class KnownFunctions:
                 return UNKNOWN
             self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
             return as_instance(values[0]) or plain(values[0])
+        if name in _COPIES and any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
+            return UNKNOWN
         if name in _SAME and values:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
