@@ -365,4 +365,6 @@ def _with_applied(func: Value, applied: Applied) -> Value:
             return replace(func, applied=(applied, *func.applied))
         case Partial(function=function):
             return replace(func, function=_with_applied(function, applied))
+        case ClassObject() if applied.transform.returns is Returns.SAME:
+            return Partial(func, (), ())
     return UNKNOWN
