@@ -74,6 +74,8 @@ _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
 #: Methods of strings that return a list.
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})
+#: The methods of a flax.linen module that are handed on as functions.
+_LINEN_METHODS = frozenset({"apply", "init"})
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
 #: How functions are called that tell one class from another.
@@ -351,7 +353,20 @@ class Evaluator:
         found = cls.method(attr)
         if found is not None:
             return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
-        return self.attribute_type(cls, attr)
+        value = self.attribute_type(cls, attr)
+        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
+            return Symbolic(External(f"flax.linen.Module.{attr}"))
+        return value
+
+    def _inherits(self, cls: PytreeClass, name: str) -> bool:
+        """Whether a class inherits from one outside of the project, by its dotted name."""
+        for one in cls.mro:
+            declaration = one.symbol.declaration
+            for base in declaration.bases:
+                symbol = self.model.resolver.resolve(base.value, one.module, declaration.scope)
+                if base.keyword is None and symbol == External(name):
+                    return True
+        return False
 
     def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
         """The function that computes a property."""

@@ -19,7 +19,10 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 _FUNCTION = "a function"
 #: Modules whose functions are no pytrees.
-_FUNCTION_MODULES = ("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax.")
+_FUNCTION_MODULES = (
+    *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
+    "flax.linen.Module.",
+)
 #: What else these modules hold.
 _CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis"})
 
