@@ -166,6 +166,8 @@ class LostFirstUpdate(BodyRule):
                 second = pair.second(index)
                 if second is not None:
                     yield _problem(first, second)
+                else:
+                    yield from pair.put_back(index)
 
 
 _NOTHING = Constant(None, None, "NoneType")
@@ -256,6 +258,23 @@ class _Pair(msgspec.Struct, frozen=True):
                 return None
         return None
 
+    def put_back(self, index: int) -> Iterator[Problem]:
+        """Look whether the update after the one at `index` puts an update of what a field held before into it."""
+        first = self.first
+        if self.code.function is None or _is_captured(first.name or "", self.code.body):
+            return
+        for position in range(index + 1, len(self.block)):
+            statement, made = self.block[position], self.made[position]
+            if made is not None and made.base == made.name == first.name and not made.is_array:
+                own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
+                for field in (_sets(made.update, ()) or ()) if len(own) == 1 else ():
+                    again = self._of_field(field, made.update, first.base)
+                    before = self._of_field(field, first.update, first.base)
+                    if again is not None and before is not None and self._is_dropped(before, again):
+                        yield _stale(again, made, field)
+            if self._ends(statement):
+                return
+
     def _is_next(self, index: int, position: int) -> bool:
         """Whether nothing stands between two statements of a block.
 
@@ -288,18 +307,23 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _drops(self, field: str, second: Update, first: Update) -> bool:
         """Whether both put a copy into a field of what it held, and the second one drops what the first one set."""
-        again, before = self._of_field(field, second), self._of_field(field, first)
-        if again is None or before is None or again.function.startswith("at.") != before.function.startswith("at."):
-            return False
-        return not self._covers(again, before)
+        again, before = (self._of_field(field, one, self.first.base) for one in (second, first))
+        return again is not None and before is not None and self._is_dropped(before, again)
 
-    def _of_field(self, field: str, update: Update) -> Update | None:
-        """The update of what a field holds that an update puts into it: `x.replace(field=x.field.replace(...))`."""
+    def _is_dropped(self, before: Update, again: Update) -> bool:
+        """Whether the second one of two updates of the same thing does not set all that the first one sets."""
+        return again.function.startswith("at.") == before.function.startswith("at.") and not self._covers(again, before)
+
+    def _of_field(self, field: str, update: Update, original: str) -> Update | None:
+        """The update of what a field of the original holds that an update puts into that field.
+
+        `y = x.replace(field=x.field.replace(...))`
+        """
         given = update.call.keyword(field)
         inner = self.updates.get(id(given.at)) if isinstance(given, Call) else None
-        if inner is None or inner.base is None or update.base is None:
+        if inner is None or inner.base is None:
             return None
-        return inner if dotted(inner.base) == f"{dotted(update.base)}.{field}" else None
+        return inner if dotted(inner.base) == f"{original}.{field}" else None
 
     def _is_overwritten(self, statement: Statement) -> bool:
         """Whether the second assignment, or whatever runs at any time, does without the first value."""
@@ -426,6 +450,20 @@ def _may_change(call: Call, made: _Made) -> bool:
         if path is not None and (made.base.startswith(f"{path}.") or (path == made.base and not frozen)):
             return True
     return False
+
+
+def _stale(again: Update, made: _Made, field: str) -> Problem:
+    """What there is to say of a field that gets an update of what it held before the last one."""
+    assert again.base is not None
+    receiver = made.update.receiver
+    of = f" of the `{receiver.cls.name}` in `{made.name}`" if isinstance(receiver, Instance) else f" of `{made.name}`"
+    way_out = f"start from `{made.name}.{field}` instead of `{dotted(again.base)}`"
+    return Problem(
+        at=again.base.at,
+        message=f"`{field}`{of} was updated before, and that update is lost: this starts from the original; {way_out}",
+        reason="an update is a copy of the original with changes; a second copy of the original has only its own",
+        help=way_out,
+    )
 
 
 def _problem(first: _Made, second: _Made) -> Problem:
