@@ -595,7 +595,7 @@ class Evaluator:
         if path is not None and is_none and op in ("is", "is not", "==", "!="):
             if (op in ("is", "==")) == truthy:
                 return
-            if env.values.get(path) == NONE:
+            if env.get(path) == NONE:
                 env.dead = True
             self._update(path, without_none, env)
         elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
