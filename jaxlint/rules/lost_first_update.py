@@ -152,8 +152,10 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
+        if not updates:
+            return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
-        if updates and code.function is not None:
+        if code.function is not None:
             yield from _in_loops(code, updates, outer)
         if len(updates) < 2:
             return
