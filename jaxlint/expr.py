@@ -453,6 +453,13 @@ def dotted(expr: Expr) -> str | None:
     return ".".join(reversed(parts))
 
 
+def root(expr: Expr) -> Expr:
+    """What an expression of attributes and items starts from: `x` of `x.a[0].b`."""
+    while isinstance(expr, (Attribute, Subscript)):
+        expr = expr.value
+    return expr
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two expressions are written alike, wherever they stand."""
     if isinstance(a, _Base) and type(a) is type(b):

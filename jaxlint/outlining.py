@@ -344,6 +344,9 @@ class OutlineBuilder:
         self._scan(node.iter)
         self._target(node.target, None, None, scope)
         self._guarded("conditional", node.body, scope)
+        for statement in node.body:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:  # as in the turn before
+                self._note_update(statement.targets[0], statement.value, scope)
         self._guarded("conditional", node.orelse, scope)
 
     def _while(self, node: ast.While, scope: Scope) -> None:

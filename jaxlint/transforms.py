@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from jaxlint.expr import Span, span_of
+
 if TYPE_CHECKING:
     from jaxlint.outline import Function
 
@@ -222,6 +224,13 @@ class Applied(msgspec.Struct, frozen=True):
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
         return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static - self.given
 
+    def is_around(self, other: Applied) -> bool:
+        """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""
+        if self.is_decorator or other.is_decorator or isinstance(self.at, Span) or isinstance(other.at, Span):
+            return self.is_decorator  # of what other modules apply only the function itself is told
+        outer, inner = span_of(self.at), span_of(other.at)
+        return outer != inner and outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+
     def given_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` that were given before it was transformed."""
         positional = [p.name for p in function.parameters if p.kind == "positional"]
@@ -230,5 +239,9 @@ class Applied(msgspec.Struct, frozen=True):
 
 def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:
     """The parameters that receive copies, whichever of the transformations is taken."""
-    sets = [one.rebuilt_parameters(function) for one in applied if one.transform.rebuilds]
+    rebuilding = [one for one in applied if one.transform.rebuilds]
+    sets = [
+        frozenset().union(*(o.rebuilt_parameters(function) for o in rebuilding if o is one or o.is_around(one)))
+        for one in rebuilding
+    ]
     return frozenset.intersection(*sets) if sets else frozenset()

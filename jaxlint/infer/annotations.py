@@ -50,7 +50,9 @@ _MAPPINGS = {
     "Mapping": "mapping",
     "MutableMapping": "mapping",
 }
-_TRANSPARENT = frozenset({"typing.Annotated", "typing.Final", "jax_dataclasses.Static", "typing.Required"})
+_TRANSPARENT = frozenset({"jax_dataclasses.Static"}) | {
+    f"typing.{name}" for name in ("Annotated", "ClassVar", "Final", "Required")
+}
 _TYPING = ("typing.", "builtins.", "collections.abc.", "collections.")
 
 

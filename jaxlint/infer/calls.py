@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
+from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
 from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -204,11 +204,11 @@ class CallEvaluator:
                 outer = plain(self.evaluator.evaluate(held, env))
                 receiver = outer if isinstance(outer, Array) else receiver
             owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
-            root = as_instance(self.evaluator.evaluate(_root(held), env))
+            start = as_instance(self.evaluator.evaluate(root(held), env))
             index = plain(self.evaluator.evaluate(target.index, env))
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
             return  # what is asked for by a string is no array, whatever an annotation says
-        self.notes.assign_item(target, held, receiver, how, owner, root is not None and root.refilled)
+        self.notes.assign_item(target, held, receiver, how, owner, start is not None and start.refilled)
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
@@ -429,8 +429,12 @@ class CallEvaluator:
         overrides = self._overrides(function)
         if len(overrides) > _MAX_OVERRIDES:
             return UNKNOWN
+        declared = function.symbol.declaration.returns is not None
         for override in overrides:
-            result = join(result, self._returned(override, passed))
+            other = self._returned(override, passed)
+            if declared and override.symbol.declaration.returns is None and isinstance(plain(other), UnknownValue):
+                continue  # what the method that it overrides says holds for it, too
+            result = join(result, other)
         return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
 
     def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
@@ -534,8 +538,10 @@ class CallEvaluator:
                 if name in ("pop", "setdefault"):
                     self._rebind(call, Container(container.kind, None, element), env)
                 pair = Container("tuple", (Scalar("str"), element))
+                if name == "get":
+                    return join(element, plain(values[1]) if len(values) > 1 else Scalar("NoneType"))
                 return {"values": Container("list", None, element), "items": Container("list", None, pair)}.get(
-                    name, element if name != "get" else UNKNOWN
+                    name, element
                 )
             if name == "update":
                 self._rebind(call, updated(container, call, values), env)
@@ -617,13 +623,6 @@ class CallEvaluator:
 def _container(expr: Expr) -> Expr:
     """What an expression is an item of, or the expression itself."""
     while isinstance(expr, Subscript):
-        expr = expr.value
-    return expr
-
-
-def _root(expr: Expr) -> Expr:
-    """What an expression is reached through."""
-    while isinstance(expr, (Attribute, Subscript)):
         expr = expr.value
     return expr
 

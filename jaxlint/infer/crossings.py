@@ -8,7 +8,7 @@ from jaxlint.expr import Call, DictDisplay, Display, is_none
 from jaxlint.infer.applications import Application
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
-from jaxlint.infer.values import Choice, Container, Instance, Value, plain
+from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, options, plain
 from jaxlint.knowledge import Crossing, Key
 from jaxlint.names import ClassSymbol
 from jaxlint.outline import Function
@@ -79,9 +79,28 @@ class Crossings:
                 continue
             found[cls.symbol.key] = crossing
             pending += cls.parents
-            for field in cls.fields:
-                if field.role is Role.LEAF and field.annotation is not None:
-                    pending += instances_in(self.evaluator.annotations.read(field.annotation, cls))
+            pending += self._held_by(cls)
+
+    def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
+        """The classes of the instances in a value that crosses, with those that their leaves hold."""
+        pending = list(instances_in(value))
+        seen: set[Key] = set()
+        while pending:
+            cls = pending.pop()
+            if cls.symbol.key not in seen:
+                seen.add(cls.symbol.key)
+                yield cls
+                pending += self._held_by(cls) if cls.is_pytree else ()
+
+    def _held_by(self, cls: PytreeClass) -> Iterator[PytreeClass]:
+        """The classes of what the leaves of an instance certainly hold."""
+        for field in cls.fields:
+            if field.role is Role.LEAF and field.annotation is not None:
+                held = self.evaluator.annotations.read(field.annotation, cls)
+                if NONE not in options(held) and (
+                    field.default is None or plain(self.evaluator.static(field.default)) != NONE
+                ):
+                    yield from instances_in(held)
 
     def _through(
         self, function: Function, module: Module, applied: tuple[Applied, ...]

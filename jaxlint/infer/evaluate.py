@@ -32,6 +32,7 @@ from jaxlint.infer.arrays import ARRAY_ATTRIBUTES
 from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
+    NONE,
     UNKNOWN,
     Array,
     Choice,
@@ -73,6 +74,8 @@ _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
 #: Methods of strings that return a list.
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})
+#: The methods of a flax.linen module that are handed on as functions.
+_LINEN_METHODS = frozenset({"apply", "init"})
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
 #: How functions are called that tell one class from another.
@@ -197,7 +200,7 @@ class Evaluator:
         yes, no = env.copy(), env.copy()
         self.narrow(expr.test, yes, True)
         self.narrow(expr.test, no, False)
-        return join(self.evaluate(expr.body, yes), self.evaluate(expr.orelse, no))
+        return joined([self.evaluate(part, at) for part, at in ((expr.body, yes), (expr.orelse, no)) if not at.dead])
 
     def _lambda(self, expr: Lambda, env: Environment) -> Value:
         return self.calls.lambda_value(expr, env)
@@ -350,7 +353,20 @@ class Evaluator:
         found = cls.method(attr)
         if found is not None:
             return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
-        return self.attribute_type(cls, attr)
+        value = self.attribute_type(cls, attr)
+        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
+            return Symbolic(External(f"flax.linen.Module.{attr}"))
+        return value
+
+    def _inherits(self, cls: PytreeClass, name: str) -> bool:
+        """Whether a class inherits from one outside of the project, by its dotted name."""
+        for one in cls.mro:
+            declaration = one.symbol.declaration
+            for base in declaration.bases:
+                symbol = self.model.resolver.resolve(base.value, one.module, declaration.scope)
+                if base.keyword is None and symbol == External(name):
+                    return True
+        return False
 
     def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
         """The function that computes a property."""
@@ -481,6 +497,8 @@ class Evaluator:
         elif isinstance(a, Scalar) and isinstance(b, Scalar):
             kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
             result = Scalar("float" if op == "/" else kind, a.varying or b.varying)
+        elif isinstance(a, Container) or isinstance(b, Container):
+            return _combined(op, a, b)
         if op == "%" and isinstance(left, FieldRead) and left.stepped:
             return left
         if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
@@ -577,6 +595,8 @@ class Evaluator:
         if path is not None and is_none and op in ("is", "is not", "==", "!="):
             if (op in ("is", "==")) == truthy:
                 return
+            if env.get(path) == NONE:
+                env.dead = True
             self._update(path, without_none, env)
         elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
             target = dotted(left.positional[0])
@@ -642,6 +662,23 @@ def _is_exact(value: Value) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _combined(op: str, a: Value, b: Value) -> Value:
+    """A list or tuple that is made of two, or of one several times over; a dict or set that is made of two."""
+    if isinstance(a, Container) and isinstance(b, Container):
+        if a.kind != b.kind or op != {"list": "+", "tuple": "+", "dict": "|", "set": "|"}.get(a.kind):
+            return UNKNOWN
+        if a.kind in ("dict", "set"):
+            return Container(a.kind)
+        if a.items is not None and b.items is not None:
+            return Container(a.kind, (*a.items, *b.items))
+        return Container(a.kind, None, join(element_of(a), element_of(b)))
+    held, times = (a, b) if isinstance(a, Container) else (b, a)
+    assert isinstance(held, Container)
+    if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
+        return UNKNOWN
+    return Container(held.kind, None, element_of(held))
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

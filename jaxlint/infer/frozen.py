@@ -10,10 +10,11 @@ from jaxlint.infer.events import AssignAttribute, Place
 from jaxlint.infer.usage import Slot, source
 from jaxlint.infer.values import Instance
 from jaxlint.names import FunctionSymbol
-from jaxlint.outline import COPY_AND_MUTATE, Function
+from jaxlint.outline import COPY_AND_MUTATE, Function, Unit
+from jaxlint.project import Module
 from jaxlint.pytrees.frameworks import CHEX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.statements import Body, all_parts
+from jaxlint.statements import Body, With, all_parts, assigned_names, parts, target_names, walk
 
 
 def refuses_assignment(event: AssignAttribute) -> bool:
@@ -55,14 +56,42 @@ def may_be_in_construction(event: AssignAttribute, evaluator: Evaluator) -> bool
 
 
 def may_be_given_mutable_copy(event: AssignAttribute, evaluator: Evaluator) -> bool:
-    """Whether a function assigns to what it is given, and is called where `copy_and_mutate` makes copies."""
+    """Whether a function assigns to what it is given, and may be given a copy that `copy_and_mutate` has made.
+
+    Of a caller in another module it is only known that it calls both.
+    """
     function, name = event.place.function, (event.receiver_text or "").partition(".")[0]
     if function is None or event.receiver.cls.framework is not JAX_DATACLASSES:
         return False
     if all(parameter.name != name for parameter in function.parameters):
         return False
     modules = (event.place.module, *evaluator.model.importers(event.place.module))
-    return any({function.name, COPY_AND_MUTATE} <= unit.calls for module in modules for unit in module.outline.units)
+    callers = [(m, unit) for m in modules for unit in m.outline.units if {function.name, COPY_AND_MUTATE} <= unit.calls]
+    return any(m is not event.place.module or _hands_copy(function.name, unit, m, evaluator) for m, unit in callers)
+
+
+def _hands_copy(callee: str, unit: Unit, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a unit calls something by that name, and gives it what a `with` statement around binds."""
+    functions = [f for f in module.outline.functions.values() if unit.first <= f.at.row <= unit.last]
+    outermost = [f for f in functions if ".<locals>" not in f.scope]
+    bodies = [evaluator.calls.body_of(FunctionSymbol(module, function)) for function in outermost]
+    return not bodies or any(body is None or _hands_bound(callee, body) for body in bodies)
+
+
+def _hands_bound(callee: str, body: Body) -> bool:
+    for statement in walk(body):
+        if isinstance(statement, With):
+            entered = {name for _, target in statement.items if target is not None for name in target_names(target)}
+            copies = entered | assigned_names(statement.body)
+            calls = [p for p in all_parts(statement.body) if isinstance(p, Call) and _called(p) == callee]
+            if any(isinstance(part, Name) and part.id in copies for call in calls for part in parts(call)):
+                return True
+    return False
+
+
+def _called(call: Call) -> str:
+    """The last part of the name of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def _constructing(cls: PytreeClass, place: Place, evaluator: Evaluator) -> Iterator[tuple[Function, str, Body]]:

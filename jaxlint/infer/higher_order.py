@@ -223,9 +223,12 @@ class HigherOrder:
     def _scan(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
         init = self._argument(arguments, 1, "init", env)
         xs = self._argument(arguments, 2, "xs", env)
-        self._run_functions(transform, call, arguments, [plain(init), slice_of(xs)], env)
+        result = plain(self._run_functions(transform, call, arguments, [plain(init), slice_of(xs)], env))
         self._cross_operands(transform, call, arguments, [((1, "init"), init), ((2, "xs"), xs)])
         self._evaluate_rest(transform, arguments, {1, "init", 2, "xs"}, env)
+        match result:
+            case Container(kind="tuple", items=(_, collected)):
+                return Container("tuple", (plain(init), slice_of(collected)))
         return Container("tuple", (plain(init), UNKNOWN))
 
     def _loop(
@@ -260,16 +263,16 @@ class HigherOrder:
         return result
 
     def _other(self, transform: Transform, call: Call, arguments: dict[str | int, Expr], env: Environment) -> Value:
-        """`eval_shape`, `vjp` and kin: the arguments after the function go into it."""
+        """`lax.map`, `eval_shape`, `vjp` and kin: the arguments after the function go into it."""
         keys = [k for k in arguments if not self._is_function(transform, k)]
         values = [self.evaluator.evaluate(arguments[k], env) for k in keys]
         positional = [plain(v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
         if transform.kind is Kind.LOOP:
             positional = [slice_of(v) for v in positional]
-        self._run_functions(transform, call, arguments, positional, env)
+        result = self._run_functions(transform, call, arguments, positional, env)
         pairs = [((k, ""), v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
         self._cross_operands(transform, call, arguments, pairs)
-        return UNKNOWN
+        return slice_of(result) if transform.name == "jax.lax.map" else UNKNOWN
 
     def _is_function(self, transform: Transform, key: str | int) -> bool:
         return any(key in pair for pair in transform.functions)
@@ -362,4 +365,6 @@ def _with_applied(func: Value, applied: Applied) -> Value:
             return replace(func, applied=(applied, *func.applied))
         case Partial(function=function):
             return replace(func, function=_with_applied(function, applied))
+        case ClassObject() if applied.transform.returns is Returns.SAME:
+            return Partial(func, (), ())
     return UNKNOWN

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.expr import Call, Constant, Expr
 from jaxlint.infer import arrays
+from jaxlint.infer.crossings import instances_in
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
@@ -37,17 +38,18 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.notes import Notes
 
+_COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 #: Functions that return their argument, or a copy of it, of the same class.
-_SAME = frozenset(
+_SAME = _COPIES | frozenset(
     {
-        "copy.copy",
-        "copy.deepcopy",
         "jax.device_put",
         "jax.block_until_ready",
         "jax.lax.stop_gradient",
         "jax.lax.pmean",
         "jax.lax.psum",
         "jax.lax.with_sharding_constraint",
+        "flax.jax_utils.replicate",
+        "flax.jax_utils.unreplicate",
         "typing.cast",
     }
 )
@@ -79,6 +81,8 @@ class KnownFunctions:
                 return UNKNOWN
             self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
             return as_instance(values[0]) or plain(values[0])
+        if name in _COPIES and any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
+            return UNKNOWN
         if name in _SAME and values:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
@@ -86,7 +90,7 @@ class KnownFunctions:
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:
-            value = plain(values[1])
+            value = element_of(values[1]) if call.args[1].star else plain(values[1])
             return Instance(value.cls, value.exact, refilled=True) if isinstance(value, Instance) else UNKNOWN
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]

@@ -85,6 +85,10 @@ class StraightLine(Generic[V]):
         """The outcome of a test decides what happens next, or whether an error is raised."""
         self.evaluate(test)
 
+    def taken(self, test: Expr) -> bool:
+        """Whether what stands below `if test` is to be read as if it ran at each call."""
+        return False
+
     def stored(self, attr: str, value: V, at: object) -> None:
         """An attribute of `self` is assigned."""
 
@@ -128,8 +132,10 @@ class StraightLine(Generic[V]):
 
     def _compound(self, node: Statement) -> bool:
         match node:
-            case If(branches=branches):
-                self.tested(branches[0][0], node)
+            case If(branches=((test, body), *_)):
+                self.tested(test, node)
+                if self.taken(test):
+                    return self.read(body)
             case While(test=test):
                 self.tested(test, node)
             case Match(subject=subject):

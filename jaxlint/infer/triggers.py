@@ -338,14 +338,21 @@ class Triggers:
         """Whether some leaf is annotated with a type that JAX refuses."""
         key = cls.symbol.key
         if key not in self._refused:
-            self._refused[key] = cls.is_pytree and any(
-                f.role is Role.LEAF and f.annotation is not None and non_array(f.annotation, self.model.resolver)
-                for f in cls.fields
-            )
+            self._refused[key] = False  # stops cycles
+            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
+            self._refused[key] = cls.is_pytree and any(map(self._is_no_array, places))
         return self._refused[key]
 
+    def _is_no_array(self, annotation: Placed) -> bool:
+        """Whether JAX refuses what is annotated so, or an instance that holds such a thing."""
+        if non_array(annotation, self.model.resolver) is not None:
+            return True
+        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and self._holds_non_arrays(cls)
+
     def _is_given_non_arrays(self, functions: list[Function], module: Module) -> bool:
-        """Whether a function is given instances, by its annotations, with a leaf that JAX refuses."""
+        """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
         for declared in functions:
             for parameter in declared.parameters:
                 if isinstance(parameter.annotation, (Name, Attribute)):
@@ -353,6 +360,22 @@ class Triggers:
                     cls = self.model.class_of_symbol(symbol)
                     if cls is not None and self._holds_non_arrays(cls):
                         return True
+        outline = module.outline
+        for owner in {f.owner for f in functions if f.owner is not None}:
+            for method in (outline.functions[q] for names in outline.classes[owner].methods.values() for q in names):
+                if any(self._makes_non_arrays(a.value, method, module) for a in method.self_assignments):
+                    return True
+        return False
+
+    def _makes_non_arrays(self, value: Expr | None, function: Function, module: Module) -> bool:
+        """Whether a call makes an instance (`State(...)`, `State.create(...)`) with a leaf that JAX refuses."""
+        if not isinstance(value, Call):
+            return False
+        for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
+            symbol = self.model.resolver.resolve(maker, module, f"{function.qualname}.<locals>")
+            cls = self.model.class_of_symbol(symbol)
+            if cls is not None and self._holds_non_arrays(cls):
+                return True
         return False
 
     def _reaches_function_framework(self, module: Module) -> bool:

@@ -12,6 +12,7 @@ from jaxlint.expr import (
     Attribute,
     Binary,
     Call,
+    Compare,
     Constant,
     Display,
     Expr,
@@ -23,6 +24,7 @@ from jaxlint.expr import (
     Subscript,
     Unary,
     children,
+    dotted,
 )
 from jaxlint.infer.arithmetic import (
     CONSTANTS,
@@ -43,9 +45,19 @@ from jaxlint.infer.values import Array, Container, Instance, Scalar, UnknownValu
 from jaxlint.names import ValueSymbol
 from jaxlint.outline import Function
 from jaxlint.project import Module
-from jaxlint.pytrees.model import Kind, Unflatten
+from jaxlint.pytrees.model import Kind, Role, Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
-from jaxlint.statements import Augment, Body
+from jaxlint.statements import (
+    Assign,
+    Augment,
+    Body,
+    Statement,
+    assigned_names,
+    bound_by,
+    expressions,
+    parts,
+    walk,
+)
 
 #: Modules whose functions are tried on numbers.
 _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax", "jax.lax", "numpy.linalg"}) | {
@@ -89,6 +101,7 @@ class _Trial:
         self.inputs = {**{name: name for name in rebuilt.preset}, **rebuilt.parameters}
         self.defaults = self._defaults()
         self.kinds = {name: self._kind(name) for name in rebuilt.roles}
+        self.kept = _kept_statics(body, function, rebuilt)
 
     def alone(self) -> list[Drift]:
         """Attributes that change though all else stays as it was."""
@@ -127,7 +140,7 @@ class _Trial:
         return first.assigned_at[field] if differ(made, again.attributes.get(field)) else None
 
     def _run(self, sample: Mapping[str, Number], others: Mapping[str, float | None]) -> _Run:
-        run = _Run(self.evaluator, self.module, self.function, {n: sample[n] for n in self.rebuilt.preset})
+        run = _Run(self.evaluator, self.module, self.function, {n: sample[n] for n in self.rebuilt.preset}, self.kept)
         for parameter in self.function.parameters[1:]:
             attribute = self.rebuilt.parameters.get(parameter.name)
             run.variables[parameter.name] = others.get(parameter.name) if attribute is None else sample.get(attribute)
@@ -192,12 +205,56 @@ def _number(expr: Expr | None) -> float | None:
     return float(expr.value) if known and isinstance(expr, Constant) else None
 
 
+def _kept_statics(body: Body, function: Function, rebuilt: Rebuild) -> frozenset[str]:
+    """The parameters, and the attributes (`self.x`), that hold the same static value whenever the constructor runs."""
+    static = {name for name, role in rebuilt.roles.items() if role is Role.STATIC}
+    own = function.self_name or ""
+    for statement in walk(body):
+        for part in (p for e in expressions(statement) for p in parts(e)):
+            match part:
+                case Constant(kind="str", value=str(name)):
+                    static.discard(name)  # `object.__setattr__(self, "x", ...)`
+                case Name(id="setattr" | "vars" | "locals") | Attribute(attr="__dict__"):
+                    return frozenset()
+        for target in bound_by(statement) if not isinstance(statement, Augment) else (statement.target,):
+            static -= {
+                p.attr for p in parts(target) if isinstance(p, Attribute) and not _keeps(statement, p, own, rebuilt)
+            }
+    assigned = assigned_names(body)
+    given = {name for name, attr in rebuilt.parameters.items() if attr in static and name not in assigned}
+    return frozenset({*given, *(f"{own}.{name}" for name in static & rebuilt.preset)})
+
+
+def _keeps(statement: Statement, target: Attribute, own: str, rebuilt: Rebuild) -> bool:
+    """Whether a statement only puts a parameter into the attribute that is passed for it again."""
+    if not isinstance(statement, Assign) or not isinstance(statement.value, Name):
+        return False
+    return dotted(target) == f"{own}.{rebuilt.parameters.get(statement.value.id)}"
+
+
 class _Run(StraightLine[Number]):
     """One run of a constructor on numbers."""
 
-    def __init__(self, evaluator: Evaluator, module: Module, function: Function, attributes: dict[str, Number]) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        module: Module,
+        function: Function,
+        attributes: dict[str, Number],
+        kept: frozenset[str],
+    ) -> None:
         super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, attributes)
         self.assigned_at: dict[str, object] = {}
+        self._kept = kept
+
+    def taken(self, test: Expr) -> bool:
+        """A test of what is static has the same outcome in each run: whatever it guards is tried."""
+        match test:
+            case Unary(op="not", operand=operand):
+                return self.taken(operand)
+            case Compare(left=left, comparators=compared) if all(isinstance(c, Constant) for c in compared):
+                return self.taken(left)
+        return dotted(test) in self._kept
 
     def unknown(self) -> Number:
         """What cannot be computed."""

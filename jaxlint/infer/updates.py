@@ -61,6 +61,14 @@ def array_copy(update: Update) -> Confidence | None:
     return None if tables else Confidence.MEDIUM
 
 
+def is_copy(update: Update) -> bool:
+    """Whether the update certainly makes a copy, and does not fail."""
+    if update.function.startswith("at."):
+        return array_copy(update) is not None
+    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
+    return known and not is_refused(update)
+
+
 def is_refused(update: Update) -> bool:
     """Whether the update certainly raises, whatever the values are."""
     if not isinstance(update, Replace):

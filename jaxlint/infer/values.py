@@ -166,6 +166,9 @@ def join(a: Value, b: Value) -> Value:
     """What is known of a value that is either `a` or `b`."""
     if a == b:
         return a
+    for read, other in ((a, b), (b, a)):
+        if isinstance(read, FieldRead) and read.stepped and isinstance(plain(other), Scalar):
+            return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True)
     a, b = plain(a), plain(b)
     if a == b:
         return a
@@ -277,7 +280,7 @@ def element_of(value: Value) -> Value:
 
 
 def slice_of(value: Value) -> Value:
-    """What a loop of JAX gives to its function of a tree: the same tree with a slice of each leaf."""
+    """What a loop of JAX gives to its function of a tree, or makes of what that returns: a tree of its kind."""
     value = plain(value)
     match value:
         case Instance(cls=cls):

@@ -188,6 +188,8 @@ class Framework(msgspec.Struct, frozen=True):
     constructing: frozenset[str] = frozenset({"__init__", "__post_init__"})
     #: Methods in which a frozen instance may be assigned to.
     assignable_in: frozenset[str] = frozenset()
+    #: Whether what `copy.copy` makes of an instance may be assigned to, as if it were still being constructed.
+    copies_are_open: bool = False
     unflatten: Unflatten = Unflatten.CONSTRUCTOR
     leaf_order: LeafOrder = LeafOrder.DECLARATION
     #: The method that copies with changes, if instances have one.

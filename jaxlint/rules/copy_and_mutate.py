@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
+from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, dotted, is_none, root
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
@@ -283,11 +283,8 @@ def _own_writes(statement: Statement, name: str) -> tuple[Expr, ...]:
 
 def _root(expr: Expr) -> str | None:
     """The variable that holds what `expr` stands for: `x` of `x.a[0].b`; None for the bare variable."""
-    if isinstance(expr, Name):
-        return None
-    while isinstance(expr, (Attribute, Subscript)):
-        expr = expr.value
-    return expr.id if isinstance(expr, Name) else None
+    start = root(expr)
+    return start.id if start is not expr and isinstance(start, Name) else None
 
 
 # -- what happens inside the block -----------------------------------------------------------------

@@ -23,8 +23,8 @@ from jaxlint.expr import (
 )
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Replace, Update
-from jaxlint.infer.updates import array_copy, is_refused
+from jaxlint.infer.events import CodeRead, Update
+from jaxlint.infer.updates import array_copy, is_copy
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import BodyRule, Problem
@@ -35,6 +35,7 @@ from jaxlint.statements import (
     Body,
     ClassDefinition,
     Delete,
+    For,
     FunctionDefinition,
     Jump,
     Outer,
@@ -78,7 +79,8 @@ class LostFirstUpdate(BodyRule):
     ## What it does
 
     Finds two updates that start from the same original, of which the first is never used: its variable is given the
-    second one, or is never read at all.
+    second one, or is never read at all; also an update in a loop that starts from the original in each turn, and
+    sets something else each time.
 
     ## Why is this bad?
 
@@ -132,8 +134,9 @@ class LostFirstUpdate(BodyRule):
 
     ## When not to use it
 
-    Both updates must stand in one block, with nothing in between that reads the first or changes the original. Nothing
-    is reported if the second one sets all that the first one sets. A variable named `_first` is meant to be unused.
+    In a loop nothing is reported if all turns set the same. Two updates must stand in one block, with nothing in
+    between that reads the first or changes the original. Nothing is reported if the second one sets all that the
+    first one sets. A variable named `_first` is meant to be unused.
 
     ## References
 
@@ -149,9 +152,13 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
-        if len(updates) < 2:
+        if not updates:
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        if code.function is not None:
+            yield from _in_loops(code, updates, outer)
+        if len(updates) < 2:
+            return
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
             for index, first in enumerate(made):
@@ -161,6 +168,8 @@ class LostFirstUpdate(BodyRule):
                 second = pair.second(index)
                 if second is not None:
                     yield _problem(first, second)
+                else:
+                    yield from pair.put_back(index)
 
 
 _NOTHING = Constant(None, None, "NoneType")
@@ -195,6 +204,37 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     return None if base is None else _Made(update, base, name)
 
 
+def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> Iterator[Problem]:
+    """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
+    for loop in walk(code.body, nested=False):
+        if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
+            continue
+        bound = assigned_names((loop,))
+        for statement in loop.body:
+            made = None if isinstance(statement, Return) else _made(statement, updates)
+            if made is None or made.name is None or made.root in bound or made.name in outer:
+                continue
+            pair = _Pair(made, code, loop.body, (), (), updates)
+            others = tuple(s for s in loop.body if s is not statement)
+            if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
+                continue
+            inside, all_reads = (len(list(reads(body, made.name))) for body in ((loop,), code.body))
+            if inside == 0 < all_reads and not _is_captured(made.name, code.body):
+                yield _problem(made, made)
+
+
+def _differs(update: Update, bound: set[str]) -> bool:
+    """Whether what an update sets depends on variables that a loop binds."""
+    if update.function.startswith("at."):
+        setting: Sequence[Expr | None] = (_index(update),)
+    elif update.function == "equinox.tree_at":
+        setting = update.call.positional[:1]
+    else:
+        given = (a.value for a in update.call.args if a.star == "**")
+        setting = [key for value in given if isinstance(value, DictDisplay) for key in value.keys]
+    return any(next(names_in(e, name), None) is not None for e in setting if e is not None for name in bound)
+
+
 class _Pair(msgspec.Struct, frozen=True):
     """Looks for the second update of a pair."""
 
@@ -220,6 +260,23 @@ class _Pair(msgspec.Struct, frozen=True):
                 return None
         return None
 
+    def put_back(self, index: int) -> Iterator[Problem]:
+        """Look whether the update after the one at `index` puts an update of what a field held before into it."""
+        first = self.first
+        if self.code.function is None or _is_captured(first.name or "", self.code.body):
+            return
+        for position in range(index + 1, len(self.block)):
+            statement, made = self.block[position], self.made[position]
+            if made is not None and made.base == made.name == first.name and not made.is_array:
+                own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
+                for field in (_sets(made.update, ()) or ()) if len(own) == 1 else ():
+                    again = self._of_field(field, made.update, first.base)
+                    before = self._of_field(field, first.update, first.base)
+                    if again is not None and before is not None and self._is_dropped(before, again):
+                        yield _stale(again, made, field)
+            if self._ends(statement):
+                return
+
     def _is_next(self, index: int, position: int) -> bool:
         """Whether nothing stands between two statements of a block.
 
@@ -238,7 +295,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _covers(self, second: Update, first: Update) -> bool:
         """Whether the second update sets all that the first one sets, or may do so."""
-        if same(second.call, first.call) or not (_is_copy(first) and _is_copy(second)):
+        if same(second.call, first.call) or not (is_copy(first) and is_copy(second)):
             return True
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
@@ -252,18 +309,23 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _drops(self, field: str, second: Update, first: Update) -> bool:
         """Whether both put a copy into a field of what it held, and the second one drops what the first one set."""
-        again, before = self._of_field(field, second), self._of_field(field, first)
-        if again is None or before is None or again.function.startswith("at.") != before.function.startswith("at."):
-            return False
-        return not self._covers(again, before)
+        again, before = (self._of_field(field, one, self.first.base) for one in (second, first))
+        return again is not None and before is not None and self._is_dropped(before, again)
 
-    def _of_field(self, field: str, update: Update) -> Update | None:
-        """The update of what a field holds that an update puts into it: `x.replace(field=x.field.replace(...))`."""
+    def _is_dropped(self, before: Update, again: Update) -> bool:
+        """Whether the second one of two updates of the same thing does not set all that the first one sets."""
+        return again.function.startswith("at.") == before.function.startswith("at.") and not self._covers(again, before)
+
+    def _of_field(self, field: str, update: Update, original: str) -> Update | None:
+        """The update of what a field of the original holds that an update puts into that field.
+
+        `y = x.replace(field=x.field.replace(...))`
+        """
         given = update.call.keyword(field)
         inner = self.updates.get(id(given.at)) if isinstance(given, Call) else None
-        if inner is None or inner.base is None or update.base is None:
+        if inner is None or inner.base is None:
             return None
-        return inner if dotted(inner.base) == f"{dotted(update.base)}.{field}" else None
+        return inner if dotted(inner.base) == f"{original}.{field}" else None
 
     def _is_overwritten(self, statement: Statement) -> bool:
         """Whether the second assignment, or whatever runs at any time, does without the first value."""
@@ -290,9 +352,9 @@ class _Pair(msgspec.Struct, frozen=True):
             return True
         if any(isinstance(inner, Jump) for inner in walk((statement,), nested=False)):
             return True
-        return any(self._changes(inner) for inner in walk((statement,)))
+        return any(self.changes_original(inner) for inner in walk((statement,)))
 
-    def _changes(self, statement: Statement) -> bool:
+    def changes_original(self, statement: Statement) -> bool:
         """Whether a statement may change what the first update starts from."""
         root = self.first.root
         targets = (statement.target,) if isinstance(statement, (Augment, Delete)) else bound_by(statement)
@@ -315,14 +377,6 @@ def _is_captured(name: str, body: Body) -> bool:
 
 
 # -- what an update sets ---------------------------------------------------------------------------
-
-
-def _is_copy(update: Update) -> bool:
-    """Whether the update certainly copies, and does not fail."""
-    if update.function.startswith("at."):
-        return array_copy(update) is not None
-    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
-    return known and not is_refused(update)
 
 
 def _index(update: Update) -> Expr:
@@ -400,14 +454,32 @@ def _may_change(call: Call, made: _Made) -> bool:
     return False
 
 
+def _stale(again: Update, made: _Made, field: str) -> Problem:
+    """What there is to say of a field that gets an update of what it held before the last one."""
+    assert again.base is not None
+    receiver = made.update.receiver
+    of = f" of the `{receiver.cls.name}` in `{made.name}`" if isinstance(receiver, Instance) else f" of `{made.name}`"
+    way_out = f"start from `{made.name}.{field}` instead of `{dotted(again.base)}`"
+    return Problem(
+        at=again.base.at,
+        message=f"`{field}`{of} was updated before, and that update is lost: this starts from the original; {way_out}",
+        reason="an update is a copy of the original with changes; a second copy of the original has only its own",
+        help=way_out,
+    )
+
+
 def _problem(first: _Made, second: _Made) -> Problem:
     base, name, receiver = second.base, first.name, second.update.receiver
     original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
-    if second.name == name:
+    if second is first:
+        what = f"`{name}` starts from {original} in each turn of the loop: all updates but the last one are lost"
+    elif second.name == name:
         what = f"`{name}` starts from {original} again: the update that was assigned to it before is lost"
     else:
         what = f"this starts from {original} again, and the update in `{name}` is never used: it is lost"
     way_out = f"start from `{name}` instead of `{base}`"
+    if second is first:
+        way_out = f"assign `{base}` to `{name}` before the loop, and start from that"
     assert second.update.base is not None
     arrays = [array_copy(m.update) for m in (first, second) if m.is_array]
     return Problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.crossings import crossing_of, instances_in
+from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
@@ -19,7 +19,10 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 _FUNCTION = "a function"
 #: Modules whose functions are no pytrees.
-_FUNCTION_MODULES = ("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax.")
+_FUNCTION_MODULES = (
+    *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
+    "flax.linen.Module.",
+)
 #: What else these modules hold.
 _CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis"})
 
@@ -124,7 +127,7 @@ class NonArrayDataField(ClassRule, EventRule):
         crossing = crossing_of(event)
         if crossing is None:
             return
-        for cls in instances_in(event.value):
+        for cls in evaluator.crossings.taken_apart(event.value):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:

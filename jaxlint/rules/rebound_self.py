@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted
+from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
+from jaxlint.infer.updates import is_copy
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.names import External, FunctionSymbol
 from jaxlint.outline import Function
@@ -28,6 +29,7 @@ from jaxlint.statements import (
     blocks,
     expressions,
     parts,
+    target_names,
     walk,
 )
 
@@ -40,13 +42,15 @@ class ReboundSelf(BodyRule):
     """
     ## What it does
 
-    Finds methods that rebind `self` to an updated copy and do nothing with it, and constructors that put the new value
+    Finds methods that rebind `self` to an updated copy and do nothing with it; functions that do so with a parameter,
+    and loops with what they loop over (`for s in states: s = s.replace(...)`); and constructors that put the new value
     of a field into a local variable of the same name.
 
     ## Why is this bad?
 
     `self = self.replace(...)` makes the name `self` stand for the copy until the method ends. The object of the caller
-    stays as it was, and the copy is thrown away. A local variable is no attribute either.
+    stays as it was, and the copy is thrown away. So do the object that a function was given and the elements of a list.
+    A local variable is no attribute either.
 
     ## What you will see
 
@@ -93,7 +97,7 @@ class ReboundSelf(BodyRule):
 
     ## When not to use it
 
-    A `self` (or local variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
+    A `self` (or other variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
     stored, or read by an inner function. Nor is the method of a mutable class, which may change the object itself.
 
     ## References
@@ -108,8 +112,9 @@ class ReboundSelf(BodyRule):
     since = "0.1.0"
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a method assigns to `self`, and a constructor to the names of fields."""
+        """Look at what is assigned to `self`, to parameters and variables of loops, and to the names of fields."""
         cls, function = code.place.owner, code.function
+        yield from _rebound_names(code)
         if cls is None or not cls.is_pytree or function is None or function.self_name is None:
             return
         if not isinstance(evaluator.receiver(function, cls), Instance):
@@ -124,6 +129,28 @@ class ReboundSelf(BodyRule):
                         yield _shadowed(target, cls, function, "keeps its value")
                     elif _is_set_here(target.id, code, cls, function):
                         yield _shadowed(target, cls, function, "is never set, which raises TypeError")
+
+
+def _rebound_names(code: CodeRead) -> Iterator[Problem]:
+    """Look for parameters and variables of loops that are rebound to an update of theirs, which nobody reads."""
+    updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
+    if code.function is None or not updates:
+        return
+    loops = [s for s in walk(code.body, nested=False) if isinstance(s, For)]
+    looped = {name for loop in loops for name in target_names(loop.target)}
+    names = looped.union(p.name for p in code.function.parameters if p.name != code.function.self_name)
+    for target, value in _assignments(code):
+        update = updates.get(id(value.at))
+        if update is None or update.base is None or target.id not in names or not is_copy(update):
+            continue
+        start = root(update.base)
+        if isinstance(start, Name) and start.id == target.id and not _is_used(target, code) and not _sees_all(code):
+            yield _lost(target, update, code.function, target.id in looped)
+
+
+def _sees_all(code: CodeRead) -> bool:
+    """Whether a function asks for all its variables."""
+    return any(isinstance(p, Name) and p.id in ("locals", "vars") for p in all_parts(code.body))
 
 
 def _assignments(code: CodeRead) -> Iterator[tuple[Name, Expr]]:
@@ -251,6 +278,22 @@ def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
         reason="a method gets a reference to its object; assigning to the variable makes it refer to another one",
         help=f"return the copy, and write `x = x.{function.name}(...)` where the method is called",
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}",
+    )
+
+
+def _lost(target: Name, update: Update, function: Function, looped: bool) -> Problem:
+    """What there is to say of a parameter or a variable of a loop."""
+    thing = f"`{update.receiver.cls.name}`" if isinstance(update.receiver, Instance) else "object"
+    where = f"in the loop for one {thing}" if looped else f"in `{function.name}` for the caller's {thing}"
+    way_out = "collect the copies in a new list" if looped else "return it and let the caller rebind it"
+    return Problem(
+        at=target.at,
+        message=(
+            f"`{target.id}` is only a name {where}: binding it to an updated copy changes no instance, and the copy is"
+            f" never used; {way_out}"
+        ),
+        reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
+        help=way_out,
     )
 
 

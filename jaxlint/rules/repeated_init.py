@@ -76,8 +76,9 @@ class RepeatedInit(ClassRule, BodyRule):
     ## When not to use it
 
     What makes no difference when it is done twice (`jnp.abs`, `jnp.clip`, a division by the norm) is not reported, nor
-    is what depends on a test or on a function that is not known. If the instances never meet a transformation, not
-    even `jax.tree.map`, the class needs no registration.
+    is what depends on a function that is not known, or on a test of anything but a static field that the constructor
+    leaves alone. If the instances never meet a transformation, not even `jax.tree.map`, the class needs no
+    registration.
 
     ## References
 

@@ -164,7 +164,12 @@ class EventFeeder:
         notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
-        self.run(checker, notes, lambda: self._may_be_another(checker, node.expr, statements))
+        is_reached = bool(around.copies) and dotted(to_expr(node.expr)) is None  # through a copy, perhaps
+
+        def doubts() -> bool:
+            return is_reached or _may_be_open(receiver, notes) or self._may_be_another(checker, node.expr, statements)
+
+        self.run(checker, notes, doubts)
 
     def _may_be_another(self, checker: TypeChecker, node: Expression, statements: Statements) -> bool:
         """Whether a variable is given something that its type does not tell.
@@ -343,6 +348,15 @@ class EventFeeder:
         changed = [at for statement in walk(body, nested=False) for at, _ in changed_by(statement)]
         here = next((at for at in changed if node_span(at)[:2] == event.at[:2]), event.at)
         return [event, CodeRead(function, place, body, function, {}, (replace(event, at=here),))]
+
+
+def _may_be_open(receiver: Value, notes: Notes) -> bool:
+    """Whether the function makes copies by `copy`, and those of the instance may be assigned to."""
+    instance, place = as_instance(receiver), notes.place
+    if instance is None or place is None or place.function is None or not instance.cls.framework.copies_are_open:
+        return False
+    first, last = place.function.body_rows
+    return any("copy(" in line for line in place.module.source.lines[first - 1 : last])
 
 
 def _is_to_fail(function: Function) -> bool:

@@ -41,7 +41,8 @@ class Readings:
             case Construct(), Construct():
                 return replace(event, arguments=_refined(event.arguments, read.arguments))
             case Replace(), Replace():
-                return replace(event, keywords=_refined(event.keywords, read.keywords), stays=read.stays)
+                keywords, returned = _refined(event.keywords, read.keywords), read.stays_until_returned
+                return replace(event, keywords=keywords, stays=read.stays, stays_until_returned=returned)
             case AssignAttribute(), AssignAttribute():
                 value = _better(event.value, read.value)
                 return replace(event, value=value, mutable_copy=event.mutable_copy or read.mutable_copy)

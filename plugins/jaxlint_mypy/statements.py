@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from mypy import nodes
 from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
 
-from jaxlint.expr import dotted
+from jaxlint.expr import Constant, dotted
+from jaxlint.infer.notes import TRIED
 from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR
 from jaxlint_mypy.exprs import to_expr
 
@@ -159,7 +160,7 @@ class Statements:
             if _expects_error(context):
                 around = _expecting(around)
             if isinstance(target, nodes.NameExpr) and self._makes_copy(context):
-                around = replace(around, copies=around.copies | {target.name})
+                around = replace(around, copies=around.copies | {target.name, *_bound(node.body)})
         self._block(node.body, around)
 
     def _makes_copy(self, context: Expression) -> bool:
@@ -169,10 +170,12 @@ class Statements:
 
     def _try(self, node: nodes.TryStmt, around: Around) -> None:
         self._note(node, around)
-        swallowed = frozenset(
+        expected = {
             name for kind, handler in zip(node.types, node.handlers, strict=True) for name in _swallowed(kind, handler)
-        )
-        self._block(node.body, replace(around, expected=around.expected | swallowed))
+        }
+        if node.handlers and _only_tries(node.body.body):
+            expected.add(TRIED)
+        self._block(node.body, replace(around, expected=around.expected | expected))
         for block in (*node.handlers, node.else_body, node.finally_body):
             self._block(block, around)
 
@@ -211,10 +214,45 @@ def last_name(node: Expression) -> str:
     return node.name if isinstance(node, (nodes.NameExpr, MemberExpr)) else ""
 
 
+def _bound(block: Block) -> Iterator[str]:
+    """The variables that a block binds: what is reached through a copy goes by such names."""
+    for statement in block.body:
+        if isinstance(statement, nodes.AssignmentStmt):
+            yield from (name for target in statement.lvalues for name in _names(target))
+        elif isinstance(statement, nodes.ForStmt):
+            yield from _names(statement.index)
+        for inner in _blocks(statement):
+            yield from _bound(inner)
+
+
+def _blocks(statement: Statement) -> Iterator[Block]:
+    """The blocks of a statement that does not begin a scope."""
+    if isinstance(statement, nodes.IfStmt):
+        yield from statement.body
+    elif isinstance(statement, (nodes.ForStmt, nodes.WhileStmt, nodes.WithStmt, nodes.TryStmt)):
+        yield statement.body
+    if isinstance(statement, (nodes.IfStmt, nodes.ForStmt, nodes.WhileStmt)) and statement.else_body is not None:
+        yield statement.else_body
+
+
+def _only_tries(body: Sequence[Statement]) -> bool:
+    """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
+    kept = [s.rvalue for s in body if isinstance(s, nodes.AssignmentStmt)]
+    kept += [s.expr for s in body if isinstance(s, nodes.ReturnStmt) and s.expr is not None]
+    quiet = (nodes.AssignmentStmt, nodes.ReturnStmt, nodes.PassStmt, nodes.BreakStmt, nodes.ContinueStmt)
+    others = [s for s in body if not isinstance(s, quiet)]
+    is_alone = len(others) == 1 and isinstance(others[0], nodes.ExpressionStmt)
+    return is_alone and all(isinstance(to_expr(value), Constant) for value in kept)
+
+
 def _names(node: Expression | None) -> Iterator[str]:
-    for item in node.items if isinstance(node, nodes.TupleExpr) else (node,):
-        if isinstance(item, (nodes.NameExpr, MemberExpr)):
-            yield item.name
+    if isinstance(node, (nodes.TupleExpr, nodes.ListExpr)):
+        for item in node.items:
+            yield from _names(item)
+    elif isinstance(node, nodes.StarExpr):
+        yield from _names(node.expr)
+    elif isinstance(node, (nodes.NameExpr, MemberExpr)):
+        yield node.name
 
 
 def _swallowed(kind: Expression | None, handler: Block) -> Iterator[str]:

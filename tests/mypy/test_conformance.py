@@ -31,7 +31,7 @@ MYPY_SAYS = {
     "JAX413": "[index]",
 }
 #: What only `jaxlint check` reports, because it takes the whole body of a function.
-BODY_RULES = {"JAX308", "JAX408", "JAX410"}
+BODY_RULES = {"JAX308", "JAX405", "JAX408", "JAX410"}
 #: What only the plugin reports, because it takes a type that the text does not tell: cases, and why.
 TYPES_TELL = {
     "static_generic_alias": "the arguments of a generic alias",

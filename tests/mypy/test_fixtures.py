@@ -14,11 +14,13 @@ from tests.oracle.frameworks import MAIN
 
 _CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
+#: What is right only because a method returns something else than its base class has promised, which mypy believes.
+_PROMISED = "good_overridden_method"
 
 
 def chosen() -> dict[str, Program]:
     """The programs of one file by the names of their modules: a third of the correct ones, and one of each case."""
-    single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN]
+    single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN and p.case != _PROMISED]
     first = {(p.rule, p.case): p for p in reversed(single)}
     correct = [p for p in single if not p.marks][::3]
     return {re.sub(r"\W", "_", p.id): p for p in (*first.values(), *correct)}

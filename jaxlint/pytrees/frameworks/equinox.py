@@ -18,6 +18,7 @@ EQUINOX = Framework(
     subclasses=Subclasses.AUTO,
     constructing=frozenset({"__init__", "__post_init__", "__check_init__"}),
     assignable_in=frozenset({"__init__", "__post_init__"}),
+    copies_are_open=True,
     unflatten=Unflatten.BYPASS,
     reads_dict=True,
     defines_eq=True,
