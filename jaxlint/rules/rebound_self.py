@@ -22,6 +22,7 @@ from jaxlint.statements import (
     Delete,
     For,
     FunctionDefinition,
+    Return,
     Statement,
     Try,
     While,
@@ -136,16 +137,19 @@ def _rebound_names(code: CodeRead) -> Iterator[Problem]:
     updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
     if code.function is None or not updates:
         return
-    loops = [s for s in walk(code.body, nested=False) if isinstance(s, For)]
-    looped = {name for loop in loops for name in target_names(loop.target)}
-    names = looped.union(p.name for p in code.function.parameters if p.name != code.function.self_name)
+    last = code.body[-1]
+    returned = last.value if isinstance(last, Return) else None
+    parameters = {p.name for p in code.function.parameters if p.name != code.function.self_name}
     for target, value in _assignments(code):
         update = updates.get(id(value.at))
-        if update is None or update.base is None or target.id not in names or not is_copy(update):
-            continue
+        if update is None or update.base is None or (returned is not None and _reads(returned, target.id)):
+            continue  # mostly, the copy is returned
         start = root(update.base)
-        if isinstance(start, Name) and start.id == target.id and not _is_used(target, code) and not _sees_all(code):
-            yield _lost(target, update, code.function, target.id in looped)
+        if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
+            continue
+        looped = any(target.id in target_names(s.target) for s in walk(code.body, nested=False) if isinstance(s, For))
+        if (looped or target.id in parameters) and not _is_used(target, code) and not _sees_all(code):
+            yield _lost(target, update, code.function, looped)
 
 
 def _sees_all(code: CodeRead) -> bool:
