@@ -99,6 +99,7 @@ _CANONICAL_PREFIXES = (
     ("typing_extensions.", "typing."),
     ("jax._src.tree_util.", "jax.tree_util."),
     ("flax.experimental.nnx.", "flax.nnx."),
+    ("flax.nnx.training.metrics.", "flax.nnx.metrics."),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 
 import jaxlint
 from jaxlint.config import Settings
+from jaxlint.environment import site_packages
 from jaxlint.finding import Finding
 from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
+from tests.oracle.frameworks import MAIN
 
 PROGRAMS = cases.programs()
 
@@ -69,6 +72,20 @@ def test_enough_is_linted(findings: dict[str, list[Finding]]) -> None:
     assert len(bad & reported) > 0.9 * len(bad)
     codes = Counter(finding.code for found in findings.values() for finding in found)
     assert set(codes) >= {"JAX201", "JAX202", "JAX301", "JAX401", "JAX402"}, codes
+
+
+def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
+    """What is known of a library by its names is known where its source can be read, too."""
+    pytest.importorskip("flax")
+    assert site_packages(sys.executable)
+    for program in {(p.rule, p.case): p for p in PROGRAMS if p.environment == MAIN}.values():
+        program.write(tmp_path)
+    without, with_it = (
+        [(f.path, f.row, f.column, f.code, f.message) for f in jaxlint.check_paths([str(tmp_path)], settings).findings]
+        for settings in (Settings(), Settings(python=sys.executable))
+    )
+    assert len(without) > 300
+    assert with_it == without
 
 
 def test_debt() -> None:

@@ -48,6 +48,16 @@ JAXTYPING_DTYPES = frozenset(
     UInt Int2 Int4 Int8 Int16 Int32 Int64 UInt2 UInt4 UInt8 UInt16 UInt32 UInt64 Real""".split()
 )
 
+#: Functions of chex that raise unless arrays are as expected: what each looks at.
+ARRAY_ASSERTIONS = {
+    **{
+        f"chex.assert_{name}": "shape"
+        for name in """shape rank equal_shape equal_rank equal_size equal_shape_prefix equal_shape_suffix size
+        axis_dimension axis_dimension_gt axis_dimension_gteq axis_dimension_lt axis_dimension_lteq
+        is_broadcastable is_divisible tree_shape_prefix""".split()
+    },
+    "chex.assert_type": "dtype",
+}
 #: Creation functions of jax.numpy and numpy whose first argument is the shape.
 _SHAPED = frozenset("zeros ones empty full".split())
 #: Creation functions that take a value or a range.

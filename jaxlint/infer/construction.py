@@ -29,7 +29,7 @@ from jaxlint.expr import (
     children,
     dotted,
 )
-from jaxlint.infer.arrays import ARRAY_ATTRIBUTES, ARRAY_REDUCTIONS, ARRAY_TYPES, is_conversion
+from jaxlint.infer.arrays import ARRAY_ASSERTIONS, ARRAY_ATTRIBUTES, ARRAY_REDUCTIONS, ARRAY_TYPES, is_conversion
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.infer.frozen import in_construction, refuses_assignment
@@ -56,16 +56,6 @@ _CONCRETE = frozenset(
 _CONCRETE_METHODS = frozenset({"item", "tolist"})
 _TRAITS = {"shape": "shape", "ndim": "shape", "size": "shape", "dtype": "dtype", "weak_type": "dtype"}
 _TRAIT_FUNCTIONS = {f"{m}.{n}": "shape" for m in ("jax.numpy", "numpy") for n in ("shape", "ndim", "size")}
-#: Functions of chex that raise unless arrays are as expected: what each looks at.
-_ASSERTIONS = {
-    **{
-        f"chex.assert_{name}": "shape"
-        for name in """shape rank equal_shape equal_rank equal_size equal_shape_prefix equal_shape_suffix size
-        axis_dimension axis_dimension_gt axis_dimension_gteq axis_dimension_lt axis_dimension_lteq
-        is_broadcastable is_divisible tree_shape_prefix""".split()
-    },
-    "chex.assert_type": "dtype",
-}
 #: Types that a tracer is no instance of.
 _UNTRACED_TYPES = frozenset(
     {f"builtins.{name}" for name in ("float", "int", "complex", "bool", "str", "list", "tuple")}
@@ -383,8 +373,8 @@ class _Reader(StraightLine[_Held]):
     def _function(self, name: str, call: Call, values: list[_Held]) -> _Held:
         """A function that is known by name."""
         first = values[0] if values else None
-        if name in _ASSERTIONS:
-            self._asserted(_ASSERTIONS[name], call, first)
+        if name in ARRAY_ASSERTIONS:
+            self._asserted(ARRAY_ASSERTIONS[name], call, first)
         elif name == "builtins.getattr" and len(values) == 2 and self.is_self(call.args[0].value):
             return self._placed(self.attributes.get(self.text(call.args[1].value) or ""), call)
         elif name == "builtins.isinstance" and isinstance(first, _Leaf) and len(values) == 2:

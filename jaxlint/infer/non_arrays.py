@@ -9,7 +9,7 @@ from jaxlint.project import Module
 from jaxlint.pytrees.model import Placed
 
 #: What the values of a type are called in a message.
-_TYPES = {
+REFUSED_TYPES = {
     "builtins.str": "a str",
     "builtins.bytes": "bytes",
     "builtins.slice": "a slice",
@@ -87,7 +87,7 @@ class _Reader:
     def _named(self, symbol: Symbol, depth: int) -> str | None:
         match symbol:
             case External(name=name):
-                return _TYPES.get(name.replace("optax._src.base.", "optax."))
+                return REFUSED_TYPES.get(name.replace("optax._src.base.", "optax."))
             case ClassSymbol(module=module, declaration=declaration):
                 return "an Enum" if self._is_enum(declaration, module) else None
             case ValueSymbol(module=module, scope=scope, assignment=assignment) if assignment.value is not None:

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from jaxlint.config import ExtraField, Settings
 from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
+from jaxlint.infer.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.infer.non_arrays import REFUSED_TYPES
 from jaxlint.knowledge import Key, Knowledge, NotLearntYet
 from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
@@ -66,11 +68,13 @@ _KNOWN = frozenset(
         *UPDATE_FUNCTIONS,
         SELECT,
         "flax.nnx.Static",
-        "chex.Array",
-        "chex.ArrayTree",
-        "chex.PRNGKey",
         "chex.Numeric",
         "flax.core.FrozenDict",
+        # whatever an installed package makes of them
+        *ARRAY_TYPES,
+        *ARRAY_ASSERTIONS,
+        *(f"jaxtyping.{dtype}" for dtype in JAXTYPING_DTYPES),
+        *REFUSED_TYPES,
     }
 )
 #: The function of jax_dataclasses that makes instances mutable.

@@ -22,12 +22,13 @@ _FILES = {
 _EQUINOX_LAYERS = "equinox.nn"
 #: The packages of which something is described.
 DESCRIBED = frozenset(name.partition(".")[0] for name in (*_FILES, _EQUINOX_LAYERS))
-#: Described even where the package's own source can be read: rules know its methods.
+#: Described even where the package's own source can be read: rules know their methods, or them by their names.
 ALWAYS = frozenset(
     {
         "flax.training.train_state.TrainState",
         *(f"flax.nnx.{name}" for name in ("Optimizer", "ModelAndOptimizer", "Metric", "MultiMetric")),
         *(f"flax.nnx.{name}" for name in ("Rngs", "RngStream")),
+        *(f"flax.nnx.{name}" for name in ("BatchNorm", "Dropout", "SpectralNorm", "Sequential", "List")),
         *(f"flax.nnx.metrics.{name}" for name in ("Metric", "Average", "Accuracy", "Welford", "MultiMetric")),
     }
 )
@@ -38,7 +39,7 @@ ALWAYS_DESCRIBED = frozenset(name.partition(".")[0] for name in ALWAYS)
 def described(name: str) -> ClassSymbol | FunctionSymbol | None:
     """The class or function that a dotted name of a well-known package stands for, or None."""
     package, _, last = name.rpartition(".")
-    if package == _EQUINOX_LAYERS and last[:1].isupper():
+    if package == _EQUINOX_LAYERS and last[:1].isupper() and last != "State":  # which is no module (0.13.8)
         module = _module("equinox_nn.pyi", package)
         layer = module.outline.classes["Layer"]
         return ClassSymbol(module, msgspec.structs.replace(layer, name=last, qualname=last))
