@@ -11,6 +11,7 @@ from jaxlint.infer.crossings import crossing_of, instances_in
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
 from jaxlint.infer.frozen import refuses_assignment
+from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -138,6 +139,8 @@ class StaticArrayField(ClassRule, EventRule):
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
+            if not sure and field.annotation is not None and non_array(field.annotation, evaluator.model.resolver):
+                continue  # two annotations contradict each other
             confidence = Confidence.HIGH if sure else Confidence.MEDIUM
             # aux data is put right in tree_flatten, wherever the instance is made
             in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import jax
+import optax
 from flax import struct
 
 class TrainState(struct.PyTreeNode):
     step: int | jax.Array
     apply_fn: Callable = struct.field(pytree_node=False)
     params: Any = struct.field(pytree_node=True)
-    tx: Any = struct.field(pytree_node=False)
+    tx: optax.GradientTransformation = struct.field(pytree_node=False)
     opt_state: Any = struct.field(pytree_node=True)
 
     def apply_gradients(self, *, grads: Any, **kwargs: Any) -> Self: ...
