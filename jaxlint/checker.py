@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from jaxlint import __version__
 from jaxlint.config import EnabledRules, Settings, unknown_target
 from jaxlint.errors import UserError
-from jaxlint.expr import span_of
+from jaxlint.expr import place_of
 from jaxlint.finding import Edit, Finding, Fix
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
@@ -301,8 +301,7 @@ class Checker:
 
     def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
         """The range of a problem with columns from 1 in code points."""
-        span = problem.at if isinstance(problem.at, tuple) else span_of(problem.at)
-        row, column, end_row, end_column = span
+        row, column, end_row, end_column = place_of(problem.at)
         source = module.source
         return (
             row,

@@ -263,6 +263,11 @@ def span_of(node: Any) -> Span:
     return _new(Span, (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset))
 
 
+def place_of(at: Any) -> Span:
+    """The source range that `at` stands for: itself, or that of the `ast` node that it is."""
+    return Span(*at) if isinstance(at, tuple) else span_of(at)
+
+
 #: Says where a node stands: its range, or the node itself.
 Locate: TypeAlias = Callable[[Any], Any]
 
@@ -451,6 +456,11 @@ def dotted(expr: Expr) -> str | None:
         return None
     parts.append(expr.id)
     return ".".join(reversed(parts))
+
+
+def last_name(expr: Expr) -> str:
+    """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
+    return expr.attr if isinstance(expr, Attribute) else expr.id if isinstance(expr, Name) else ""
 
 
 def root(expr: Expr) -> Expr:

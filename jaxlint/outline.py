@@ -9,7 +9,7 @@ from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.expr import Argument, Call, Expr, Name, Span
+from jaxlint.expr import Argument, Call, Expr, Name, Span, last_name
 
 
 class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
@@ -132,7 +132,7 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     def _may_copy(self, value: Expr) -> bool:
         if not isinstance(value, Call):
             return False
-        name = getattr(value.func, "attr", getattr(value.func, "id", ""))
+        name = last_name(value.func)
         of_own_class = self.owner is not None and name in ("", "__class__", self.owner.rpartition(".")[2])
         return name in UPDATING or of_own_class
 

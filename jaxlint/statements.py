@@ -303,9 +303,14 @@ def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
         stack.extend(reversed(inner))
 
 
+def own_parts(statement: Statement) -> Iterator[Expr]:
+    """The expressions of a statement itself, with their parts; not those of the statements below it."""
+    return (part for expr in expressions(statement) for part in parts(expr))
+
+
 def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
     """All expressions in the statements below a body; those of functions and classes inside only if `nested`."""
-    return (part for statement in walk(body, nested=nested) for expr in expressions(statement) for part in parts(expr))
+    return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
 
 
 def assigned_names(body: Body) -> set[str]:

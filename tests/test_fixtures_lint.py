@@ -78,7 +78,7 @@ def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
     """What is known of a library by its names is known where its source can be read, too."""
     pytest.importorskip("flax")
     assert site_packages(sys.executable)
-    for program in {(p.rule, p.case): p for p in PROGRAMS if p.environment == MAIN}.values():
+    for program in cases.one_of_each(p for p in PROGRAMS if p.environment == MAIN):
         program.write(tmp_path)
     without, with_it = (
         [(f.path, f.row, f.column, f.code, f.message) for f in jaxlint.check_paths([str(tmp_path)], settings).findings]

@@ -10,7 +10,7 @@ from jaxlint.checker import Checker
 from jaxlint.config import Settings
 from jaxlint.engine import make_project
 from jaxlint.finding import Finding
-from tests.oracle.cases import programs
+from tests.oracle.cases import one_of_each, programs
 
 SETTINGS = Settings(select=("ALL",), preview=True)
 
@@ -37,8 +37,8 @@ def found(paths: Sequence[str], checked: Sequence[str]) -> dict[str, list[Findin
 
 def test_the_order_of_modules_does_not_matter(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
-    one_of_each = {(program.rule, program.case): program.files for program in programs() if len(program.files) > 1}
-    for number, variant in enumerate(v for files in one_of_each.values() for v in without_one_import(files)):
+    several = one_of_each(program for program in programs() if len(program.files) > 1)
+    for number, variant in enumerate(v for program in several for v in without_one_import(program.files)):
         folder = tmp_path / str(number)
         for name, text in variant.items():
             path = folder / name

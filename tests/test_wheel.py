@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jaxlint import __version__
-from tests.oracle.cases import programs
+from tests.oracle.cases import one_of_each, programs
 from tests.oracle.environments import find_python
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +117,7 @@ def test_other_pythons_find_the_same(wheel: Path, installed: Path, version: str,
     if python is None or sys.version_info[:2] == tuple(map(int, version.split("."))):
         pytest.skip(f"no other Python {version} on this machine")
     project = tmp_path / "project"
-    for program in {(p.rule, p.case): p for p in programs()}.values():
+    for program in one_of_each(programs()):
         program.write(project)
     options = ("--isolated", "--no-cache", "--select", "ALL", "--preview", "--output-format", "json-lines")
     command = ("check", *options, ".")

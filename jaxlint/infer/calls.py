@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
+from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
 from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -123,8 +123,7 @@ class CallEvaluator:
                 result = self.higher_order.run(transform, call, env)
                 if result is not None:
                     return result
-        name = call.func.attr if isinstance(call.func, Attribute) else getattr(call.func, "id", "")
-        if name in EXPECTS_ERROR and dotted(call.func) is not None:
+        if last_name(call.func) in EXPECTS_ERROR and dotted(call.func) is not None:
             return self._expecting_error(call, env)
         outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
         values = Values([self.deferral.later(a.value, env) for a in call.args])

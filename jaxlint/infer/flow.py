@@ -81,8 +81,7 @@ from jaxlint.statements import (
     While,
     With,
     assigned_names,
-    expressions,
-    parts,
+    own_parts,
     target_names,
     walk,
 )
@@ -708,7 +707,7 @@ def _only_yields_alone(body: Body) -> bool:
     """Whether all that a generator function yields is yielded by statements of their own: `yield x`."""
     for statement in walk(body, nested=False):
         alone = statement.value if isinstance(statement, Do) else None
-        for part in (p for expr in expressions(statement) for p in parts(expr)):
+        for part in own_parts(statement):
             if isinstance(part, Other) and part.kind in ("Yield", "YieldFrom"):
                 if part is not alone or not part.parts or part.kind != "Yield":
                     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Name
+from jaxlint.expr import Attribute, Call, Name, last_name
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Place
 from jaxlint.infer.usage import Slot, source
@@ -83,15 +83,10 @@ def _hands_bound(callee: str, body: Body) -> bool:
         if isinstance(statement, With):
             entered = {name for _, target in statement.items if target is not None for name in target_names(target)}
             copies = entered | assigned_names(statement.body)
-            calls = [p for p in all_parts(statement.body) if isinstance(p, Call) and _called(p) == callee]
+            calls = [p for p in all_parts(statement.body) if isinstance(p, Call) and last_name(p.func) == callee]
             if any(isinstance(part, Name) and part.id in copies for call in calls for part in parts(call)):
                 return True
     return False
-
-
-def _called(call: Call) -> str:
-    """The last part of the name of what is called."""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def _constructing(cls: PytreeClass, place: Place, evaluator: Evaluator) -> Iterator[tuple[Function, str, Body]]:

@@ -6,7 +6,7 @@ from jaxlint.expr import Attribute, Call, Compare, Constant, Expr, Subscript, ch
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Replace
 from jaxlint.names import FunctionSymbol
-from jaxlint.statements import Annotate, Assign, Body, Try, all_parts, expressions, parts, walk
+from jaxlint.statements import Annotate, Assign, Body, Try, all_parts, own_parts, walk
 
 #: Functions that tell whether an instance has a field, or which ones.
 _LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
@@ -52,7 +52,7 @@ def _keeps_class(body: Body, base: str) -> bool:
     """Whether it is kept of which class an instance is, or that is compared in a way by which no class is known."""
     for statement in walk(body):
         keeps = isinstance(statement, (Assign, Annotate))
-        for part in (p for expr in expressions(statement) for p in parts(expr)):
+        for part in own_parts(statement):
             if keeps and isinstance(part, Call) and dotted(part.func) == "isinstance" and _tells_of(part, base):
                 return True
             if isinstance(part, Compare) and any(dotted(e) != base and _tells_of(e, base) for e in children(part)):

@@ -54,7 +54,7 @@ from jaxlint.statements import (
     Statement,
     assigned_names,
     bound_by,
-    expressions,
+    own_parts,
     parts,
     walk,
 )
@@ -210,7 +210,7 @@ def _kept_statics(body: Body, function: Function, rebuilt: Rebuild) -> frozenset
     static = {name for name, role in rebuilt.roles.items() if role is Role.STATIC}
     own = function.self_name or ""
     for statement in walk(body):
-        for part in (p for e in expressions(statement) for p in parts(e)):
+        for part in own_parts(statement):
             match part:
                 case Constant(kind="str", value=str(name)):
                     static.discard(name)  # `object.__setattr__(self, "x", ...)`

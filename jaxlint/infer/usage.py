@@ -48,6 +48,7 @@ from jaxlint.statements import (
     blocks,
     expressions,
     names_in,
+    own_parts,
     parts,
     reads,
     target_names,
@@ -431,7 +432,7 @@ def _after(at: object, body: Body) -> list[Statement] | None:
 
 
 def _holds(statement: Statement, at: object) -> bool:
-    return any(part.at is at for expr in expressions(statement) for part in parts(expr))
+    return any(part.at is at for part in own_parts(statement))
 
 
 def _is_target(statement: Statement, at: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, Span, dotted, same, span_of
+from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, place_of, same
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
@@ -16,7 +16,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.base import EventRule, Insertion, Problem
-from jaxlint.statements import Assert, Do, Statement, expressions, parts, walk
+from jaxlint.statements import Assert, Do, Statement, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
@@ -229,10 +229,10 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
     if body is None:
         return False
-    at = update.call.at if isinstance(update.call.at, Span) else span_of(update.call.at)
-    later = [s for s in walk(body) if s.at.lineno > at.end_row]
+    end = place_of(update.call.at).end_row
+    later = [s for s in walk(body) if s.at.lineno > end]
     for statement in later:
-        if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in _parts(statement)):
+        if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in own_parts(statement)):
             return False
     if any(f.name.startswith("test") for f in update.place.functions):
         return True
@@ -240,14 +240,9 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
     return len(clocks) > 1 and any(s is clocks[-1] for s in later)
 
 
-def _parts(statement: Statement) -> Iterator[Expr]:
-    """The expressions of a statement itself, with their parts."""
-    return (part for expr in expressions(statement) for part in parts(expr))
-
-
 def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
     """Whether a statement asks what time it is."""
-    called = (part.func for part in _parts(statement) if isinstance(part, Call) and not part.args)
+    called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
     symbols = (evaluator.model.resolver.resolve(func, update.place.module, _scope(update)) for func in called)
     return any(isinstance(symbol, External) and symbol.name in _CLOCKS for symbol in symbols)
 

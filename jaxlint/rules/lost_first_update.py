@@ -47,6 +47,7 @@ from jaxlint.statements import (
     bound_by,
     expressions,
     names_in,
+    own_parts,
     parts,
     reads,
     walk,
@@ -360,7 +361,7 @@ class _Pair(msgspec.Struct, frozen=True):
         targets = (statement.target,) if isinstance(statement, (Augment, Delete)) else bound_by(statement)
         if root in assigned_names((statement,)) or any(next(names_in(t, root), None) is not None for t in targets):
             return True
-        calls = [part for e in expressions(statement) for part in parts(e) if isinstance(part, Call)]
+        calls = [part for part in own_parts(statement) if isinstance(part, Call)]
         return any(_may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
 
 
@@ -471,15 +472,14 @@ def _stale(again: Update, made: _Made, field: str) -> Problem:
 def _problem(first: _Made, second: _Made) -> Problem:
     base, name, receiver = second.base, first.name, second.update.receiver
     original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
+    way_out = f"start from `{name}` instead of `{base}`"
     if second is first:
+        way_out = f"assign `{base}` to `{name}` before the loop, and start from that"
         what = f"`{name}` starts from {original} in each turn of the loop: all updates but the last one are lost"
     elif second.name == name:
         what = f"`{name}` starts from {original} again: the update that was assigned to it before is lost"
     else:
         what = f"this starts from {original} again, and the update in `{name}` is never used: it is lost"
-    way_out = f"start from `{name}` instead of `{base}`"
-    if second is first:
-        way_out = f"assign `{base}` to `{name}` before the loop, and start from that"
     assert second.update.base is not None
     arrays = [array_copy(m.update) for m in (first, second) if m.is_array]
     return Problem(

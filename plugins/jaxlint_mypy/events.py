@@ -12,8 +12,7 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 from mypy.subtypes import is_subtype
 from mypy.types import Instance, Type, get_proper_type
 
-from jaxlint.expr import Argument, Call, Name, dotted
-from jaxlint.expr import span_of as node_span
+from jaxlint.expr import Argument, Call, Name, dotted, place_of
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
@@ -164,12 +163,11 @@ class EventFeeder:
         notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
-        is_reached = bool(around.copies) and dotted(to_expr(node.expr)) is None  # through a copy, perhaps
-
-        def doubts() -> bool:
-            return is_reached or _may_be_open(receiver, notes) or self._may_be_another(checker, node.expr, statements)
-
-        self.run(checker, notes, doubts)
+        self.run(
+            checker,
+            notes,
+            lambda: _may_be_open(receiver, notes) or self._may_be_another(checker, node.expr, statements),
+        )
 
     def _may_be_another(self, checker: TypeChecker, node: Expression, statements: Statements) -> bool:
         """Whether a variable is given something that its type does not tell.
@@ -346,7 +344,7 @@ class EventFeeder:
         if body is None or not isinstance(event, MutateField) or not isinstance(event.at, tuple):
             return [event]
         changed = [at for statement in walk(body, nested=False) for at, _ in changed_by(statement)]
-        here = next((at for at in changed if node_span(at)[:2] == event.at[:2]), event.at)
+        here = next((at for at in changed if place_of(at)[:2] == event.at[:2]), event.at)
         return [event, CodeRead(function, place, body, function, {}, (replace(event, at=here),))]
 
 

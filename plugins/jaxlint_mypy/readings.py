@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from jaxlint.expr import span_of
+from jaxlint.expr import place_of
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import AssignAttribute, AssignItem, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.triggers import Rows
@@ -71,8 +71,7 @@ class Readings:
         events = [event for unit, rows in chosen for event in reader.read_unit(module, unit, rows, env)]
         reader.begin(module)
         valued = [event for event in events if isinstance(event, _Valued)]
-        places = [event.at if isinstance(event.at, tuple) else span_of(event.at) for event in valued]
-        return {(type(event), *place[:2]): event for event, place in zip(valued, places, strict=True)}
+        return {(type(event), *place_of(event.at)[:2]): event for event in valued}
 
 
 def _refined(shown: tuple[KeywordValue, ...], read: tuple[KeywordValue, ...]) -> tuple[KeywordValue, ...]:

@@ -6,7 +6,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import Context
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 
-from jaxlint.expr import Span, span_of
+from jaxlint.expr import Span, place_of
 from jaxlint.project import Module
 from jaxlint.rules.base import Problem, Rule
 from jaxlint_mypy.codes import code_of
@@ -23,7 +23,7 @@ def report(
     """Report a problem of the file that is being checked, unless a comment of jaxlint's own silences it."""
     if problem.at is None:
         return
-    span = Span(*problem.at) if isinstance(problem.at, tuple) else span_of(problem.at)
+    span = place_of(problem.at)
     if front.is_left_out(problem, rule, module, span):
         return
     code = code_of(rule)

@@ -24,7 +24,7 @@ class Around(msgspec.Struct, frozen=True):
     in_loop: bool = False
     #: The errors that are expected, by the last part of their names.
     expected: frozenset[str] = frozenset()
-    #: The variables that `with copy_and_mutate(x) as y` has opened for changes.
+    #: The variables that `with copy_and_mutate(x) as y` has opened for changes, and those that may hold parts of them.
     copies: frozenset[str] = frozenset()
     #: What is assigned, as text.
     targets: frozenset[str] = frozenset()

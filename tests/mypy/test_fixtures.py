@@ -9,8 +9,10 @@ import pytest
 
 from jaxlint.rules import all_rules
 from tests.mypy.run import CONFIG, mypy, reports
-from tests.oracle.cases import Program, programs
+from tests.oracle.cases import Program, one_of_each, programs
 from tests.oracle.frameworks import MAIN
+
+pytest.importorskip("flax")
 
 _CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
@@ -21,9 +23,8 @@ _PROMISED = "good_overridden_method"
 def chosen() -> dict[str, Program]:
     """The programs of one file by the names of their modules: a third of the correct ones, and one of each case."""
     single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN and p.case != _PROMISED]
-    first = {(p.rule, p.case): p for p in reversed(single)}
     correct = [p for p in single if not p.marks][::3]
-    return {re.sub(r"\W", "_", p.id): p for p in (*first.values(), *correct)}
+    return {re.sub(r"\W", "_", p.id): p for p in (*one_of_each(reversed(single)), *correct)}
 
 
 def test_only_what_is_marked(tmp_path: Path) -> None:
@@ -40,8 +41,3 @@ def test_only_what_is_marked(tmp_path: Path) -> None:
     print(len(written), "programs,", len(ours), "reports,", sum(not p.marks for p in written.values()), "correct")
     assert len(ours) > 300
     assert sum(not p.marks for p in written.values()) > 400
-
-
-@pytest.fixture(autouse=True)
-def _flax() -> None:
-    pytest.importorskip("flax")

@@ -243,6 +243,11 @@ def check(program: Program) -> None:
         raise FixtureError(f"{program.id}: a good program is `# clean`")
 
 
+def one_of_each(some: Iterable[Program]) -> list[Program]:
+    """The last one of the programs of each case."""
+    return list({(program.rule, program.case): program for program in some}.values())
+
+
 @cache
 def programs() -> tuple[Program, ...]:
     """Every program of every fixture, in a stable order."""
