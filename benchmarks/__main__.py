@@ -30,7 +30,7 @@ def profile(bench: Bench) -> None:
     """Say where the time of a cold run goes."""
     target = CACHE / "profile.pstats"
     # the script ends without a word to the profiler
-    program = [sys.executable, "-c", "import cProfile, sys\nfrom jaxlint.cli import main\n"]
+    program = [sys.executable, "-c", "import cProfile, sys\nfrom jaxlint.cli.main import main\n"]
     program[-1] += "cProfile.run('main()', sys.argv.pop(1))"
     program += [str(target), *bench.CHECK, "-j1", "--no-cache", "."]
     print(f"{bench.twenty}: {bench.run(program, bench.twenty).cpu:.1f} s with the profiler")

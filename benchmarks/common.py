@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".benchmarks"
 #: The command, as its console script starts it.
-JAXLINT = (sys.executable, "-c", "from jaxlint.entry import run\nrun()")
+JAXLINT = (sys.executable, "-c", "from jaxlint.cli.entry import run\nrun()")
 
 
 class Measured(NamedTuple):

@@ -10,9 +10,9 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 
 if TYPE_CHECKING:
-    from jaxlint.engine import check_paths, check_source
     from jaxlint.finding import Finding
-    from jaxlint.result import Result
+    from jaxlint.linter.engine import check_paths, check_source
+    from jaxlint.linter.result import Result
 
 __all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
 
@@ -20,7 +20,7 @@ __all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
 def __getattr__(name: str) -> object:
     """Import the public names on first use: `jaxlint --version` needs none of them."""
     if name in ("check_paths", "check_source"):
-        from jaxlint import engine
+        from jaxlint.linter import engine
 
         return getattr(engine, name)
     if name == "Finding":
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> object:
 
         return Finding
     if name == "Result":
-        from jaxlint.result import Result
+        from jaxlint.linter.result import Result
 
         return Result
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

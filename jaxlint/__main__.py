@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.entry import run
+from jaxlint.cli.entry import run
 
 if __name__ == "__main__":
     run()

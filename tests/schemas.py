@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jaxlint.writing import write_atomically
+from jaxlint.cache.atomic import write_atomically
 
 KEPT = Path(__file__).resolve().parents[1] / ".envs" / "schemas"
 

@@ -6,8 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from jaxlint.cache import Cache
-from jaxlint.engine import check_paths
+from jaxlint.cache.store import Cache
+from jaxlint.linter.engine import check_paths
 
 STATE = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: jax.Array\n"
 STEP = """\

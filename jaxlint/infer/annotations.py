@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Attribute, Binary, Call, Constant, Display, Expr, Name, Span, Subscript, parse_annotation
-from jaxlint.infer.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -15,10 +13,23 @@ from jaxlint.infer.values import (
     Value,
     choice,
 )
-from jaxlint.names import External, Symbol, ValueSymbol
-from jaxlint.project import Module
+from jaxlint.libraries.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Span,
+    Subscript,
+    parse_annotation,
+)
 
 _MAX_DEPTH = 12
 _SCALARS = frozenset({"int", "float", "bool", "str", "bytes", "complex"})

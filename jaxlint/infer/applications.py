@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Display, Expr, Name
-from jaxlint.names import ClassSymbol, FunctionSymbol
-from jaxlint.outline import Applying, Function
-from jaxlint.project import Module
+from jaxlint.libraries.transforms import TRANSFORMS, Applied, Transform
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
-from jaxlint.transforms import TRANSFORMS, Applied, Transform
+from jaxlint.symbols.outline import Applying, Function
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
 
 if TYPE_CHECKING:
     from jaxlint.infer.transformed import TransformedFunctions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jaxlint.infer.values import UnknownValue, Value, plain
-from jaxlint.names import FunctionSymbol
-from jaxlint.outline import Function, Import
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.symbols.outline import Function, Import
 
 
 class CallSites:

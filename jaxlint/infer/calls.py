@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
-from jaxlint.infer import arrays
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
-from jaxlint.infer.effects import Effects
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Place
 from jaxlint.infer.higher_order import HigherOrder
-from jaxlint.infer.kept import kept_parameters
 from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
+from jaxlint.infer.purity import Effects
+from jaxlint.infer.stored_arguments import kept_parameters
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -45,19 +43,21 @@ from jaxlint.infer.values import (
     known_entries,
     plain,
 )
-from jaxlint.knowledge import Key
-from jaxlint.names import External, FunctionSymbol
-from jaxlint.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
-from jaxlint.project import Module
+from jaxlint.libraries import arrays
+from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Returns
+from jaxlint.project.index import Key
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
-from jaxlint.statements import Return
-from jaxlint.transforms import TRANSFORMS, WRAPPERS, Returns
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
+from jaxlint.syntax.statements import Return
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader
-    from jaxlint.statements import Body, FunctionDefinition
+    from jaxlint.syntax.statements import Body, FunctionDefinition
 
 _MAX_CALL_DEPTH = 6
 _MAX_OVERRIDES = 8
@@ -265,7 +265,7 @@ class CallEvaluator:
         applied = () if target is None else target.applied
         if not any(a.transform.name == "jax.jit" for a in applied) or function.is_generator or function.is_async:
             return result
-        if function.returns is not None:  # other modules see no more of it (`jaxlint.interface`)
+        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.interface`)
             return result
         if any(a.static_argnums != () or a.static_argnames != () for a in applied):
             return result

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxlint.outline import Class, Function
-from jaxlint.statements import Body, ClassDefinition, FunctionDefinition, Statement, blocks
+from jaxlint.symbols.outline import Class, Function
+from jaxlint.syntax.statements import Body, ClassDefinition, FunctionDefinition, Statement, blocks
 
 
 class Declarations:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, children, dotted
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import Container, Value, known_entries
-from jaxlint.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, children, dotted
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator

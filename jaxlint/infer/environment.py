@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxlint.expr import Expr, Name
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.values import UNKNOWN, Value, join
-from jaxlint.project import Module
-from jaxlint.statements import parts
+from jaxlint.project.modules import Module
+from jaxlint.syntax.expressions import Expr, Name
+from jaxlint.syntax.statements import parts
 
 
 class Environment:

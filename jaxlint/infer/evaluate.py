@@ -5,30 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxlint.expr import (
-    Attribute,
-    Binary,
-    BoolOp,
-    Call,
-    Compare,
-    Comprehension,
-    Conditional,
-    Constant,
-    DictDisplay,
-    Display,
-    Expr,
-    Lambda,
-    Name,
-    NamedExpr,
-    Other,
-    Starred,
-    Subscript,
-    Unary,
-    children,
-    dotted,
-)
 from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.arrays import ARRAY_ATTRIBUTES
 from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import (
@@ -58,17 +35,40 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
-from jaxlint.names import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
-from jaxlint.outline import Assignment, Function
-from jaxlint.project import Module
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import PENZAI
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import described
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Comprehension,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Other,
+    Starred,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+)
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import CallEvaluator
-    from jaxlint.infer.crossings import Crossings
+    from jaxlint.infer.transformed_classes import Crossings
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8

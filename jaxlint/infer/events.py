@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.expr import Call, Expr
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
-from jaxlint.project import Module
+from jaxlint.libraries.transforms import Applied
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Role
-from jaxlint.statements import Body
-from jaxlint.transforms import Applied
+from jaxlint.syntax.expressions import Call, Expr
+from jaxlint.syntax.statements import Body
 
 if TYPE_CHECKING:
-    from jaxlint.outline import Function
+    from jaxlint.symbols.outline import Function
 
 
 def _none_visible(cls: PytreeClass) -> list[PytreeClass]:

@@ -10,21 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from jaxlint.expr import (
-    Attribute,
-    BoolOp,
-    Call,
-    Comprehension,
-    Conditional,
-    Constant,
-    Display,
-    Expr,
-    Name,
-    Other,
-    Starred,
-    Subscript,
-    dotted,
-)
 from jaxlint.infer.calls import CallEvaluator, LocalFunction, keeps_return_value
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.deferred import Deferred, Held, known
@@ -53,11 +38,26 @@ from jaxlint.infer.values import (
     of_any_library,
     plain,
 )
-from jaxlint.names import ClassSymbol, External
-from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Function
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.statements import (
+from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR, Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Other,
+    Starred,
+    Subscript,
+    dotted,
+)
+from jaxlint.syntax.statements import (
     Annotate,
     Assert,
     Assign,

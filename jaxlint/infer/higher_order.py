@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Call, Display, Expr, Lambda, Starred, dotted
-from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Cross, Transformed
+from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
@@ -29,9 +28,10 @@ from jaxlint.infer.values import (
     plain,
     slice_of,
 )
-from jaxlint.outline import Function
-from jaxlint.project import Module
-from jaxlint.transforms import Applied, Kind, Returns, Transform
+from jaxlint.libraries.transforms import Applied, Kind, Returns, Transform
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Lambda, Starred, dotted
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import CallEvaluator

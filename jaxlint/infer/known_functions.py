@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Call, Constant, Expr
-from jaxlint.infer import arrays
-from jaxlint.infer.crossings import instances_in
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
+from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
@@ -27,12 +25,14 @@ from jaxlint.infer.values import (
     known_entries,
     plain,
 )
-from jaxlint.names import External
+from jaxlint.libraries import arrays
+from jaxlint.libraries.transforms import WRAPPERS
+from jaxlint.project.resolution import External
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
-from jaxlint.transforms import WRAPPERS
+from jaxlint.syntax.expressions import Call, Constant, Expr
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Attribute, Binary, Constant, Display, Expr, Name, Subscript, parse_annotation
-from jaxlint.names import ClassSymbol, External, Resolver, Symbol, ValueSymbol
-from jaxlint.outline import Class
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
+from jaxlint.symbols.outline import Class
+from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript, parse_annotation
 
 #: What the values of a type are called in a message.
 REFUSED_TYPES = {

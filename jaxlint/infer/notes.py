@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, Name, Subscript, dotted
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
@@ -41,12 +40,13 @@ from jaxlint.infer.values import (
     without_none,
 )
 from jaxlint.pytrees.updating import UPDATE_FUNCTIONS
-from jaxlint.statements import Assign, walk
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, Subscript, dotted
+from jaxlint.syntax.statements import Assign, walk
 
 if TYPE_CHECKING:
     from jaxlint.infer.flow import UnitReader
-    from jaxlint.outline import Function
-    from jaxlint.statements import Body
+    from jaxlint.symbols.outline import Function
+    from jaxlint.syntax.statements import Body
 
 #: By what names the errors are caught that an event may raise.
 ANY_ERROR = frozenset({"Exception", "BaseException"})

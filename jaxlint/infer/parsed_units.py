@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TypeAlias
 
-from jaxlint.statements import Body
+from jaxlint.syntax.statements import Body
 
 #: So many rows are kept, some 30 MB.
 _MOST_ROWS = 10_000

@@ -10,25 +10,25 @@ from msgspec.structs import replace
 
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
-from jaxlint.infer.crossings import Crossings
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.parsed_units import ParsedUnits
+from jaxlint.infer.transformed_classes import Crossings
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
-from jaxlint.interface import shows_body
-from jaxlint.names import FunctionSymbol
-from jaxlint.outline import Function, Unit
-from jaxlint.parsing import read_statements
-from jaxlint.project import Module
+from jaxlint.libraries.transforms import Applied
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.source import Unreadable
-from jaxlint.statements import Body, FunctionDefinition
-from jaxlint.transforms import Applied
-from jaxlint.translate import to_body
+from jaxlint.symbols.interface import shows_body
+from jaxlint.symbols.outline import Function, Unit
+from jaxlint.symbols.parsing import read_statements
+from jaxlint.syntax.from_ast import to_body
+from jaxlint.syntax.source import Unreadable
+from jaxlint.syntax.statements import Body, FunctionDefinition
 
 _UNITS_KEPT = 24
 _MAX_RETURN_DEPTH = 5

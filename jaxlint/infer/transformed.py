@@ -7,16 +7,16 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Call, Constant, Display, Unary
 from jaxlint.infer.applications import Applications
-from jaxlint.names import ValueSymbol
-from jaxlint.outline import Function
-from jaxlint.project import Module
+from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Applied, Transform
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, Role
-from jaxlint.transforms import TRANSFORMS, WRAPPERS, Applied, Transform
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Unary
 
 _MAX_ALIASES = 8
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from jaxlint.expr import (
+from jaxlint.symbols.outline import MUTATING, UPDATING
+from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     BoolOp,
@@ -30,8 +31,7 @@ from jaxlint.expr import (
     children,
     dotted,
 )
-from jaxlint.outline import MUTATING, UPDATING
-from jaxlint.statements import (
+from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Augment,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from jaxlint.expr import Argument, Expr
-from jaxlint.names import External, FunctionSymbol, ModuleSymbol
+from jaxlint.libraries.transforms import Applied
+from jaxlint.project.resolution import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.transforms import Applied
+from jaxlint.syntax.expressions import Argument, Expr
 
 if TYPE_CHECKING:
     from jaxlint.infer.calls import LocalFunction

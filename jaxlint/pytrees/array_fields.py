@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import Expr, dotted
-from jaxlint.statements import parts
+from jaxlint.syntax.expressions import Expr, dotted
+from jaxlint.syntax.statements import parts
 
 #: What the names of array types have in them.
 _ARRAYS = ("rray", "Key", "Float", "Int", "Bool", "Num", "Shaped", "Complex", "Inexact", "Tensor")

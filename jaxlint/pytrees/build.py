@@ -8,14 +8,13 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.config import ExtraField, Settings
-from jaxlint.expr import Argument, Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
-from jaxlint.infer.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.config.settings import ExtraField, Settings
 from jaxlint.infer.non_arrays import REFUSED_TYPES
-from jaxlint.knowledge import Key, Knowledge, NotLearntYet
-from jaxlint.names import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
-from jaxlint.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
-from jaxlint.project import Module, Project
+from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.project.index import Key, Knowledge, NotLearntYet
+from jaxlint.project.modules import Module, Project
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import Body, BodyReader, DeclaredField
@@ -56,7 +55,19 @@ from jaxlint.pytrees.model import (
 )
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods, VisibleUpdates
-from jaxlint.transforms import TRANSFORMS
+from jaxlint.symbols.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+    is_none,
+)
 
 #: Further names at which resolution stops, because inference or a rule knows them.
 _KNOWN = frozenset(

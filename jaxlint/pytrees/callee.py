@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, Lambda, Name
-from jaxlint.names import External, FunctionSymbol, Resolver, ValueSymbol
-from jaxlint.outline import Assignment, Function
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.model import Placed
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Lambda, Name
 
 #: The qualified name of the function that gives arguments ahead of the call.
 PARTIAL = "functools.partial"

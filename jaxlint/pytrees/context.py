@@ -6,9 +6,19 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from jaxlint.expr import Attribute, Constant, Display, Expr, Name, Subscript, children, dotted, parse_annotation
-from jaxlint.names import ClassSymbol, External, Resolver, ValueSymbol
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    children,
+    dotted,
+    parse_annotation,
+)
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.model import Placed, PytreeClass

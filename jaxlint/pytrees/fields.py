@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
-from jaxlint.names import ClassSymbol, External, Resolver
-from jaxlint.outline import FieldDeclaration
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, Resolver
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
+from jaxlint.symbols.outline import FieldDeclaration
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
 
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: Annotations that equinox hides from the dataclass machinery.

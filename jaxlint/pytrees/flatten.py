@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
-from jaxlint.names import ClassSymbol
-from jaxlint.outline import Assignment, Function
+from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.build import PytreeModel

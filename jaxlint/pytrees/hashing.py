@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jaxlint.expr import is_none
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NAMED_TUPLE, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.syntax.expressions import is_none
 
 
 def is_hashable(cls: PytreeClass) -> bool | None:

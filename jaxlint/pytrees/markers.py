@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from jaxlint.expr import Expr
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS, FRAMEWORKS
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.model import Field, FieldCall
+from jaxlint.syntax.expressions import Expr
 
 #: Annotations that mark a field.
 ANNOTATIONS = frozenset({STATIC, "flax.nnx.Static"})

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.expr import Constant, Expr, Span, dotted
-from jaxlint.names import ClassSymbol
-from jaxlint.outline import ClassAssignment, Function, Parameter
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.symbols.outline import ClassAssignment, Function, Parameter
+from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
 
 if TYPE_CHECKING:
     from jaxlint.pytrees.context import FieldContext

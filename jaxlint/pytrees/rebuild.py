@@ -7,7 +7,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from jaxlint.expr import (
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver
+from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Constant,
@@ -22,11 +27,6 @@ from jaxlint.expr import (
     Unary,
     dotted,
 )
-from jaxlint.names import ClassSymbol, FunctionSymbol, Resolver
-from jaxlint.outline import Assignment, Function
-from jaxlint.project import Module
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
-from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 
 _MAX_DEPTH = 12
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.expr import Argument, Attribute, Call, Expr, Name
-from jaxlint.names import ClassSymbol, External, Resolver, Symbol
-from jaxlint.outline import Function, Parameter
+from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.statements import parts
+from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
+from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
-    from jaxlint.project import Module
+    from jaxlint.project.modules import Module
 
 #: Functions that copy an instance with changes: `function(instance, field=value)`.
 REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})

@@ -8,9 +8,9 @@ from functools import partial
 
 import msgspec
 
-from jaxlint.files import shown_path
 from jaxlint.finding import Confidence, Finding, page_url
-from jaxlint.source import Source
+from jaxlint.project.files import shown_path
+from jaxlint.syntax.source import Source
 
 #: Where CI systems say which directory holds the repository: paths in what they read are relative to it.
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, TextIO
 
 from jaxlint.finding import Finding, Severity
-from jaxlint.fingerprint import file_lines, fingerprints
 from jaxlint.report.base import Report, checkout, message, repository_path
+from jaxlint.suppression.fingerprint import file_lines, fingerprints
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 

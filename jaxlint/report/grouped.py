@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from jaxlint.files import shown_path
+from jaxlint.project.files import shown_path
 from jaxlint.report.base import Report, by_file
 from jaxlint.report.text import Line, clean, headline, write_lines
 

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from jaxlint.finding import Finding, Fix
 from jaxlint.report.base import Report, url
-from jaxlint.source import Source, Unreadable
+from jaxlint.syntax.source import Source, Unreadable
 
 
 def write(report: Report, stream: TextIO) -> None:

@@ -12,10 +12,10 @@ from typing import Any, TextIO
 
 from jaxlint import __version__, rules
 from jaxlint.finding import DOCS_URL, Finding, Fix, Severity
-from jaxlint.fingerprint import file_lines, fingerprints
 from jaxlint.report.base import Report, checkout, message, notes, repository_path
 from jaxlint.rules.base import Rule
-from jaxlint.source import Source, Unreadable
+from jaxlint.suppression.fingerprint import file_lines, fingerprints
+from jaxlint.syntax.source import Source, Unreadable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -10,10 +10,10 @@ from typing import TextIO
 
 import msgspec
 
-from jaxlint.files import shown_path
 from jaxlint.finding import Finding, Severity
+from jaxlint.project.files import shown_path
 from jaxlint.report.base import Report, message, notes, url
-from jaxlint.source import Source, Unreadable
+from jaxlint.syntax.source import Source, Unreadable
 
 #: Pieces of text with their styles, in the terms of rich.
 Line = list[tuple[str, str]]

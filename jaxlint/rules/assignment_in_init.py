@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.events import CodeRead, Event
     from jaxlint.pytrees.model import PytreeClass
-    from jaxlint.suppress import Comments
+    from jaxlint.suppression.comments import Comments
 
 #: The headings of a rule's page, in the order in which they must stand in the docstring.
 HEADINGS = (

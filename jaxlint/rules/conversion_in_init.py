@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.construction import Conversion, leaf_uses, rebuilt_by
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
+from jaxlint.rules.analyses.construction import Conversion, leaf_uses, rebuilt_by
 from jaxlint.rules.base import BodyRule, Problem
 
 #: When a conversion goes wrong.

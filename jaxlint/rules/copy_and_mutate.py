@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, dotted, is_none, root
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
-from jaxlint.names import External
-from jaxlint.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import (
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, is_none, root
+from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Augment,

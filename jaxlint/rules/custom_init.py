@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.outline import Definition, Function, Parameter
 from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Definition, Function, Parameter
 
 #: So many arguments of the call that rebuilds an instance are shown.
 _MAX_SHOWN = 3

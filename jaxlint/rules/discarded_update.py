@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Expr, Lambda, dotted, place_of, same
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
-from jaxlint.infer.updates import array_copy, is_refused
 from jaxlint.infer.values import UnknownValue
-from jaxlint.names import ClassSymbol, External, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.rules.analyses.updates import array_copy, is_refused
 from jaxlint.rules.base import EventRule, Insertion, Problem
-from jaxlint.statements import Assert, Do, Statement, own_parts, walk
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, place_of, same
+from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))

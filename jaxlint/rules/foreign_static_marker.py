@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Call, Span
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain, without_none
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES, NAMED_TUPLE
@@ -13,6 +12,7 @@ from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
+from jaxlint.syntax.expressions import Call, Span
 
 
 class ForeignStaticMarker(ClassRule):

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.frozen import (
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.analyses.frozen import (
     assignment_error,
     in_construction,
     may_be_given_mutable_copy,
     may_be_in_construction,
     refuses_assignment,
 )
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.base import EventRule, Problem
 
 #: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignItem, Event
-from jaxlint.infer.lacking import lacks_attribute
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
-from jaxlint.names import External, FunctionSymbol
-from jaxlint.outline import Assignment
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.analyses.missing_members import lacks_attribute
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.statements import all_parts, parts
+from jaxlint.symbols.outline import Assignment
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted
+from jaxlint.syntax.statements import all_parts, parts
 
 _OPERATOR = {"delete": "__delitem__"}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.infer.transformed import TransformedFunctions
-from jaxlint.outline import Function
+from jaxlint.libraries.transforms import Kind
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.transforms import Kind
+from jaxlint.symbols.outline import Function
 
 _OPTIONS = ("static_argnums", "static_argnames")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from jaxlint.expr import Call, Expr, Name, Subscript, dotted
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.outline import Assignment, Function
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, dotted
 
 #: Decorators below which a body does not run at every call, by canonical name.
 _TRACING = frozenset({"jax.jit", "jax.pmap", "equinox.filter_jit", "flax.nnx.jit", "jax_dataclasses.jit"})

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from jaxlint.expr import (
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Update
+from jaxlint.infer.values import Instance
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.updates import array_copy, is_copy
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Constant,
@@ -21,14 +28,7 @@ from jaxlint.expr import (
     is_none,
     same,
 )
-from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Update
-from jaxlint.infer.updates import array_copy, is_copy
-from jaxlint.infer.values import Instance
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import (
+from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Augment,

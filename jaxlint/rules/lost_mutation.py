@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.infer.usage import Changed, Slot, origin
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
-from jaxlint.outline import Function
+from jaxlint.libraries.transforms import Applied, Kind, rebuilt_parameters
 from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import Body, assigned_names
-from jaxlint.transforms import Applied, Kind, rebuilt_parameters
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.statements import Body, assigned_names
 
 #: Frameworks whose modules have a rule of their own.
 _MODULES = frozenset({"flax.nnx", "treex"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.defaults import HASH_DECIDES, REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.defaults import HASH_DECIDES, REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem

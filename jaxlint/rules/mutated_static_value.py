@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Expr
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
-from jaxlint.infer.frozen import is_called_only_by
 from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
 from jaxlint.infer.values import Array, Container, Instance, Value
-from jaxlint.interface import transforms_functions
-from jaxlint.names import FunctionSymbol
-from jaxlint.outline import MUTATING
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import Body, all_parts, assigned_names, parts, walk
+from jaxlint.symbols.interface import transforms_functions
+from jaxlint.symbols.outline import MUTATING
+from jaxlint.syntax.expressions import Attribute, Expr
+from jaxlint.syntax.statements import Body, all_parts, assigned_names, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
 _STATIC_BY_VALUE = frozenset({"flax.nnx", "treex"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Expr, Name, dotted
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.pytrees.context import FieldContext
@@ -13,6 +12,7 @@ from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
+from jaxlint.syntax.expressions import Expr, Name, dotted
 
 _MARKER = frozenset({STATIC})
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, dotted
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
-from jaxlint.infer.lacking import lacks_attribute
-from jaxlint.infer.updates import is_no_dataclass
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_text
+from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.updates import is_no_dataclass
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, dotted
 
 _METHODS = ("replace", "_replace")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.crossings import crossing_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.non_arrays import non_array
+from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.knowledge import Crossing
-from jaxlint.names import External, FunctionSymbol
-from jaxlint.outline import Function
+from jaxlint.project.index import Crossing
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
 
 _FUNCTION = "a function"
 #: Modules whose functions are no pytrees.

@@ -17,7 +17,7 @@ from jaxlint.infer.values import (
     Value,
     plain,
 )
-from jaxlint.names import External
+from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS, NAMED_TUPLE
 from jaxlint.pytrees.model import Field, FieldCall, Placed, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, Problem

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
-from jaxlint.infer.updates import is_copy
 from jaxlint.infer.values import FunctionValue, Instance, plain
-from jaxlint.names import External, FunctionSymbol
-from jaxlint.outline import Function
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import (
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
+from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Augment,

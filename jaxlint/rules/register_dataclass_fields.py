@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from jaxlint.expr import Constant, Display, Span
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.outline import Unit
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.spelling import nearest
+from jaxlint.symbols.outline import Unit
+from jaxlint.syntax.expressions import Constant, Display, Span
+from jaxlint.syntax.spelling import nearest
 
 _REASON = (
     "`register_dataclass` compares its lists with the fields of the dataclass, and wants each field in one of them"

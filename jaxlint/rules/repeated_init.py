@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.infer.construction import rebuilt_by
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.twice import Drift, drifts
 from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
+from jaxlint.rules.analyses.construction import rebuilt_by
+from jaxlint.rules.analyses.twice import Drift, drifts
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Replace
-from jaxlint.infer.lookups import is_looked_up
-from jaxlint.infer.updates import accepted_keywords, unknown_keywords
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.lookups import is_looked_up
+from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.spelling import nearest
+from jaxlint.syntax.spelling import nearest
 
 
 class ReplaceUnknownField(EventRule):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from jaxlint.expr import Call, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.module_state import Code, ModuleState, StateChange
 from jaxlint.infer.values import UNKNOWN, as_instance
-from jaxlint.outline import Function
-from jaxlint.project import Module
+from jaxlint.libraries.transforms import TRANSFORMS, Kind, rebuilt_parameters
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.statements import all_parts, assigned_names
-from jaxlint.transforms import TRANSFORMS, Kind, rebuilt_parameters
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, dotted
+from jaxlint.syntax.statements import all_parts, assigned_names
 
 _FRAMEWORKS = frozenset({"flax.nnx", "treex"})
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").

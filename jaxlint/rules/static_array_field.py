@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.crossings import crossing_of, instances_in
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
-from jaxlint.infer.frozen import refuses_assignment
 from jaxlint.infer.non_arrays import non_array
+from jaxlint.infer.transformed_classes import crossing_of, instances_in
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -26,6 +25,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 _MAX_DEPTH = 5

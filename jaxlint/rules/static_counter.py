@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from jaxlint.expr import Attribute, Binary, Display, Expr, Name, Starred, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
-from jaxlint.names import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.statements import all_parts, parts
+from jaxlint.syntax.expressions import Attribute, Binary, Display, Expr, Name, Starred, dotted
+from jaxlint.syntax.statements import all_parts, parts
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 _COUNTER_NAMES = frozenset(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jaxlint.expr import is_none
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
-from jaxlint.infer.hashing import array_field, unhashable_instance
-from jaxlint.names import ClassSymbol
-from jaxlint.outline import Function
+from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import is_none
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")

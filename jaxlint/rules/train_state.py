@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Constant, Display, Expr, Name, dotted
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
-from jaxlint.infer.updates import accepted_keywords, misses_gradients
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, as_instance
+from jaxlint.libraries.transforms import Applied, Kind, Returns
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.updates import accepted_keywords, misses_gradients
 from jaxlint.rules.base import BodyRule, EventRule, Problem
-from jaxlint.statements import Assign, Body, FunctionDefinition, Return, reads, walk
-from jaxlint.transforms import Applied, Kind, Returns
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
+from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, reads, walk
 
 #: What `create` must be given, and what it sets by itself.
 _GIVEN = ("apply_fn", "params", "tx")

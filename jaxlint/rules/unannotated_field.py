@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Attribute, Call, Lambda, Name
 from jaxlint.finding import Confidence
+from jaxlint.infer.creation import unannotated_field_calls
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
-from jaxlint.names import External
-from jaxlint.outline import ClassAssignment
-from jaxlint.pytrees.creation import unannotated_field_calls
+from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import ClassAssignment
+from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
 _NUMPY_BUFFERS = frozenset(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.expr import Subscript, dotted
 from jaxlint.finding import Confidence
+from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.outline import EXPECTS_ERROR, Unit
-from jaxlint.pytrees.creation import UNSURE, creation_error
 from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import EXPECTS_ERROR, Unit
+from jaxlint.syntax.expressions import Subscript, dotted
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})

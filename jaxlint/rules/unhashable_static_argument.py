@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event
-from jaxlint.infer.hashing import unhashable
+from jaxlint.rules.analyses.hashing import unhashable
 from jaxlint.rules.base import EventRule, Problem
 
 

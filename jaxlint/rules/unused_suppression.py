@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from jaxlint.finding import Applicability, Confidence, Fix, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule
-from jaxlint.suppress import Comments, Kind, Selector, Suppression, Usage
-from jaxlint.unsuppress import removal
+from jaxlint.suppression.comments import Comments, Kind, Selector, Suppression, Usage
+from jaxlint.suppression.removal import removal
 
 
 class UnusedSuppression(SuppressionRule):

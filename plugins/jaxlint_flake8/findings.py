@@ -8,11 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from jaxlint.cache import Cache, default_folder
-from jaxlint.config import Configuration
-from jaxlint.engine import check_content, check_paths
+from jaxlint.cache.store import Cache, default_folder
+from jaxlint.config.settings import Configuration
 from jaxlint.finding import Finding
-from jaxlint.result import Result
+from jaxlint.linter.engine import check_content, check_paths
+from jaxlint.linter.result import Result
 from jaxlint.rules import all_rules
 from jaxlint.rules.unreadable_file import UnreadableFile
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from lsprotocol import types
 from msgspec import structs
 
-from jaxlint.add_noqa import Refused, is_suppressible, with_comments, with_ignore
 from jaxlint.finding import Applicability, Edit, Finding
 from jaxlint.rules import rules_by_selector
-from jaxlint.source import Source
+from jaxlint.suppression.add_noqa import Refused, is_suppressible, with_comments, with_ignore
+from jaxlint.syntax.source import Source
 from jaxlint_lsp.diagnostics import diagnostic
 from jaxlint_lsp.documents import Document
 from jaxlint_lsp.positions import Positions

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path, uri_scheme
 
-from jaxlint.source import Source
+from jaxlint.syntax.source import Source
 from jaxlint_lsp.positions import Positions
 
 

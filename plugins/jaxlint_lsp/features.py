@@ -7,10 +7,10 @@ from typing import Any
 
 from lsprotocol import types
 
+from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.source import Unreadable
-from jaxlint.workspace import Workspace
+from jaxlint.syntax.source import Unreadable
 from jaxlint_lsp.actions import FIX_ALL, OPEN_RULE, Actions, rule_url
 from jaxlint_lsp.diagnostics import diagnostic, result_id
 from jaxlint_lsp.documents import Document

@@ -6,12 +6,12 @@ import re
 
 from lsprotocol import types
 
-from jaxlint.expr import Attribute, Expr, Name, Span
+from jaxlint.editor.workspace import Workspace
 from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
 from jaxlint.rules import rules_by_selector
 from jaxlint.rules.base import Rule
-from jaxlint.suppress import suppressions
-from jaxlint.workspace import Workspace
+from jaxlint.suppression.comments import suppressions
+from jaxlint.syntax.expressions import Attribute, Expr, Name, Span
 from jaxlint_lsp.positions import Positions
 
 _WORDS = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from jaxlint.expr import Span
 from jaxlint.finding import Finding
-from jaxlint.source import Source
+from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.source import Source
 
 _CODECS = {
     types.PositionEncodingKind.Utf8: ("utf-8", 1),

@@ -15,11 +15,11 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from jaxlint import __version__
-from jaxlint.cache import Cache, default_folder
-from jaxlint.config import Configuration
+from jaxlint.cache.store import Cache, default_folder
+from jaxlint.config.settings import Configuration
+from jaxlint.editor.workspace import Workspace
 from jaxlint.errors import UserError
-from jaxlint.source import Unreadable
-from jaxlint.workspace import Workspace
+from jaxlint.syntax.source import Unreadable
 from jaxlint_lsp.diagnostics import diagnostic, result_id
 from jaxlint_lsp.documents import Document, Documents, file_path
 from jaxlint_lsp.options import Options, read_options

@@ -12,7 +12,6 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 from mypy.subtypes import is_subtype
 from mypy.types import Instance, Type, get_proper_type
 
-from jaxlint.expr import Argument, Call, Name, dotted, place_of
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
@@ -30,11 +29,12 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
-from jaxlint.names import FunctionSymbol
-from jaxlint.outline import EXPECTED_FAILURE, Function
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.statements import walk
+from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
+from jaxlint.syntax.expressions import Argument, Call, Name, dotted, place_of
+from jaxlint.syntax.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.report import report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy import nodes
 from mypy.nodes import ArgKind, Context, Expression
 
-from jaxlint.expr import (
+from jaxlint.syntax.expressions import (
     MAX_DEPTH,
     Argument,
     Attribute,

@@ -18,29 +18,29 @@ from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint import __version__
-from jaxlint.config import Configuration, Settings, is_sure_enough, rule_enabled
-from jaxlint.environment import site_packages
+from jaxlint.config.settings import Configuration, Settings, is_sure_enough, rule_enabled
 from jaxlint.errors import UserError
-from jaxlint.expr import Span
-from jaxlint.files import stamp
 from jaxlint.infer.calls import CallEvaluator
-from jaxlint.infer.crossings import Crossings
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
-from jaxlint.infer.learning import subclasses_among
+from jaxlint.infer.indexing import subclasses_among
+from jaxlint.infer.transformed_classes import Crossings
 from jaxlint.infer.values import Array, Value
-from jaxlint.knowledge import Crossing, Key
-from jaxlint.names import ClassSymbol, External
-from jaxlint.outline import Class, Function
-from jaxlint.project import OPAQUE_PACKAGES, Module, Project
+from jaxlint.project.environment import site_packages
+from jaxlint.project.files import stamp
+from jaxlint.project.index import Crossing, Key
+from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
+from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import VisibleUpdates, is_train_state
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
-from jaxlint.source import Unreadable
-from jaxlint.suppress import suppressions
+from jaxlint.suppression.comments import suppressions
+from jaxlint.symbols.outline import Class, Function
+from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.source import Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader

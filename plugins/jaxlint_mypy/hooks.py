@@ -25,11 +25,11 @@ from mypy.plugin import (
 from mypy.types import FunctionLike, Type
 
 import jaxlint
-from jaxlint.infer.arrays import AT_METHODS
-from jaxlint.outline import MUTATING
+from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
+from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package

@@ -7,8 +7,8 @@ from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
 from mypy.plugin import MethodContext
 
-from jaxlint.expr import Subscript
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
+from jaxlint.syntax.expressions import Subscript
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_call, to_expr
 from jaxlint_mypy.statements import Statements

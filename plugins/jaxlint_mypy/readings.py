@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from jaxlint.expr import place_of
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import AssignAttribute, AssignItem, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.triggers import Rows
 from jaxlint.infer.values import UNKNOWN, Array, UnknownValue, Value, plain
-from jaxlint.outline import Unit
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Unit
+from jaxlint.syntax.expressions import place_of
 
 if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader

@@ -6,9 +6,9 @@ from mypy.checker import TypeChecker
 from mypy.nodes import Context
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 
-from jaxlint.expr import Span, place_of
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
 from jaxlint.rules.base import Problem, Rule
+from jaxlint.syntax.expressions import Span, place_of
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.front import FrontEnd
 

@@ -23,8 +23,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from jaxlint.infer.updates import accepted_keywords
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.updates import accepted_keywords
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.values import ARRAYS, SCALARS

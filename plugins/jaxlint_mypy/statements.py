@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from mypy import nodes
 from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
 
-from jaxlint.expr import Constant, dotted
 from jaxlint.infer.notes import TRIED
-from jaxlint.outline import EXPECTED_FAILURE, EXPECTS_ERROR
+from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR
+from jaxlint.syntax.expressions import Constant, dotted
 from jaxlint_mypy.exprs import to_expr
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from jaxlint import check_paths
-from jaxlint.checker import Checker
-from jaxlint.config import Configuration
-from jaxlint.edited_outline import EditedOutline
+from jaxlint.config.settings import Configuration
+from jaxlint.editor.edited_outline import EditedOutline
+from jaxlint.editor.rechecking import Rechecks
+from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
-from jaxlint.project import Module
-from jaxlint.rechecking import Rechecks
-from jaxlint.workspace import Workspace
+from jaxlint.linter.checker import Checker
+from jaxlint.project.modules import Module
 from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]

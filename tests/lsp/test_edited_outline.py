@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.edited_outline import BrokenEdit, EditedOutline
-from jaxlint.outline import Outline
-from jaxlint.outlining import build_outline, parse_tree
-from jaxlint.parsing import parse
-from jaxlint.source import Source, Unreadable
-from jaxlint.workspace import Workspace
+from jaxlint.editor.edited_outline import BrokenEdit, EditedOutline
+from jaxlint.editor.workspace import Workspace
+from jaxlint.symbols.outline import Outline
+from jaxlint.symbols.outliner import build_outline, parse_tree
+from jaxlint.symbols.parsing import parse
+from jaxlint.syntax.source import Source, Unreadable
 from tests.lsp.edits import edited
 from tests.lsp.projects import FILES
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.editor import WORDS, program, typed
-from jaxlint.workspace import Workspace
+from jaxlint.editor.workspace import Workspace
 from tests.lsp.client import Client
 
 CEILING = 0.2

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.editor import FIELDS, HEADER, PART, program
+from jaxlint.editor.rechecking import Rechecks
+from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
-from jaxlint.infer.learning import Learner
-from jaxlint.knowledge import Knowledge
-from jaxlint.project import Module
-from jaxlint.rechecking import Rechecks
-from jaxlint.workspace import Workspace
+from jaxlint.infer.indexing import Learner
+from jaxlint.project.index import Knowledge
+from jaxlint.project.modules import Module
 from tests.lsp.edits import edited, edited_class
 from tests.lsp.stopping import Stop, Stopper
 

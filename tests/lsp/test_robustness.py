@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.cli import main
+from jaxlint.cli.main import main
 from tests.lsp.client import PULL, SERVER, Client, Failed
 from tests.lsp.projects import FILES
 from tests.lsp.test_diagnostics import codes
@@ -79,7 +79,7 @@ def test_malformed_messages(start: Start, folder: Path) -> None:
 
 FAILING = """
 import jaxlint.rules.frozen_assignment as module
-from jaxlint.cli import main
+from jaxlint.cli.main import main
 
 def check(self, event, evaluator):
     raise ZeroDivisionError("on purpose")
@@ -330,6 +330,6 @@ def test_clients_may_ask_for_the_standard_streams(tmp_path: Path) -> None:
 
 def test_other_commands_load_no_server() -> None:
     names = "('pygls', 'lsprotocol', 'jaxlint_lsp')"
-    code = f"import sys, jaxlint.cli; print([m for m in sys.modules if m.startswith({names})])"
+    code = f"import sys, jaxlint.cli.main; print([m for m in sys.modules if m.startswith({names})])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""`jaxlint.workspace`: buffers, dependents, folders, settings and what is too much."""
+"""`jaxlint.editor.workspace`: buffers, dependents, folders, settings and what is too much."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint import check_paths, trees
-from jaxlint.config import ConfigError, Configuration
-from jaxlint.engine import check_content
-from jaxlint.workspace import Workspace
+from jaxlint import check_paths
+from jaxlint.config.settings import ConfigError, Configuration
+from jaxlint.editor import trees
+from jaxlint.editor.workspace import Workspace
+from jaxlint.linter.engine import check_content
 from tests.lsp.projects import FILES, write
 from tests.lsp.stopping import Stop, Stopper
 
@@ -116,7 +117,7 @@ def test_a_configuration_that_cannot_be_used(workspace: Workspace, folder: Path)
 
 
 def test_baselines_count(folder: Path) -> None:
-    from jaxlint.baseline import write_baseline
+    from jaxlint.suppression.baseline import write_baseline
 
     result = check_paths([str(folder)], Configuration())
     write_baseline(str(folder / "known.json"), [f for f in result.findings if f.code == "JAX401"], {})

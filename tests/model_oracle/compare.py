@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.reader import ModuleReader
-from jaxlint.project import Project
+from jaxlint.project.modules import Project
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.creation import UNSURE, creation_error
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
-from jaxlint.source import Source
+from jaxlint.syntax.source import Source
 from tests.model_oracle.programs import Program
 from tests.model_oracle.runtime import Observed
 

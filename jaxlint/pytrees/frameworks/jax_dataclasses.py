@@ -1,8 +1,8 @@
 """jax_dataclasses (1.6.3): static by annotation, always frozen."""
 
-from jaxlint.expr import Attribute, Constant, Display, Name, Subscript
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import FieldFunction, Framework, Role
+from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 
 STATIC = "jax_dataclasses.Static"
 STATIC_MARKER = "__jax_dataclasses_static_field__"

@@ -1,8 +1,8 @@
 """mujoco.mjx (3.17.0) `PyTreeNode`: a field is a leaf iff its resolved annotation contains `jax.Array`."""
 
-from jaxlint.expr import Attribute, Constant, Display, Expr, Name, Subscript
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import Framework, Role, Subclasses
+from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript
 
 _ARRAYS = frozenset(
     {

@@ -7,8 +7,8 @@ from functools import cache
 
 import msgspec
 
-from jaxlint.names import ClassSymbol, FunctionSymbol
-from jaxlint.project import Module
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 
 #: The modules described, and the files that do it.
 _FILES = {

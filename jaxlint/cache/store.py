@@ -1,0 +1,300 @@
+"""What is kept on disk between runs: the facts of files by content, and what the last runs found.
+
+The cache is a folder of packs (`jaxlint.cache.packs`) and of small files, written to a temporary name and renamed, each
+with checksums. A file that is missing, torn, of another version or no cache file at all counts as absent; a folder that
+cannot be written to is left alone. Nothing in it is executed: a cache that somebody else has written can at most be
+wrong, and its checksums, which are no secret, keep accidents out, not attackers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Collection, Sequence
+from functools import cached_property, lru_cache
+
+import msgspec
+
+from jaxlint import __version__
+from jaxlint.cache.atomic import TEMPORARY_PREFIX, write_atomically
+from jaxlint.cache.digests import digest
+from jaxlint.cache.packs import Pack, PackWriter, Place, open_packs
+from jaxlint.errors import UserError
+from jaxlint.finding import Finding
+from jaxlint.project.files import project_root, shown_path
+
+#: Before a record: its digest, and how many bytes it has.
+_CHECKSUM, _LENGTH = 16, 8
+_FOLDER = ".jaxlint_cache"
+_PACK = ".pack"
+_TAG_FILE = "CACHEDIR.TAG"
+_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
+#: How much is kept: the caches of other versions, runs, packs of facts, and bytes of facts that the run does not need.
+_VERSIONS, _RUNS, _PACKS, _UNUSED_BYTES = 4, 64, 12, 64_000_000
+#: A temporary file of this age, in seconds, was left by a process that was killed.
+_ABANDONED = 3600
+
+
+class FileRecord(msgspec.Struct, frozen=True, array_like=True):
+    """One file as a run saw it: its time and size, the digest of its content and of what others see of it."""
+
+    mtime: int
+    size: int
+    content: bytes
+    interface: bytes
+
+
+class RunRecord(msgspec.Struct, array_like=True):
+    """What a run saw and found. `findings` hold for files whose content is the same, as long as `state` is."""
+
+    #: When it was written, in nanoseconds; files changed since shortly before are read again.
+    written: int
+    state: bytes
+    files: dict[str, FileRecord]
+    #: Modules outside of the project that were read, with time and size.
+    others: dict[str, tuple[int, int]]
+    #: The folders in which modules were looked for, with the digest of what could be one.
+    folders: dict[str, bytes]
+    findings: dict[str, tuple[bytes, list[Finding]]]
+    #: The digest of what was learnt of the project as a whole, which holds as long as `state`.
+    knowledge: bytes
+    #: The files that nobody has imported.
+    leaves: set[str]
+
+
+class Cache:
+    """The cache in the folder `folder`."""
+
+    def __init__(self, folder: str) -> None:
+        python = "".join(map(str, sys.version_info[:2]))
+        self.version = f"{__version__}-{python}-{_code_digest()}"
+        self.folder = os.path.join(folder, self.version)
+        self._root = folder
+        self._runs = msgspec.msgpack.Decoder(RunRecord)
+        self._encoder = msgspec.msgpack.Encoder()
+        self._has_grown = False
+
+    # -- facts ------------------------------------------------------------------------------
+
+    def places(self) -> list[Place]:
+        """The files that should be packs of facts, newest first, with what writes them."""
+        return [(path, self.version) for path in _newest_first(self._facts_folder)]
+
+    def new_pack(self) -> str | None:
+        """Where a new pack is to be written; None if the folder cannot be written to."""
+        try:
+            if not self._writable:
+                return None
+            os.makedirs(self._facts_folder, exist_ok=True)
+        except OSError:
+            return None
+        return os.path.join(self._facts_folder, f"{os.urandom(16).hex()}{_PACK}")
+
+    @property
+    def _facts_folder(self) -> str:
+        return os.path.join(self.folder, "facts")
+
+    # -- runs -------------------------------------------------------------------------------
+
+    def run(self, key: bytes) -> RunRecord | None:
+        """What the last run with this key saw and found."""
+        with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
+            with open(self._run_path(key), "rb") as file:
+                checksum = file.read(_CHECKSUM)
+                size = int.from_bytes(file.read(_LENGTH), "big")
+                payload = file.read(min(size, os.fstat(file.fileno()).st_size))
+            if digest(payload) == checksum:
+                with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+                    return self._runs.decode(payload)
+        return None
+
+    def learnt(self, key: bytes, wanted: bytes) -> bytes | None:
+        """What the last run with this key learnt of the project, if it has the digest `wanted`; few runs ask."""
+        with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
+            with open(self._run_path(key), "rb") as file:
+                file.seek(_CHECKSUM)
+                file.seek(int.from_bytes(file.read(_LENGTH), "big"), os.SEEK_CUR)
+                learnt = file.read()
+            return learnt if digest(learnt) == wanted else None
+        return None
+
+    def keep_run(self, key: bytes, record: RunRecord, learnt: bytes) -> None:
+        """Keep what a run saw and found, and what it learnt."""
+        path = self._run_path(key)
+        with contextlib.suppress(
+            OSError, ValueError, msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, MemoryError
+        ):
+            payload = self._encoder.encode(record)
+            if self._writable:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                size = len(payload).to_bytes(_LENGTH, "big")
+                write_atomically(path, b"".join((digest(payload), size, payload, learnt)))
+                self._has_grown = True
+
+    def _run_path(self, key: bytes) -> str:
+        return os.path.join(self.folder, "runs", key.hex())
+
+    @cached_property
+    def _writable(self) -> bool:
+        """Whether the folder is there or can be made; backup programs and git are told to leave it alone."""
+        try:
+            os.makedirs(self._root, exist_ok=True)
+            names = os.listdir(self._root)
+            is_new = all(name == ".gitignore" or name.startswith(TEMPORARY_PREFIX) for name in names)
+            if is_new or _is_cache(self._root):
+                for name, content in ((_TAG_FILE, _TAG), (".gitignore", b"*\n")):
+                    if not os.path.exists(os.path.join(self._root, name)):
+                        write_atomically(os.path.join(self._root, name), content)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    # -- what is dropped --------------------------------------------------------------------
+
+    def trim(self, needed: Collection[bytes]) -> None:
+        """Drop what is old if this run has added to the cache, so that it does not grow without bound.
+
+        `needed` are the digests of the files of this run.
+        """
+        if not self._has_grown:
+            return
+        with contextlib.suppress(OSError):
+            os.utime(self.folder)
+        for path in _newest_first(self._root)[_VERSIONS:]:
+            if os.path.isdir(path):
+                _remove_folder(path)
+        for path in _newest_first(os.path.join(self.folder, "runs"))[_RUNS:]:
+            _remove(path)
+        for folder in (self._root, self._facts_folder, os.path.join(self.folder, "runs")):
+            _remove_abandoned(folder)
+        self._trim_packs(needed)
+
+    def _trim_packs(self, needed: Collection[bytes]) -> None:
+        """Merge packs where there are many, and leave out what is not needed where that is much."""
+        places = self.places()
+        packs = open_packs(places)
+        readable = {pack.path for pack in packs}
+        for path, _ in places:
+            if path not in readable:
+                _remove(path)
+        total = sum(pack.size for pack in packs)
+        wanted = {key: pack.length(key) for pack in reversed(packs) for key in pack if key in needed}
+        drops = total > max(_UNUSED_BYTES, 3 * sum(wanted.values()))
+        merged = packs if drops else [pack for pack in packs if pack.size <= total // 4]
+        if drops or len(packs) > _PACKS:
+            target = self.new_pack()
+            if target is not None:
+                _merge(merged, PackWriter(target, self.version), needed if drops else None)
+        for pack in packs:
+            pack.close()
+
+
+def _merge(packs: Sequence[Pack], writer: PackWriter, needed: Collection[bytes] | None) -> None:
+    """Put the records of packs into one, those that are needed or all, and remove the packs."""
+    with writer:
+        for pack in packs:
+            for key in pack:
+                record = pack.get(key) if needed is None or key in needed else None
+                if record is not None:
+                    writer.add(key, record)
+    if writer.closed:
+        for pack in packs:
+            _remove(pack.path)
+
+
+def remove(folder: str) -> tuple[int, int] | None:
+    """Remove the cache in `folder`; returns how many files and bytes that were, None if there is none.
+
+    Raises `UserError` if that is no cache of jaxlint, or if it cannot be removed.
+    """
+    if not os.path.lexists(folder):
+        return None
+    if not _is_cache(folder):
+        raise UserError(f"{shown_path(folder)}: is no cache of jaxlint (it has no {_TAG_FILE} of jaxlint); not removed")
+    import shutil
+
+    files = size = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(directory, name)).st_size
+                files += 1
+    try:
+        # the tag last: what an interrupted removal leaves is still known for a cache
+        for name in sorted(os.listdir(folder), key=lambda name: name == _TAG_FILE):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+        os.rmdir(folder)
+    except OSError as error:
+        raise UserError(f"{shown_path(folder)}: cannot be removed: {error.strerror or error}") from error
+    return files, size
+
+
+def _is_cache(folder: str) -> bool:
+    """Whether jaxlint made this folder."""
+    try:
+        with open(os.path.join(folder, _TAG_FILE), "rb") as file:
+            return not os.path.islink(folder) and file.read(len(_TAG) + 1) == _TAG
+    except (OSError, ValueError):
+        return False
+
+
+def _newest_first(folder: str) -> list[str]:
+    """What is in a folder, without what is being written and what is hidden."""
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        for entry in os.scandir(folder):
+            if not entry.name.startswith(".") and entry.name != _TAG_FILE:
+                found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove temporary files of processes that were killed."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.name.startswith(TEMPORARY_PREFIX) and entry.stat().st_mtime < time.time() - _ABANDONED:
+                _remove(entry.path)
+
+
+def _remove_folder(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+@lru_cache(maxsize=1)
+def _code_digest() -> str:
+    """What tells this code from other code of the same version: the sizes and times of its files."""
+    found: list[tuple[str, int, int]] = []
+    pending = [os.path.dirname(os.path.dirname(__file__))]
+    while pending:
+        for entry in os.scandir(pending.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    pending.append(entry.path)
+            elif entry.name.endswith((".py", ".pyi")):
+                status = entry.stat()
+                found.append((entry.path, status.st_size, status.st_mtime_ns))
+    return digest(repr(sorted(found)).encode()).hex()[:12]
+
+
+def default_folder(directory: str) -> str:
+    """Where the cache of a project is kept: beside its configuration or its repository, else in `directory`.
+
+    The environment variable `JAXLINT_CACHE_DIR` names another folder.
+    """
+    named = os.environ.get("JAXLINT_CACHE_DIR")
+    if named:
+        return named
+    return os.path.join(project_root(directory), _FOLDER)

@@ -1,0 +1,1 @@
+"""The `jaxlint` command, and what its commands share."""

@@ -1,0 +1,59 @@
+"""What is checked: files below paths, or the standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from jaxlint.cli.output import output
+from jaxlint.cli.report import Reporting, tell_of_no_files
+from jaxlint.errors import UserError
+
+if TYPE_CHECKING:
+    from jaxlint.config.settings import Configuration
+    from jaxlint.linter.result import Result
+    from jaxlint.syntax.source import Source
+
+
+def stdin_name(paths: Sequence[str], filename: str | None) -> str | None:
+    """The file whose content is on the standard input: `filename`, or `-` if only the path `-` says so, else None."""
+    if filename is None and "-" not in paths:
+        return None
+    if any(path != "-" for path in paths):
+        raise click.UsageError("The standard input (-) is checked alone; give no other paths.")
+    if filename is not None and os.path.isdir(filename):
+        raise UserError(f"--stdin-filename: {filename}: Is a directory")
+    return filename or "-"
+
+
+def check_stdin(name: str, configuration: Configuration) -> tuple[Result, Callable[[str], Source]]:
+    """Check the standard input as the file `name`; also gives what reads that file, and all others, for the report."""
+    from jaxlint.linter.engine import check_content
+    from jaxlint.report.base import reader
+
+    content = _standard_input()
+    return check_content(content, name, configuration), reader(name, content)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise UserError("the standard input is closed")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UserError(f"cannot read the standard input: {error.strerror or error}") from error
+
+
+def show_files(paths: Sequence[str], configuration: Configuration, reporting: Reporting, force: bool) -> None:
+    """Write the names of the files that would be checked, one to a line."""
+    from jaxlint.project.files import discover, shown_path
+
+    files = discover(paths, configuration.excludes, force=force)
+    with output(reporting.file) as stream:
+        stream.writelines(f"{shown_path(path)}\n" for path in files)
+    if not files and not reporting.quiet:
+        tell_of_no_files()

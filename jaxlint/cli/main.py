@@ -1,0 +1,354 @@
+"""The `jaxlint` command.
+
+Everything but click is imported by the command that needs it: `--version` and `--help` load no
+parser, no rule and no terminal library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from jaxlint import __version__
+from jaxlint.cli.clean import cache_dir, clean
+from jaxlint.cli.config import config
+from jaxlint.cli.facts import facts
+from jaxlint.cli.input import check_stdin, show_files, stdin_name
+from jaxlint.cli.options import configured
+from jaxlint.cli.output import standard_output
+from jaxlint.cli.report import Reporting, report, reporting
+from jaxlint.cli.server import server
+from jaxlint.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from jaxlint.config.settings import Configuration
+    from jaxlint.linter.shards import Shard
+    from jaxlint.rules.base import Rule
+
+CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
+
+#: What a check has built, until the process ends.
+_kept: list[object] = []
+
+_PROGRESS_AFTER_SECONDS = 1.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code: 0 clean, 1 findings, 2 a mistake or a crash, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = cli.main(args=arguments, prog_name="jaxlint", standalone_mode=False)
+        return int(code or CLEAN)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except UserError as error:
+        click.echo(f"jaxlint: error: {error}", err=True)
+        return FAILURE
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as error:
+        click.echo(_no_folder() or _internal_error(error), err=True)
+        return FAILURE
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find the bugs that JAX pytree dataclasses hide."""
+
+
+cli.add_command(clean)
+cli.add_command(config)
+cli.add_command(facts)
+cli.add_command(server)
+
+
+def _shard(context: click.Context, option: click.Parameter, text: str | None) -> Shard | None:
+    """The value of `--shard`."""
+    if text is None:
+        return None
+    from jaxlint.linter.shards import Shard
+
+    try:
+        return Shard.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} {error}.", context, option) from error
+
+
+@cli.command()
+@click.argument("paths", nargs=-1)
+@configured()
+@reporting
+@click.option("--show-files", "only_files", is_flag=True, help="List the files that would be checked; check nothing.")
+@click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
+@click.option("--no-cache", is_flag=True, envvar="JAXLINT_NO_CACHE", help="Neither read nor write the cache.")
+@cache_dir
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
+@click.option("--facts", metavar="FILE", multiple=True, help="Use what `jaxlint facts` wrote to this file.")
+@click.option("--shard", metavar="K/N", callback=_shard, help="Check the K-th of N parts of the files.")
+@click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
+@click.option("--reason", metavar="TEXT", help="What such a comment gives as its reason.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, to be left out from now on.")
+@click.option("--no-baseline", is_flag=True, help="Use no baseline, even if one is configured.")
+@click.option("--strict-baseline", is_flag=True, help="Exit with 1 if the baseline holds what is not found any more.")
+def check(
+    paths: tuple[str, ...],
+    configuration: Configuration,
+    reporting: Reporting,
+    only_files: bool,
+    stdin_filename: str | None,
+    force_exclude: bool,
+    no_cache: bool,
+    cache_dir: str | None,
+    exit_zero: bool,
+    jobs: int | None,
+    facts: tuple[str, ...],
+    shard: Shard | None,
+    add_noqa: bool,
+    reason: str | None,
+    write_baseline: str | None,
+    no_baseline: bool,
+    strict_baseline: bool,
+) -> int:
+    """Check files and directories.
+
+    Directories are checked with all below them; without PATHS, the current one is. The path - stands for
+    the standard input. Exits with 0 if nothing is found, with 1 if something is, with 2 for a wrong
+    option, configuration or path.
+    """
+    from jaxlint.cache.store import Cache, default_folder
+    from jaxlint.cli import hide
+    from jaxlint.linter.engine import check_paths
+
+    if reason is not None and not add_noqa:
+        raise click.UsageError("--reason goes with --add-noqa.")
+    if add_noqa and write_baseline is not None:
+        raise click.UsageError("--add-noqa and --write-baseline exclude each other.")
+    quiet = reporting.quiet
+    stdin = stdin_name(paths, stdin_filename)
+    if only_files and stdin is not None:
+        raise click.UsageError("--show-files lists files; the standard input is none.")
+    if (only_files or stdin is not None) and (facts or shard):
+        raise click.UsageError("--facts and --shard need files that are checked.")
+    if shard is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline needs the findings of all files; leave --shard out.")
+    if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
+        raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
+    paths = paths if stdin is None else (stdin,)
+    paths = paths or (".",)
+    if only_files:
+        show_files(paths, configuration, reporting, force_exclude)
+        return CLEAN
+    if no_baseline or write_baseline is not None:
+        configuration.use_no_baseline()
+    read = None
+    if stdin is not None:
+        result, read = check_stdin(stdin, configuration)
+    else:
+        with _progress(sys.stderr, quiet) as progress:
+            result = check_paths(
+                paths,
+                configuration,
+                jobs=jobs or _cpus(),
+                progress=progress,
+                cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
+                force_exclude=force_exclude,
+                kept=_kept,
+                facts=facts,
+                shard=shard,
+            )
+    if shard is not None and not result.files:
+        reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to be told of
+    if write_baseline is not None:
+        result.findings = hide.write_baseline_file(result, write_baseline, quiet)
+    elif add_noqa:
+        result.findings = hide.write_comments(result, reason or "", quiet)
+    if result.findings or not (add_noqa or write_baseline is not None):
+        report(result, reporting, read)
+    if not quiet or strict_baseline:
+        hide.tell_of_stale_entries(result.stale, strict_baseline)
+    if not quiet:
+        hide.warn_of_ruff(result, paths, add_noqa)
+    if result.errors:
+        return FAILURE
+    has_findings = bool(result.findings or (strict_baseline and result.stale))
+    return FINDINGS if has_findings and not exit_zero else CLEAN
+
+
+@cli.command()
+@click.argument("rule", required=False, metavar="[CODE|NAME]")
+@click.option("--all", "all_", is_flag=True, help="Explain every rule.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def rule(rule: str | None, all_: bool, output_format: str) -> None:
+    """Explain a rule.
+
+    Says what it finds, why that is bad, what you see at run time and how to write it instead.
+    """
+    from jaxlint.rules import all_rules
+
+    rules: Sequence[type[Rule]] = all_rules()
+    if all_ == (rule is not None):
+        raise click.UsageError("Give the code or the name of one rule, or --all.")
+    if rule is not None:
+        rules = [_find_rule(rule, rules)]
+    if output_format == "json":
+        import json
+
+        objects = [_rule_object(one) for one in rules]
+        text = json.dumps(objects if all_ else objects[0], indent=2)
+    else:
+        text = "\n\n".join(_rule_page(one) for one in rules)
+    from jaxlint.report.text import wants_color
+
+    with standard_output() as stream:
+        if output_format == "text" and wants_color(stream):
+            from rich.console import Console
+            from rich.markdown import Markdown
+
+            Console(file=stream, force_terminal=True).print(Markdown(text))
+        else:
+            stream.write(text + "\n")
+
+
+@cli.command()
+@click.argument("target", metavar="PATH[::CLASS]")
+@configured(settings=False)
+def tree(target: str, configuration: Configuration) -> None:
+    """Draw pytree classes.
+
+    Shows for the classes of a file, or one of them, which fields are leaves and which are static.
+    """
+    from jaxlint.project.files import PathError
+    from jaxlint.syntax.source import Unreadable
+
+    path, separator, class_name = target.rpartition("::")
+    if not separator or os.path.exists(target):
+        path, class_name = target, ""
+    if not os.path.exists(path):
+        raise PathError(f"{path}: No such file or directory")
+    from jaxlint.linter.draw import draw_tree
+
+    try:
+        drawing = draw_tree(path, class_name or None, configuration.settings(path))
+    except Unreadable as error:
+        place = ":".join(str(part) for part in (path, error.row, error.column) if part is not None)
+        raise PathError(f"{place}: {error}") from error
+    with standard_output() as stream:
+        stream.write(drawing.rstrip("\n") + "\n")
+
+
+def _cpus() -> int:
+    """How many processes this process may run at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _find_rule(wanted: str, rules: Sequence[type[Rule]]) -> type[Rule]:
+    """The rule with the code or name `wanted`, in any case."""
+    from jaxlint.config.settings import did_you_mean
+
+    for one in rules:
+        if wanted.lower() in (one.code.lower(), one.name):
+            return one
+    known = [word for one in rules for word in (one.code, one.name)]
+    raise UserError(f"unknown rule `{wanted}`{did_you_mean(wanted, known)}")
+
+
+def _rule_page(one: type[Rule]) -> str:
+    """The page of a rule with its title, in Markdown."""
+    state = "on by default" if one.enabled else "off by default"
+    facts = [one.severity.value, f"{one.confidence.value} confidence", state, f"since {one.since}"]
+    preview = ["preview"] if one.preview else []
+    return f"# {one.name} ({one.code})\n\n{', '.join(facts + preview)}\n\n{one.page()}"
+
+
+def _rule_object(one: type[Rule]) -> dict[str, Any]:
+    """All that is known about a rule, for JSON."""
+    return {
+        "code": one.code,
+        "name": one.name,
+        "group": one.group,
+        "severity": one.severity.value,
+        "confidence": one.confidence.value,
+        "enabled": one.enabled,
+        "preview": one.preview,
+        "since": one.since,
+        "summary": one.summary(),
+        "explanation": one.page(),
+        "url": one.url(),
+    }
+
+
+@contextmanager
+def _progress(stream: TextIO | None, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What to tell how many of how many files are done; draws a bar on the terminal `stream` if it takes long."""
+    if quiet or stream is None or not stream.isatty():
+        yield None
+        return
+    bar = _Bar()
+    try:
+        yield bar.update
+    finally:
+        bar.stop()
+
+
+class _Bar:
+    """A progress bar that appears after a second."""
+
+    def __init__(self) -> None:
+        self._appears_at = time.monotonic() + _PROGRESS_AFTER_SECONDS
+        self._progress: Progress | None = None
+
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` files are done."""
+        if self._progress is None:
+            if time.monotonic() < self._appears_at:
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("Checking", total=total)
+            self._progress.start()
+        self._progress.update(self._task, completed=done, total=total)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _no_folder() -> str | None:
+    """What to say if the current directory is gone, which nothing works without."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        return f"jaxlint: error: the current directory cannot be used ({error.strerror}): go to one that exists"
+    return None
+
+
+def _internal_error(error: Exception) -> str:
+    """One line about a crash: what, where in jaxlint, which versions."""
+    place = "unknown place"
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    traceback = error.__traceback__
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        if filename.startswith(package):
+            place = f"{filename[len(package) :]}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    return f"jaxlint: internal error: {what} ({place}, jaxlint {__version__}, Python {python}); please report it"

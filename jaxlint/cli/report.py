@@ -1,0 +1,81 @@
+"""The options that say how findings are reported, and the reporting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from jaxlint.cli.output import output
+from jaxlint.report import FORMATS, STATISTICS, writer
+
+if TYPE_CHECKING:
+    from jaxlint.linter.result import Result
+    from jaxlint.syntax.source import Source
+
+Command = Callable[..., Any]
+
+_OPTIONS = (
+    click.option(
+        "--output-format",
+        type=click.Choice(list(FORMATS)),
+        default="full",
+        show_default=True,
+        help="How findings are shown: to people, to programs (json, json-lines), as annotations (github), Code Quality"
+        " report (gitlab), test report (junit) or for code scanning (sarif).",
+    ),
+    click.option("--output-file", metavar="FILE", help="Write to this file what would go to the standard output."),
+    click.option("--statistics", is_flag=True, help="Show how many findings each rule has, as text or JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else."),
+)
+
+
+class Reporting(NamedTuple):
+    """How findings are to be reported: a format of `FORMATS`, a file or None, only counts, no summary."""
+
+    format: str
+    file: str | None
+    statistics: bool
+    quiet: bool
+
+
+def reporting(command: Command) -> Command:
+    """Give a command the options for its report, and their meaning as the argument `reporting`."""
+
+    @wraps(command)
+    def run(output_format: str, output_file: str | None, statistics: bool, quiet: bool, **arguments: Any) -> Any:
+        if statistics and output_format not in STATISTICS:
+            possible = ", ".join(STATISTICS)
+            raise click.UsageError(f"There are no --statistics in the format {output_format}, but in {possible}.")
+        given = Reporting(output_format, output_file, statistics, quiet)
+        return command(reporting=given, **arguments)
+
+    wrapped: Command = run
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def report(result: Result, reporting: Reporting, read: Callable[[str], Source] | None = None) -> None:
+    """Write the findings to stdout or a file, and everything else to stderr; `read` gives texts not as on disk."""
+    from jaxlint.report.base import Report
+    from jaxlint.report.text import wants_color
+    from jaxlint.syntax.source import Source
+
+    was_checked = result.files > 0 and not result.errors
+    summary = not reporting.quiet and (was_checked or bool(result.findings))
+    write = writer(STATISTICS if reporting.statistics else FORMATS, reporting.format)
+    with output(reporting.file) as stream:
+        color = reporting.file is None and wants_color(stream)
+        write(Report(result.findings, result.errors, read or Source.read, color, summary), stream)
+    for error in result.errors:
+        click.echo(f"jaxlint: internal error: {error}", err=True)
+    if not result.files and not result.findings and not result.errors and not reporting.quiet:
+        tell_of_no_files()
+
+
+def tell_of_no_files() -> None:
+    """Warn that there was nothing to do."""
+    click.echo("jaxlint: warning: no Python files found under the given paths", err=True)

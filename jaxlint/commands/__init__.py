@@ -1,1 +1,0 @@
-"""Commands of `jaxlint.cli` and what they share."""

@@ -1,0 +1,340 @@
+"""The files that are checked together, and what is known of them while some of them are being edited.
+
+A `Tree` is all files below a folder, or one file of its own. Its files with the same settings are a `Group`: what one
+run of `jaxlint check` checks with one `Checker`. A group is told which files change; it makes a new checker when it is
+asked, which shares all that does not depend on these files, and keeps what was found in the others unless the change
+can be seen from them (`jaxlint.symbols.interface`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import count
+
+from jaxlint.cache.packs import open_packs
+from jaxlint.cache.store import Cache
+from jaxlint.config.settings import Configuration, Settings
+from jaxlint.editor.rechecking import Rechecks
+from jaxlint.editor.relearning import Lessons
+from jaxlint.finding import Confidence, Finding
+from jaxlint.infer.parsed_units import ParsedUnits
+from jaxlint.linter.checker import Checker
+from jaxlint.linter.engine import make_project, package_neighbours
+from jaxlint.linter.result import Result, add_found
+from jaxlint.linter.runs import is_settled
+from jaxlint.project.files import discover, is_excluded, stamp, would_discover
+from jaxlint.project.index import Knowledge
+from jaxlint.project.modules import Module, Project, names_in, telling_names
+from jaxlint.suppression.fingerprint import file_lines
+from jaxlint.symbols.facts import FactsStore
+from jaxlint.syntax.source import Source, Unreadable
+
+_UNSURE = (-1, -1)
+#: Of a folder with more than that, each open file is checked with its package only.
+_MOST_FILES = 3_000
+_MOST_FOLDERS = 30_000
+
+
+class Texts:
+    """The texts that stand for files: unsaved buffers, and reasons not to read a file."""
+
+    def __init__(self, largest: int, step: Callable[[], None]) -> None:
+        self.largest = largest
+        self.step = step
+        self.open: dict[str, Source | Unreadable] = {}
+        #: Stands for a file that is too large.
+        self.refusal = Unreadable(f"is larger than {largest:,} bytes, the most that is checked in an editor")
+
+    def too_large(self, paths: Iterable[str]) -> dict[str, Source | Unreadable]:
+        """Why the files of `paths` that are too large on disk are not read."""
+        return {path: self.refusal for path in paths if stamp(path)[1] > self.largest}
+
+
+class Group:
+    """The `files` that have the same settings; `others` are only looked at.
+
+    With `is_named`, the files are checked as if they were named on the command line: the other modules of their
+    packages are looked at as well.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        files: Sequence[str],
+        others: Iterable[str],
+        texts: Texts,
+        *,
+        is_named: bool,
+        cache: Cache | None,
+    ) -> None:
+        self.settings = settings
+        self.files = frozenset(files)
+        self.errors: list[str] = []
+        self._texts = texts
+        self._order = sorted(files)
+        self._large = texts.too_large([*files, *others])
+        project = make_project(files, settings, ChainMap(texts.open, self._large))
+        project.store = None if cache is None else FactsStore(open_packs(cache.places()))
+        neighbours = [m.path for m in package_neighbours(files, project)] if is_named else []
+        self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
+        self._project: Project = project
+        self._checker: Checker | None = None
+        #: What is known of all files together, while they show the same of themselves.
+        self._knowledge: Knowledge | None = None
+        #: Whether the checker knows that, and what each file told when it was learnt last, after the first edit.
+        self._has_learnt = False
+        self._lessons: Lessons | None = None
+        self._kept_units = ParsedUnits()
+        self._rechecks = Rechecks()
+        self._changed: set[str] = set()
+        self._raw: dict[str, list[Finding]] = {}
+        self._stamps: dict[str, tuple[int, int]] = {}
+        #: How often anything changed; what was found, and how often that was, when each file was last asked for.
+        self._edition = 0
+        self._answered: dict[str, tuple[list[Finding], int]] = {}
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def change(self, path: str) -> None:
+        """The text of the file `path` is another one now."""
+        self._changed.add(path)
+
+    def knows(self, path: str) -> bool:
+        """Whether what was last told about the file still holds."""
+        self._renew()
+        found, edition = self._answered.get(path, (None, -1))
+        if found is None or self._raw.get(path) is not found:
+            return False
+        return edition == self._edition or not any(map(_yields, found))
+
+    def _renew(self) -> None:
+        """Take note of the changes: drop what is no longer known."""
+        changed = {path for path in self._changed if self._project.module(path) is not None}
+        if not changed:
+            self._changed.clear()
+            return
+        for path in changed:
+            self._large.pop(path, None)
+        self._large |= self._texts.too_large(changed)
+        project = self._project.renewed(changed)
+        still: set[str] = set()
+        visible: set[str] = set()
+        for path in sorted(changed):
+            before, after = self._project.module(path), project.add_file(path)
+            assert before is not None
+            after.follow(before)
+            self._texts.step()
+            if _content(before) == _content(after):
+                still.add(path)
+            else:
+                interface = _interface(before)
+                if interface is None or interface != _interface(after):
+                    visible.add(path)
+            self._stamps.pop(path, None)
+            self._note_stamps([path])
+        if visible:
+            self._knowledge = None
+            self._rechecks.forget_all_but(visible)
+        self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
+        self._edition += bool(changed - still)
+        self._project = project
+        self._drop_checker()
+        self._changed.clear()
+
+    def is_same_on_disk(self) -> bool:
+        """Whether the same files are in the folders that were looked into; notes the files that have changed."""
+        for folder, before in self._project.folders_seen().items():
+            unsaved = {os.path.basename(p) for p in self._texts.open if os.path.dirname(p) == folder}
+            if telling_names(names_in(folder) | unsaved) != telling_names(before):
+                return False
+        for path, before_stamp in self._stamps.items():
+            if path not in self._texts.open and stamp(path) != before_stamp:
+                self.change(path)
+        return True
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def findings(self, path: str, is_complete: bool) -> list[Finding]:
+        """The findings of one of the files, as the command reports them.
+
+        A guess may be left out because another file tells the same for certain; unless `is_complete` is asked for,
+        only what is known of the other files counts.
+        """
+        own = self._raw_of(path)
+        found = list(own)
+        if any(map(_yields, own)):
+            for other in self._order:
+                if other != path and (is_complete or other in self._raw):
+                    found += [f for f in self._raw_of(other) if f.subject and f.confidence is not Confidence.LOW]
+        self._answered[path] = (own, self._edition if is_complete else -1)
+        result = Result([], 1, [])
+        add_found(result, found, self.settings, [path], self._made().errors, self._lines)
+        return [f for f in result.findings if f.path == path]
+
+    def _drop_checker(self) -> None:
+        if self._checker is not None:
+            self._checker.release()
+            self._checker = None
+
+    def _made(self) -> Checker:
+        """What checks the files as they are now, of which it need not know anything yet."""
+        self._renew()
+        if self._checker is None:
+            self._checker = Checker(self._project, self.settings)
+            self._has_learnt = False
+        return self._checker
+
+    def checker(self) -> Checker:
+        """What checks the files as they are now."""
+        checker = self._made()
+        if not self._has_learnt:
+            self._texts.step()
+            if self._knowledge is not None:
+                checker.know(self._knowledge)
+            else:
+                modules = [self._project.add_file(path) for path in self._order]
+                neighbours = [self._project.add_file(path) for path in self._neighbours]
+                try:
+                    if self._lessons is None:
+                        checker.learn(modules, self._texts.step, neighbours)
+                        self._lessons = Lessons()
+                    else:
+                        self._lessons.learn(checker, modules, self._texts.step, neighbours)
+                except BaseException:
+                    self._drop_checker()
+                    raise
+                self._knowledge = checker.knowledge
+            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
+            checker.find = partial(self._rechecks.find, checker)
+            self._has_learnt = True
+            self._note_stamps(self._project.paths_read())
+        return checker
+
+    def module(self, path: str) -> Module:
+        """The module of a file as it is now."""
+        return self.checker().project.add_file(path)
+
+    def _raw_of(self, path: str) -> list[Finding]:
+        """All that is found in a file, whatever hides it."""
+        checker = self._made()
+        found = self._raw.get(path)
+        if found is None:
+            module = checker.project.add_file(path)
+            try:
+                _ = module.outline
+                if module.problem is None:
+                    checker = self.checker()
+                found = checker.check(module)
+            except BaseException:
+                self._drop_checker()  # it has read something by half
+                raise
+            self._note_stamps(self._project.paths_read())
+            if checker.errors:
+                self.errors += checker.errors
+                checker.errors.clear()
+            else:
+                self._raw[path] = found
+        return found
+
+    def _lines(self, path: str) -> Sequence[str]:
+        module = self._project.add_file(path)
+        return file_lines(path, lambda _: module.source)
+
+    def _note_stamps(self, paths: Iterable[str]) -> None:
+        """Note when files that were read were changed, to see when they change again."""
+        now = time.time_ns()
+        for path in paths:
+            if path not in self._stamps and path not in self._texts.open:
+                mtime, size = stamp(path)
+                self._stamps[path] = (mtime, size) if is_settled(mtime, now) else _UNSURE
+
+
+class TooMany(Exception):
+    """A folder holds so much that its files are not checked together."""
+
+
+class Tree:
+    """All files below a folder, or (with `is_named`) the one file `path` as if it was named on the command line.
+
+    Raises `TooMany`.
+    """
+
+    def __init__(
+        self, path: str, configuration: Configuration, texts: Texts, *, is_named: bool, cache: Cache | None = None
+    ) -> None:
+        self._path = path
+        self._configuration = configuration
+        self._is_named = is_named
+        self._texts = texts
+        files = self._files()
+        if len(files) > _MOST_FILES:
+            raise TooMany
+        groups = configuration.groups(files)
+        self.groups = [
+            Group(
+                settings,
+                own,
+                set(files).difference(own) if len(groups) > 1 else (),
+                texts,
+                is_named=is_named,
+                cache=cache,
+            )
+            for settings, own in groups
+        ]
+        self._found = files
+
+    def _files(self) -> list[str]:
+        excludes = self._configuration.excludes
+        if self._is_named:
+            return [] if is_excluded(self._path, excludes(os.path.dirname(self._path))) else [self._path]
+        files = discover([self._path], excludes, visit=self._visit()) if os.path.isdir(self._path) else []
+        below = self._path.rstrip(os.sep) + os.sep
+        unsaved = [p for p in self._texts.open if p.startswith(below) and not os.path.exists(p)]
+        return sorted({*files, *(p for p in unsaved if would_discover(self._path, p, excludes))})
+
+    def _visit(self) -> Callable[[str], None]:
+        """Counts folders; raises `TooMany`."""
+        folders = count(1)
+
+        def visit(folder: str) -> None:
+            self._texts.step()
+            if next(folders) > _MOST_FOLDERS:
+                raise TooMany
+
+        return visit
+
+    def group(self, path: str) -> Group | None:
+        """The group of a file; None if it is not one of the files."""
+        return next((group for group in self.groups if path in group.files), None)
+
+    def is_current(self) -> bool:
+        """Whether it still holds the same files; its groups note those that have changed on disk."""
+        return self._files() == self._found and all([group.is_same_on_disk() for group in self.groups])
+
+
+def _content(module: Module) -> bytes | str:
+    """The bytes of a module, or why there are none."""
+    try:
+        return module.source.raw
+    except Unreadable as problem:
+        return problem.message
+
+
+def _interface(module: Module) -> bytes | None:
+    """The digest of what others see of a module; nothing if it cannot be parsed, None if it is not known any more."""
+    _ = module.outline
+    if module.problem is not None:
+        return b""
+    try:
+        return module.interface
+    except Unreadable:
+        return None
+
+
+def _yields(finding: Finding) -> bool:
+    """Whether a finding gives way to one that says the same of the same thing for certain."""
+    return finding.confidence is Confidence.LOW and bool(finding.subject)

@@ -1,0 +1,176 @@
+"""Which classes go into transformed functions, as far as declarations tell: decorators, annotations, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from jaxlint.infer.applications import Application
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Cross
+from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, options, plain
+from jaxlint.libraries.transforms import Applied, rebuilt_parameters
+from jaxlint.project.index import Crossing, Key
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
+
+
+class Crossings:
+    """The classes of the project whose instances are taken apart by a transformation of JAX.
+
+    equinox's filtered transformations do not count: they hold all that is no array static.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._noted: dict[Key, Crossing] = {}
+
+    def start(self, noted: dict[tuple[str, str], Crossing] | None = None) -> None:
+        """Forget what was seen before, but for what is given."""
+        self._noted = {} if noted is None else noted
+
+    @property
+    def noted(self) -> dict[tuple[str, str], Crossing]:
+        """The classes that code which was read passes to transformed functions, by path and qualified name."""
+        return self._noted
+
+    def note(self, value: Value, crossing: Crossing) -> None:
+        """Note what the module being read passes to a transformed function."""
+        for cls in instances_in(value):
+            self._noted.setdefault(cls.symbol.key, crossing)
+
+    def of(self, cls: PytreeClass) -> Crossing | None:
+        """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
+        return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
+
+    def is_declared(self, symbol: ClassSymbol) -> bool:
+        """Whether declarations tell that instances of the class cross, so that every module can know."""
+        return symbol.key in self.declared
+
+    @property
+    def declared(self) -> Mapping[Key, Crossing]:
+        """The classes that declarations of the project send into transformed functions."""
+        return self.evaluator.model.knowledge.crossings
+
+    def declared_by(
+        self, functions: Iterable[Function], applications: Iterable[Application], module: Module
+    ) -> dict[Key, Crossing]:
+        """The classes that declarations of a module and calls in it send into transformed functions."""
+        found: dict[Key, Crossing] = {}
+        for function in functions:
+            applied = self.evaluator.calls.transformed.decorating(function, module)
+            for value, crossing in self._through(function, module, applied):
+                self._add(value, crossing, found)
+        for application in applications:
+            symbol = application.function
+            for value, crossing in self._through(symbol.declaration, symbol.module, (application.applied,)):
+                self._add(value, crossing, found)
+        return found
+
+    def _add(self, value: Value, crossing: Crossing, found: dict[Key, Crossing]) -> None:
+        """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
+        pending = list(instances_in(value))
+        while pending:
+            cls = pending.pop()
+            if not cls.is_pytree or cls.symbol.key in found:
+                continue
+            found[cls.symbol.key] = crossing
+            pending += cls.parents
+            pending += self._held_by(cls)
+
+    def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
+        """The classes of the instances in a value that crosses, with those that their leaves hold."""
+        pending = list(instances_in(value))
+        seen: set[Key] = set()
+        while pending:
+            cls = pending.pop()
+            if cls.symbol.key not in seen:
+                seen.add(cls.symbol.key)
+                yield cls
+                pending += self._held_by(cls) if cls.is_pytree else ()
+
+    def _held_by(self, cls: PytreeClass) -> Iterator[PytreeClass]:
+        """The classes of what the leaves of an instance certainly hold."""
+        for field in cls.fields:
+            if field.role is Role.LEAF and field.annotation is not None:
+                held = self.evaluator.annotations.read(field.annotation, cls)
+                if NONE not in options(held) and (
+                    field.default is None or plain(self.evaluator.static(field.default)) != NONE
+                ):
+                    yield from instances_in(held)
+
+    def _through(
+        self, function: Function, module: Module, applied: tuple[Applied, ...]
+    ) -> Iterator[tuple[Value, Crossing]]:
+        """What goes into a transformed function, and what comes out of it, by its annotations and `return`s."""
+        refusing = tuple(a for a in applied if a.refuses_non_arrays)
+        values: list[tuple[Value, Applied]] = []
+        if refusing:
+            for name in sorted(rebuilt_parameters(function, refusing)):
+                values.append((self.evaluator.own_parameter(function, name, module), refusing[0]))
+        returning = next((a for a in refusing if a.refuses_results), None)
+        if returning is not None:
+            values += [(value, returning) for value in self._returned(function, module)]
+        for value, by in values:
+            if not (_is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
+                yield value, Crossing(function.name, by.transform.name)
+
+    def _returned(self, function: Function, module: Module) -> Iterator[Value]:
+        """What a function returns: what it is annotated with, or an instance that a `return` makes."""
+        if function.is_generator or function.is_async or self.evaluator.calls.transformed.is_wrapped(function, module):
+            return
+        if function.returns is not None:
+            yield self.evaluator.annotations.read(Placed(function.returns, module, function.scope))
+            return
+        pending = list(function.return_values)
+        while pending:
+            expr = pending.pop()
+            match expr:
+                case Display(items=items):
+                    pending += items
+                case DictDisplay(values=items):
+                    pending += items
+                case Call(func=func, args=args) if not any(is_none(argument.value) for argument in args):
+                    made = self.evaluator.model.resolver.resolve(func, module, f"{function.qualname}.<locals>")
+                    cls = self.evaluator.model.class_of_symbol(made)
+                    if cls is not None and cls.is_pytree:
+                        yield Instance(cls)
+
+
+def _is_filtered(module: Module) -> bool:
+    """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+    return any(not unit.calls.isdisjoint({"partition", "filter"}) for unit in module.outline.units)
+
+
+def crossing_of(event: Cross) -> Crossing | None:
+    """What an argument of a transformed function is refused by if one of its leaves is no array."""
+    refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
+    if event.static is not False or not refusing:
+        return None
+    return Crossing(event.function.name if event.function is not None else "", refusing[0].transform.name)
+
+
+def _takes_apart(applied: Applied, event: Cross) -> bool:
+    """Whether a transformation takes the argument apart, and does not hand it on as it is."""
+    if event.function is None or applied.transform.runs:
+        return True
+    return event.parameter in applied.rebuilt_parameters(event.function)
+
+
+def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:
+    """The classes of the instances that a value is, or holds in containers."""
+    value = plain(value)
+    if depth > 4:
+        return
+    match value:
+        case Instance(cls=cls):
+            yield cls
+        case Container(items=items, element=element):
+            for item in items if items is not None else (element,):
+                yield from instances_in(item, depth + 1)
+        case Choice(options=options):
+            for option in options:
+                yield from instances_in(option, depth + 1)

@@ -1,0 +1,242 @@
+"""Which names are array types, and which functions return arrays (jax 0.10.2, numpy 2.4, chex 0.1.92)."""
+
+from __future__ import annotations
+
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript, is_none
+
+#: Annotations that mean an array.
+ARRAY_TYPES: dict[str, str] = {
+    "jax.Array": "jax",
+    "jax.numpy.ndarray": "jax",
+    "jax.random.KeyArray": "jax",
+    "jax.random.PRNGKeyArray": "jax",
+    "jax.typing.ArrayLike": "array",
+    "numpy.ndarray": "numpy",
+    "numpy.array": "numpy",
+    "jax.numpy.array": "jax",
+    "numpy.typing.NDArray": "numpy",
+    "numpy.typing.ArrayLike": "array",
+    "chex.Array": "array",
+    "chex.ArrayDevice": "jax",
+    "chex.ArrayNumpy": "numpy",
+    "chex.ArraySharded": "jax",
+    "chex.ArrayBatched": "jax",
+    "chex.PRNGKey": "jax",
+    "chex.ArrayDType": "",
+    "jaxtyping.Array": "jax",
+    "jaxtyping.ArrayLike": "array",
+    "jaxtyping.PRNGKeyArray": "jax",
+    "flax.typing.Array": "array",
+    "flax.typing.PRNGKey": "jax",
+    "distrax.Array": "array",
+    # trees of arrays: what is said of an array in a static field holds for them
+    "chex.ArrayTree": "array",
+    "optax.Params": "array",
+    "optax.Updates": "array",
+    "optax.OptState": "array",
+    "optax.Array": "array",
+    **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal")},
+    "tjax.JaxComplexArray": "jax",
+    **{f"tjax.{kind}Array": "numpy" for kind in ("Numpy", "NumpyReal", "NumpyComplex", "NumpyIntegral")},
+    **{f"tjax.{kind}Array": "jax" for kind in ("JaxIntegral", "JaxBoolean", "Key")},
+}
+ARRAY_TYPES = {name: library for name, library in ARRAY_TYPES.items() if library}
+
+#: jaxtyping's dtype classes: `Float[Array, "n 3"]`.
+JAXTYPING_DTYPES = frozenset(
+    """Shaped Bool Key Num Inexact Float BFloat16 Float16 Float32 Float64 Complex Complex64 Complex128 Integer Int
+    UInt Int2 Int4 Int8 Int16 Int32 Int64 UInt2 UInt4 UInt8 UInt16 UInt32 UInt64 Real""".split()
+)
+
+#: Functions of chex that raise unless arrays are as expected: what each looks at.
+ARRAY_ASSERTIONS = {
+    **{
+        f"chex.assert_{name}": "shape"
+        for name in """shape rank equal_shape equal_rank equal_size equal_shape_prefix equal_shape_suffix size
+        axis_dimension axis_dimension_gt axis_dimension_gteq axis_dimension_lt axis_dimension_lteq
+        is_broadcastable is_divisible tree_shape_prefix""".split()
+    },
+    "chex.assert_type": "dtype",
+}
+#: Creation functions of jax.numpy and numpy whose first argument is the shape.
+_SHAPED = frozenset("zeros ones empty full".split())
+#: Creation functions that take a value or a range.
+_CREATION = frozenset(
+    """array asarray arange linspace logspace geomspace eye identity tri tril triu diag diagflat zeros_like ones_like
+    empty_like full_like fromfunction tile repeat stack concatenate vstack hstack dstack column_stack copy ravel
+    reshape frombuffer broadcast_to atleast_1d atleast_2d atleast_3d block kron vander hamming hanning bartlett
+    blackman kaiser indices pad roll flip fliplr flipud transpose moveaxis swapaxes expand_dims squeeze""".split()
+)
+#: Functions of jax.numpy that return an array whatever they are given.
+_ELEMENTWISE = frozenset(
+    """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh
+    cross cumprod cumsum argsort argwhere searchsorted bincount flatnonzero where select deg2rad degrees
+    diff divide dot einsum equal exp exp2 expm1 floor floor_divide fmod greater greater_equal hypot
+    inner interp invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and
+    logical_not logical_or logical_xor matmul maximum minimum mod multiply nan_to_num negative not_equal
+    outer power rad2deg radians reciprocal remainder rint round sign sin sinc sinh sort sqrt square
+    subtract take take_along_axis tan tanh tensordot trace true_divide trunc vdot""".split()
+)
+_CONTRACTIONS = frozenset(
+    """argsort argwhere searchsorted bincount flatnonzero where select dot einsum inner matmul tensordot
+    trace vdot cross outer take take_along_axis diff""".split()
+)
+#: Functions of numpy and jax.numpy that return arrays of as many elements as there are, whatever they are given.
+_LISTING = frozenset(
+    """append argpartition argsort argwhere bincount convolve correlate cumprod cumsum delete diff ediff1d flatnonzero
+    insert intersect1d lexsort outer partition setdiff1d setxor1d sort union1d unique""".split()
+)
+#: Functions that return a tuple of arrays.
+_TUPLES = frozenset("nonzero tril_indices triu_indices diag_indices".split())
+_LINEAR_ALGEBRA = frozenset("cholesky eigvals eigvalsh inv matrix_power pinv solve".split())
+_RANGES = frozenset("""arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey""".split())
+#: Reductions of jax.numpy: one element unless an axis is given.
+_REDUCTIONS = frozenset(
+    """all any argmax argmin max amax mean median min amin nanmax nanmean nanmin nansum prod ptp std sum var
+    count_nonzero""".split()
+)
+#: Scalar types of jax.numpy, which return 0-d arrays when called.
+_JAX_SCALARS = frozenset(
+    """float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64
+    complex128 bool_""".split()
+)
+_RANDOM = frozenset(
+    """PRNGKey key split fold_in normal uniform bernoulli randint categorical choice permutation truncated_normal gamma
+    beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t
+    wrap_key_data""".split()
+)
+#: Those that make one number if no shape is given, and where the shape stands (jax 0.10).
+_RANDOM_SHAPES = {
+    "uniform": 1,
+    "normal": 1,
+    "exponential": 1,
+    "gumbel": 1,
+    "laplace": 1,
+    "cauchy": 1,
+    "rademacher": 1,
+    "bits": 1,
+}
+#: Functions of numpy.random that return one number unless they are given a size, and its position.
+_NUMPY_RANDOM = {
+    **dict.fromkeys(("random", "random_sample", "standard_normal", "standard_exponential"), 0),
+    **dict.fromkeys(("choice", "exponential", "geometric", "poisson", "rayleigh", "standard_gamma"), 1),
+    **dict.fromkeys("beta binomial gamma gumbel integers laplace logistic normal randint uniform".split(), 2),
+}
+#: Those that are given the size in parts, and those that always return an array.
+_NUMPY_RANDOM_SHAPED = frozenset({"rand", "randn"})
+_NUMPY_RANDOM_ARRAYS = frozenset({"permutation", "permuted", "dirichlet", "multivariate_normal"})
+
+#: Functions of jax.numpy that return arrays.
+ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
+#: Functions of jax.numpy that return several arrays: in a tuple or a list.
+_ARRAYS = {
+    **dict.fromkeys(("nonzero", "unravel_index", "divmod", "modf", "frexp"), "tuple"),
+    **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
+}
+#: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
+ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS)
+
+#: Methods of arrays that return arrays.
+ARRAY_METHODS = frozenset(
+    """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod argsort sort
+    take view block_until_ready""".split()
+)
+#: Methods of jax arrays that reduce to one element unless an axis is given.
+ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
+#: Attributes of arrays that are arrays.
+ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
+#: `x.at[...]` methods.
+AT_METHODS = frozenset("set add subtract multiply mul divide div power min max apply get".split())
+
+
+def returned_library(name: str) -> str | None:
+    """The library of the array that the function `name` certainly returns, or None.
+
+    numpy's element-wise functions and reductions are left out: they return scalars for scalars.
+    """
+    head, _, last = name.rpartition(".")
+    if head == "jax.numpy":
+        if last in ARRAY_FUNCTIONS or last in _LISTING:
+            return "jax"
+    elif head == "numpy":
+        if last in _SHAPED or last in _CREATION or last in _LISTING:
+            return "numpy"
+    elif last in _LINEAR_ALGEBRA:
+        return {"numpy.linalg": "numpy", "jax.numpy.linalg": "jax"}.get(head)
+    elif (head == "jax.random" and last in _RANDOM) or (head == "jax.nn" and last in ("one_hot", "relu", "softmax")):
+        return "jax"
+    elif name in ("jax.device_put", "jax.lax.stop_gradient", "jax.lax.iota", "jax.numpy.linalg.norm"):
+        return "jax" if last in ("iota", "norm") else None
+    elif head == "numpy.random" and last in _NUMPY_RANDOM_ARRAYS:
+        return "numpy"
+    return None
+
+
+def returned_container(name: str, call: Call) -> tuple[str, str] | None:
+    """The kind of container with which the function returns several arrays, if it does, and their library."""
+    head, _, last = name.rpartition(".")
+    library = {"numpy": "numpy", "jax.numpy": "jax"}.get(head)
+    if library is None:
+        return None
+    # with a condition alone `where` is `nonzero`
+    places = last == "where" and len(call.positional) == 1 and not call.has_star and call.keyword("x") is None
+    counted = last == "unique" and any((a.keyword or "").startswith("return_") for a in call.args)
+    kind = "tuple" if places or counted or last in _TUPLES else _ARRAYS.get(last) if library == "jax" else None
+    return None if kind is None else (kind, library)
+
+
+def is_shaped(name: str) -> bool:
+    """Whether the first argument of the creation function is a shape."""
+    return name.rpartition(".")[2] in _SHAPED
+
+
+def random_shape_position(name: str) -> int | None:
+    """Where the shape stands among the arguments of a function of jax.random that makes one number without it."""
+    head, _, last = name.rpartition(".")
+    return _RANDOM_SHAPES.get(last) if head == "jax.random" else None
+
+
+def is_conversion(name: str) -> bool:
+    """Whether the function makes an array of its first argument (`array`, `asarray`, `jnp.float32`)."""
+    last = name.rpartition(".")[2]
+    return last in ("array", "asarray") or last in _JAX_SCALARS
+
+
+def numpy_random_size(name: str, call: Call) -> Expr | None:
+    """What tells how many numbers a function of numpy.random returns; None if it returns one, or is not known."""
+    last = name.removeprefix("numpy.random.")
+    given, size = call.positional, call.keyword("size")
+    if last in _NUMPY_RANDOM_SHAPED:
+        return Display(call.at, "tuple", given) if given else None
+    if size is None and last in _NUMPY_RANDOM and not call.has_star:
+        size = given[_NUMPY_RANDOM[last]] if len(given) > _NUMPY_RANDOM[last] else None
+    return None if last not in _NUMPY_RANDOM or is_none(size) else size
+
+
+def maps_numpy(name: str) -> bool:
+    """Whether the function of numpy returns an array if one of its arguments is one, and a number for numbers."""
+    head, _, last = name.rpartition(".")
+    return head == "numpy" and (last in _ELEMENTWISE - _CONTRACTIONS - {"interp"} or last == "where")
+
+
+def is_elementwise(name: str) -> bool:
+    """Whether the jax.numpy function returns as many elements as its largest argument has."""
+    return name.startswith("jax.numpy.") and name.rpartition(".")[2] in _ELEMENTWISE - _CONTRACTIONS
+
+
+def is_range(name: str) -> bool:
+    """Whether the function makes several elements of a few numbers."""
+    return name.rpartition(".")[2] in _RANGES
+
+
+def is_reduction(name: str) -> bool:
+    """Whether the jax.numpy function reduces to one element unless an axis is given."""
+    head, _, last = name.rpartition(".")
+    return (head == "jax.numpy" and last in _REDUCTIONS) or name == "jax.numpy.linalg.norm"
+
+
+def is_at_update(func: Attribute) -> bool:
+    """Whether a method is that of an array update: `x.at[i].set`."""
+    place = func.value
+    indexed = isinstance(place, Subscript) and isinstance(place.value, Attribute) and place.value.attr == "at"
+    return indexed and func.attr in AT_METHODS and func.attr != "get"

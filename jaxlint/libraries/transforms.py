@@ -1,0 +1,247 @@
+"""The transformations of JAX and of the frameworks around it: what each does to the functions it is given.
+
+`TRANSFORMS` holds one declaration for each by dotted name. That a function is transformed, by what and with
+which options, is an `Applied`; `jaxlint.infer.transformed` finds them. The facts were measured with jax 0.10.2,
+flax 0.12.8, equinox 0.13.8 and jax_dataclasses 1.6.3 (facts/semantics.md, sections 2, 6 and 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from jaxlint.syntax.expressions import Span, span_of
+
+if TYPE_CHECKING:
+    from jaxlint.symbols.outline import Function
+
+
+class Kind(Enum):
+    """What a transformation does with a function. All of them run its body with tracers, and few times."""
+
+    JIT = "compiles it"
+    MAP = "maps it"
+    GRAD = "differentiates it"
+    LOOP = "loops over it"
+    BRANCH = "chooses it"
+    CHECKPOINT = "rematerialises it"
+    CUSTOM = "gives it a derivative"
+    ABSTRACT = "traces it for shapes"
+
+
+_REBUILDING = frozenset({Kind.JIT, Kind.MAP, Kind.GRAD, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT})
+
+
+class Returns(Enum):
+    """What a transformed function returns, compared with the function itself."""
+
+    SAME = "the same"
+    GRADIENT = "something of the type of what is differentiated"
+    VALUE_AND_GRADIENT = "the value, and something of the type of what is differentiated"
+    UNKNOWN = "something else"
+
+
+class Transform(msgspec.Struct, frozen=True):
+    """One transformation.
+
+    `functions` says which of its arguments are the functions, by position and keyword.
+    """
+
+    name: str
+    kind: Kind
+    functions: tuple[tuple[int, str], ...] = ((0, "fun"),)
+    returns: Returns = Returns.SAME
+    #: Whether the call itself runs the functions (`lax.scan`), and does not return a transformed one (`jax.jit`).
+    runs: bool = False
+    #: Whether what the function changes in the modules that it is given reaches the caller (flax.nnx).
+    propagates: bool = False
+    #: Whether leaves that are no arrays are held static (equinox.filter_*).
+    filters: bool = False
+    #: Whether it takes `static_argnums` and `static_argnames`.
+    takes_static: bool = False
+    #: Whether `jdc.Static[...]` annotations of parameters count.
+    reads_static_annotations: bool = False
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether it takes the arguments of the function apart and hands it new instances made of tracers."""
+        return self.kind in _REBUILDING
+
+
+_FUNCTION = ((0, "f"),)
+
+
+def _declare(*transforms: Transform) -> Mapping[str, Transform]:
+    return {t.name: t for t in transforms}
+
+
+TRANSFORMS: Mapping[str, Transform] = _declare(
+    Transform("jax.jit", Kind.JIT, takes_static=True),
+    Transform("jax.pmap", Kind.JIT, takes_static=True),
+    Transform("jax.experimental.pjit.pjit", Kind.JIT, takes_static=True),
+    Transform("jax.vmap", Kind.MAP),
+    Transform("jax.shard_map", Kind.MAP, _FUNCTION),
+    Transform("jax.experimental.shard_map.shard_map", Kind.MAP, _FUNCTION),
+    Transform("jax.grad", Kind.GRAD, returns=Returns.GRADIENT),
+    Transform("jax.value_and_grad", Kind.GRAD, returns=Returns.VALUE_AND_GRADIENT),
+    Transform("jax.jacfwd", Kind.GRAD, returns=Returns.UNKNOWN),
+    Transform("jax.jacrev", Kind.GRAD, returns=Returns.UNKNOWN),
+    Transform("jax.jacobian", Kind.GRAD, returns=Returns.UNKNOWN),
+    Transform("jax.hessian", Kind.GRAD, returns=Returns.UNKNOWN),
+    Transform("jax.vjp", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),
+    Transform("jax.jvp", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),
+    Transform("jax.linearize", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),
+    Transform("jax.checkpoint", Kind.CHECKPOINT),
+    Transform("jax.remat", Kind.CHECKPOINT),
+    Transform("jax.ad_checkpoint.checkpoint", Kind.CHECKPOINT),
+    Transform("jax.named_call", Kind.CHECKPOINT),
+    Transform("jax.custom_vjp", Kind.CUSTOM),
+    Transform("jax.custom_jvp", Kind.CUSTOM),
+    Transform("jax.custom_gradient", Kind.CUSTOM),
+    Transform("jax.eval_shape", Kind.ABSTRACT, returns=Returns.UNKNOWN, runs=True),
+    Transform("jax.make_jaxpr", Kind.ABSTRACT, returns=Returns.UNKNOWN, takes_static=True),
+    Transform("jax.lax.scan", Kind.LOOP, _FUNCTION, runs=True),
+    Transform("jax.lax.map", Kind.LOOP, _FUNCTION, runs=True),
+    Transform("jax.lax.associative_scan", Kind.LOOP, ((0, "fn"),), runs=True),
+    Transform("jax.lax.while_loop", Kind.LOOP, ((0, "cond_fun"), (1, "body_fun")), runs=True),
+    Transform("jax.lax.fori_loop", Kind.LOOP, ((2, "body_fun"),), runs=True),
+    Transform("jax.lax.cond", Kind.BRANCH, ((1, "true_fun"), (2, "false_fun")), runs=True),
+    Transform("jax.lax.switch", Kind.BRANCH, ((1, "branches"),), runs=True),
+    Transform("equinox.filter_jit", Kind.JIT, filters=True),
+    Transform("equinox.filter_pmap", Kind.JIT, filters=True),
+    Transform("equinox.filter_vmap", Kind.MAP, filters=True),
+    Transform("equinox.filter_grad", Kind.GRAD, returns=Returns.GRADIENT, filters=True),
+    Transform("equinox.filter_value_and_grad", Kind.GRAD, returns=Returns.VALUE_AND_GRADIENT, filters=True),
+    Transform("equinox.filter_jacfwd", Kind.GRAD, returns=Returns.UNKNOWN, filters=True),
+    Transform("equinox.filter_jacrev", Kind.GRAD, returns=Returns.UNKNOWN, filters=True),
+    Transform("equinox.filter_hessian", Kind.GRAD, returns=Returns.UNKNOWN, filters=True),
+    Transform("equinox.filter_checkpoint", Kind.CHECKPOINT, filters=True),
+    Transform("equinox.filter_custom_vjp", Kind.CUSTOM, filters=True),
+    Transform("equinox.filter_custom_jvp", Kind.CUSTOM, filters=True),
+    Transform("equinox.filter_eval_shape", Kind.ABSTRACT, returns=Returns.UNKNOWN, runs=True, filters=True),
+    Transform("equinox.filter_make_jaxpr", Kind.ABSTRACT, returns=Returns.UNKNOWN, filters=True),
+    Transform("jax_dataclasses.jit", Kind.JIT, reads_static_annotations=True),
+    Transform("flax.nnx.jit", Kind.JIT, propagates=True, takes_static=True),
+    Transform("flax.nnx.pmap", Kind.JIT, propagates=True, takes_static=True),
+    Transform("flax.nnx.vmap", Kind.MAP, propagates=True),
+    Transform("flax.nnx.shard_map", Kind.MAP, propagates=True),
+    Transform("flax.nnx.grad", Kind.GRAD, returns=Returns.UNKNOWN, propagates=True),
+    Transform("flax.nnx.value_and_grad", Kind.GRAD, returns=Returns.UNKNOWN, propagates=True),
+    Transform("flax.nnx.custom_vjp", Kind.CUSTOM, propagates=True),
+    Transform("flax.nnx.remat", Kind.CHECKPOINT, propagates=True),
+    Transform("flax.nnx.checkpoint", Kind.CHECKPOINT, propagates=True),
+    Transform("flax.nnx.scan", Kind.LOOP, propagates=True, returns=Returns.UNKNOWN),
+    Transform("flax.nnx.while_loop", Kind.LOOP, ((0, "cond_fun"), (1, "body_fun")), runs=True, propagates=True),
+    Transform("flax.nnx.fori_loop", Kind.LOOP, ((2, "body_fun"),), runs=True, propagates=True),
+    Transform("flax.nnx.cond", Kind.BRANCH, ((1, "true_fun"), (2, "false_fun")), runs=True, propagates=True),
+    Transform("flax.nnx.switch", Kind.BRANCH, ((1, "branches"),), runs=True, propagates=True),
+    Transform("flax.nnx.eval_shape", Kind.ABSTRACT, returns=Returns.UNKNOWN, runs=True, propagates=True),
+)
+
+#: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.
+LAST_NAMES = frozenset(name.rpartition(".")[2] for name in TRANSFORMS) - {"map"}
+
+#: Functions that return a function with the same return value.
+WRAPPERS = frozenset(
+    {
+        "functools.lru_cache",
+        "functools.cache",
+        "functools.wraps",
+        "functools.cached_property",
+        "builtins.staticmethod",
+        "builtins.classmethod",
+        "builtins.property",
+        "abc.abstractmethod",
+        "typing.override",
+        "typing.final",
+        "typing.no_type_check",
+        "jaxtyping.jaxtyped",
+        "beartype.beartype",
+        "typeguard.typechecked",
+        "chex.assert_max_traces",
+        "flax.linen.nowrap",
+        "flax.linen.compact",
+    }
+)
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """A transformation applied to a function, with its options.
+
+    The lists of parameters are None where they are given and cannot be read.
+    """
+
+    transform: Transform
+    #: The decorator or the call, for a finding to point at.
+    at: object
+    static_argnums: tuple[int, ...] | None = ()
+    static_argnames: tuple[str, ...] | None = ()
+    #: What is differentiated; None if that cannot be read.
+    argnums: tuple[int, ...] | None = (0,)
+    has_aux: bool | None = False
+    is_decorator: bool = False
+    #: How many positional parameters are given already (the receiver of a bound method, what a partial holds).
+    bound: int = 0
+    #: The names of the parameters that a partial gives by keyword.
+    given: frozenset[str] = frozenset()
+    #: The names of all options that are given.
+    options: frozenset[str] = frozenset()
+
+    @property
+    def refuses_non_arrays(self) -> bool:
+        """Whether leaves that are neither arrays nor numbers are certainly refused.
+
+        equinox's filtered transformations hold them static, and what is not mapped over goes through `jax.vmap`.
+        """
+        mapped_in_part = self.transform.kind is Kind.MAP and not self.options.isdisjoint({"in_axes", "in_specs"})
+        return self.transform.rebuilds and not self.transform.filters and not mapped_in_part
+
+    @property
+    def refuses_results(self) -> bool:
+        """Whether a result with such leaves is refused, too. Derivatives hand an `aux` on, whatever it is."""
+        is_traced = self.transform.kind in (Kind.JIT, Kind.MAP, Kind.LOOP, Kind.BRANCH)
+        return is_traced and self.refuses_non_arrays and self.options.isdisjoint({"out_axes", "out_specs"})
+
+    def static_parameters(self, function: Function) -> frozenset[str] | None:
+        """The names of the parameters of `function` that are static; None if they cannot be told."""
+        if self.static_argnums is None or self.static_argnames is None:
+            return None
+        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
+        return frozenset({*chosen, *self.static_argnames})
+
+    def rebuilt_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that certainly receive copies of what the caller passes."""
+        static = self.static_parameters(function)
+        if not self.transform.rebuilds or static is None:
+            return frozenset()
+        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        if self.transform.kind is Kind.GRAD:
+            numbers = self.argnums or ()
+            return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
+        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static - self.given
+
+    def is_around(self, other: Applied) -> bool:
+        """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""
+        if self.is_decorator or other.is_decorator or isinstance(self.at, Span) or isinstance(other.at, Span):
+            return self.is_decorator  # of what other modules apply only the function itself is told
+        outer, inner = span_of(self.at), span_of(other.at)
+        return outer != inner and outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+
+    def given_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that were given before it was transformed."""
+        positional = [p.name for p in function.parameters if p.kind == "positional"]
+        return self.given | frozenset(positional[: self.bound])
+
+
+def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:
+    """The parameters that receive copies, whichever of the transformations is taken."""
+    rebuilding = [one for one in applied if one.transform.rebuilds]
+    sets = [
+        frozenset().union(*(o.rebuilt_parameters(function) for o in rebuilding if o is one or o.is_around(one)))
+        for one in rebuilding
+    ]
+    return frozenset.intersection(*sets) if sets else frozenset()

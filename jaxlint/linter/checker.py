@@ -1,0 +1,344 @@
+"""Checking the modules of one project with the rules that the settings enable."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from jaxlint import __version__
+from jaxlint.config.settings import EnabledRules, Settings, unknown_target
+from jaxlint.errors import UserError
+from jaxlint.finding import Edit, Finding, Fix
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.indexing import Learner
+from jaxlint.infer.reader import ModuleReader
+from jaxlint.project.index import ImportGraph, Knowledge, NotLearntYet
+from jaxlint.project.modules import Module, Project
+from jaxlint.project.prefilter import framework_packages
+from jaxlint.project.reachability import import_graph
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules import all_rules
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
+from jaxlint.rules.unreadable_file import UnreadableFile
+from jaxlint.suppression.comments import Comments
+from jaxlint.syntax.expressions import place_of
+from jaxlint.syntax.source import Unreadable
+
+_Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
+
+
+class Checker:
+    """Checks the modules of one project with the rules that the settings enable."""
+
+    def __init__(self, project: Project, settings: Settings) -> None:
+        check_extra_names(settings)
+        self.project = project
+        self.settings = settings
+        self.enabled = EnabledRules(all_rules(), settings)
+        self.packages = framework_packages(settings)
+        self.errors: list[str] = []
+        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
+        self.find: Callable[[Module], Iterable[Finding]] | None = None
+        self._start(Knowledge())
+
+    def _start(self, knowledge: Knowledge) -> None:
+        """Begin with nothing but what is known of the project."""
+        self.model = PytreeModel(self.project, self.settings)
+        self.model.know(knowledge)
+        self.reader = ModuleReader(self.model)
+        enabled = self.enabled.rules
+        self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
+        self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
+        self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
+        self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
+        self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
+
+    # -- the whole project ------------------------------------------------------------------
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the project as a whole."""
+        return self.model.knowledge
+
+    def know(self, knowledge: Knowledge) -> None:
+        """Take what was learnt of the project earlier, instead of learning it again."""
+        self.model.know(knowledge)
+
+    def learn(
+        self,
+        modules: Sequence[Module],
+        progress: Callable[[], None] = lambda: None,
+        neighbours: Sequence[Module] = (),
+    ) -> None:
+        """Read the outlines of `modules`, and learn who inherits from whom (in `neighbours` too)."""
+        told: list[Knowledge | Module] = []
+        together: list[Module] = []
+        for module in modules:
+            if not module.is_silent:
+                _ = module.imports
+                module.forget_source()
+                together.append(module)
+                if self._is_full:
+                    told += self._learn_early(together)
+                    together = []
+                    self.make_room()
+            progress()
+        others = [module for module in neighbours if not module.is_silent]
+        seen = [module for module in modules if not module.is_silent] + others
+        graph = import_graph(seen, self.project, self.packages)
+        self._learn_from([*told, *together, *others], graph)
+        if self.knowledge.cycles and told:  # what becomes of classes in a cycle depends on the order
+            self.start_again(Knowledge())
+            self._learn_from(seen, graph)
+
+    def _learn_early(self, modules: Sequence[Module]) -> Iterator[Knowledge | Module]:
+        """What modules tell while they are in memory, before the others are read; those that cannot tell it yet."""
+        graph = import_graph(modules, self.project, self.packages)
+        unknown = Knowledge(ImportGraph(is_complete=False))
+        self.model.know(unknown)
+        for module in modules:
+            if module.path not in graph.relevant:
+                yield module
+                continue
+            try:
+                yield self.told_by(module)
+            except NotLearntYet:
+                self.start_again(unknown)
+                yield module
+
+    def told_by(self, module: Module) -> Knowledge:
+        """What one module tells, which is worth a look; who imports whom must be known."""
+        part = Knowledge()
+        self.learner(part).learn(module)
+        return part
+
+    def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
+        """Learn what the modules tell that are worth a look; some have `told` it already."""
+        knowledge = Knowledge(graph)
+        self.model.know(knowledge)
+        for one in told:
+            if isinstance(one, Knowledge):
+                knowledge.add(one)
+            elif one.path in graph.relevant:
+                self.learner(knowledge).learn(one)
+                self.make_room()
+        knowledge.close()
+
+    def learner(self, knowledge: Knowledge) -> Learner:
+        """What adds to some knowledge what modules tell; who imports whom must be known."""
+        return Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether there is more in memory than there should be."""
+        return self.project.store is not None and self.project.store.is_full
+
+    def make_room(self) -> None:
+        """Let go of all that was built and of the outlines, if there is too much of it.
+
+        It is made again when it is asked for, so that a large project needs no more memory than a small one.
+        """
+        store = self.project.store
+        if store is None or not store.is_full:
+            return
+        self.project.forget_outlines()
+        store.make_room()
+        self.start_again(self.knowledge)
+        gc.collect(1)  # what has survived this once is not looked at again
+
+    def start_again(self, knowledge: Knowledge) -> None:
+        """Let go of all that was built, but for what is known of the project."""
+        self.release()
+        self._start(knowledge)
+
+    def release(self) -> None:
+        """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
+        self.find = None
+        reader, calls = self.reader, self.reader.calls
+        functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
+        for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
+            vars(part).clear()
+
+    # -- one module -------------------------------------------------------------------------
+
+    def check(self, module: Module) -> list[Finding]:
+        """The findings of one module, sorted; those that comments hide say so."""
+        if module.is_silent:
+            return []
+        _ = module.outline
+        if module.problem is not None:
+            return self.unreadable(module, module.problem)
+        try:
+            if module.path in self.knowledge.imports.relevant:
+                return self._findings(module)
+            if module.outline.has_suppressions:
+                return self._hidden_by_comments(module, [], is_complete=True)
+            return []
+        except Unreadable as problem:  # it vanished or changed since its outline was made
+            return self.unreadable(module, problem)
+        finally:
+            module.forget_source()
+
+    def check_alone(self, module: Module) -> list[Finding]:
+        """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
+        _ = module.outline
+        graph = import_graph([module], self.project, self.packages)
+        graph.relevant.add(module.path)
+        self._learn_from([module], graph)
+        return self.check(module)
+
+    def _findings(self, module: Module) -> list[Finding]:
+        """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
+        failures = len(self.errors)
+        found = dict.fromkeys(self.find_all(module) if self.find is None else self.find(module))
+        unread = [row for path, row in self.reader.unread if path == module.path]
+        self.reader.unread.clear()
+        if unread:
+            _ = module.source
+        for row in unread:
+            message = "this statement nests too deeply to be checked; split it"
+            for finding in self.unreadable(module, Unreadable(message, row, 1)):
+                found[finding] = None
+        enabled = self.enabled.codes_at(module.path)
+        findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
+        is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
+        return self._hidden_by_comments(module, findings, is_complete)
+
+    def find_all(self, module: Module) -> Iterator[Finding]:
+        """What the rules find in a module, in no order, whatever hides it."""
+        self.reader.begin(module)
+        yield from self.find_in_classes(module, self.model.classes_in(module) if self.class_rules else ())
+        if self.looks_into(module):
+            for events in self._guarded_events(module):
+                yield from self.find_in_events(module, events)
+
+    def looks_into(self, module: Module) -> bool:
+        """Whether there is a rule that looks into the units of a module."""
+        return bool(self.event_rules or self.body_rules) and bool(module.outline.units)
+
+    def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
+        """`findings` with what comments do to them, and what is to be said of the comments."""
+        if not findings and not module.outline.has_suppressions:
+            return []
+        enabled = self.enabled.at(module.path)
+        comments = Comments(module.source, findings, enabled if is_complete else frozenset())
+        if not comments:
+            return findings
+        about: list[Finding] = []
+        for rule in self.suppression_rules:
+            if type(rule) in enabled:
+                for problem in rule.check_suppressions(comments):
+                    assert isinstance(problem.at, tuple)
+                    about.append(self._finding(problem, rule, module, problem.at))
+        return sorted(comments.hide(about), key=lambda f: f.sort_key)
+
+    def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
+        """The finding for a file that is not checked."""
+        if UnreadableFile not in self.enabled.at(module.path):
+            return []
+        row, column = problem.row or 1, problem.column or 1
+        return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
+
+    def find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
+        """What the rules find in the declarations of some classes of a module."""
+        for problem, rule in self._class_problems(module, classes):
+            yield self._finding(problem, rule, module, self._place(problem, module))
+
+    def _class_problems(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[tuple[Problem, Rule]]:
+        for cls in classes:
+            if cls.symbol.declaration.expects_error:
+                continue
+            for rule in self.class_rules:
+                if not cls.is_pytree and not rule.all_classes:
+                    continue
+                try:
+                    problems = list(rule.check_class(cls, self.reader.evaluator))
+                except Exception as error:
+                    self._failed(rule.code, module, error)
+                    continue
+                for problem in problems:
+                    yield problem, rule
+
+    def _guarded_events(self, module: Module) -> list[list[Event]]:
+        try:
+            return self.reader.events(module)
+        except Exception as error:
+            self._failed("the reader", module, error)
+            return []
+
+    def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
+        """What the rules find in what happens in a unit of a module."""
+        self.reader.step()
+        for event in events:
+            for problem, rule in self._problems_of(event, module):
+                yield self._finding(problem, rule, module, self._place(problem, module))
+
+    def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
+        """What the event rules and body rules say of an event."""
+        kind, evaluator = type(event), self.reader.evaluator
+        if kind not in self._checks:
+            self._checks[kind] = self._checks_of(kind)
+        for rule, check in self._checks[kind]:
+            try:
+                problems = list(check(event, evaluator))
+            except Exception as error:
+                self._failed(rule.code, module, error)
+                continue
+            for problem in problems:
+                yield problem, rule
+
+    def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
+        """The rules that look at events of a kind, and their methods for it."""
+        checks: list[tuple[Rule, _Check]] = [
+            (rule, rule.check_event) for rule in self.event_rules if issubclass(kind, rule.events)
+        ]
+        if issubclass(kind, CodeRead):
+            checks += [(rule, rule.check_body) for rule in self.body_rules]
+        return checks
+
+    def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
+        """The range of a problem with columns from 1 in code points."""
+        row, column, end_row, end_column = place_of(problem.at)
+        source = module.source
+        return (
+            row,
+            source.codepoint_column(row, column) + 1,
+            end_row,
+            source.codepoint_column(end_row, end_column) + 1,
+        )
+
+    def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
+        return rule.finding(problem, module.path, place, _fix(problem, module, place))
+
+    def _failed(self, what: str, module: Module, error: Exception) -> None:
+        """Keep one line about a failure of ours; the rest goes on."""
+        text = " ".join(str(error).split())
+        self.errors.append(
+            f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
+        )
+
+
+def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:
+    """The edits that a problem proposes."""
+    fix = problem.fix
+    if isinstance(fix, Insertion):
+        start = module.source.offset(place[0], place[1] - 1)
+        return Fix(fix.title, fix.applicability, (Edit(start, start, fix.text),))
+    return fix
+
+
+def check_extra_names(settings: Settings) -> None:
+    """Raise `UserError` if an extra name is said to stand for something that jaxlint does not know."""
+    extra: dict[str, dict[str, str]] = {
+        "extra-decorators": settings.extra_decorators,
+        "extra-bases": settings.extra_bases,
+        "extra-fields": {name: field.like for name, field in settings.extra_fields.items()},
+    }
+    for key, names in extra.items():
+        for name, target in names.items():
+            problem = unknown_target(key, name, target)
+            if problem is not None:
+                raise UserError(f"{key}: {problem}")

@@ -1,0 +1,328 @@
+"""From paths to findings: discover, outline, model, read, report."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from jaxlint.cache.store import Cache
+from jaxlint.config.settings import Configuration, Settings, is_sure_enough
+from jaxlint.finding import Confidence, Finding
+from jaxlint.linter.keeping import Keeping
+from jaxlint.linter.result import Result, add_found, ordered
+from jaxlint.linter.runs import Run, findings_of
+from jaxlint.project.environment import activated, site_packages
+from jaxlint.project.files import discover
+from jaxlint.project.modules import Module, Project
+from jaxlint.project.prefilter import mark_silent
+from jaxlint.syntax.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.linter.checker import Checker
+    from jaxlint.linter.parallel import Workers
+    from jaxlint.linter.shards import Shard
+    from jaxlint.project.index import Knowledge
+
+
+def make_checker(project: Project, settings: Settings) -> Checker:
+    """What checks modules; the rules are only loaded where there is something to check."""
+    from jaxlint.linter.checker import Checker
+
+    return Checker(project, settings)
+
+
+def make_project(
+    files: Sequence[str], settings: Settings, texts: Mapping[str, Source | Unreadable] | None = None
+) -> Project:
+    """The project that the files belong to: their package roots, the configured roots, the environment."""
+    python = settings.python or activated(os.environ)
+    project = Project(settings.src, site_packages(python) if python else (), texts)
+    by_folder: dict[str, str] = {}
+    for path in files:
+        folder = os.path.dirname(path)
+        if folder not in by_folder and not os.path.isdir(path):
+            by_folder[folder] = path
+    roots = {project.package_root(path) for path in by_folder.values()}
+    project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
+    return project
+
+
+#: How many files beside those that were asked for are read to see subclasses.
+_MAX_NEIGHBOURS = 1000
+
+
+def _names_files(paths: Sequence[str]) -> bool:
+    return any(os.path.isfile(path) for path in paths)
+
+
+def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
+    """The other modules of the packages that single files were asked for from: they may hold subclasses."""
+    folders = set()
+    for path in files:
+        folder, root = os.path.dirname(path), project.package_root(path)
+        package = os.path.relpath(folder, root).partition(os.sep)[0]
+        folders.add(root if package == os.curdir else os.path.join(root, package))
+    asked = set(files)
+    found: list[str] = []
+    for folder in sorted(folders):
+        names = discover([folder]) if os.path.exists(os.path.join(folder, "__init__.py")) else _python_files(folder)
+        found += [name for name in names if name not in asked]
+    return [project.add_file(path) for path in found[:_MAX_NEIGHBOURS] if os.path.isfile(path)]
+
+
+def _python_files(folder: str) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder) if entry.name.endswith(".py"))
+    except OSError:
+        return []
+
+
+def check_paths(
+    paths: Sequence[str],
+    settings: Settings | Configuration | None = None,
+    *,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    cache: Cache | None = None,
+    force_exclude: bool = False,
+    facts: Sequence[str] = (),
+    shard: Shard | None = None,
+    kept: list[object] | None = None,
+) -> Result:
+    """Check files and folders; with a `cache`, only what has changed since the last time.
+
+    With `force_exclude`, files that are named are left out as well if the settings exclude them. `facts` names files
+    that `jaxlint facts` has written: what they hold of a file need not be found out again. With a `shard`, only its
+    files are checked; the findings of all shards are those of one run. What the run has built is put into `kept`: who
+    is about to end need not wait until all of it is freed.
+
+    The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
+    is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
+    used; what cannot be read or parsed is a finding.
+    """
+    if isinstance(settings, Configuration):
+        files = discover(paths, settings.excludes, force=force_exclude)
+        groups = settings.groups(files)
+    else:
+        fixed = settings or Settings()
+        files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
+        groups = [(fixed, files)]
+    advance = _Progress(len(files), progress)
+    result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with Keeping(cache, facts, jobs) as keeping:
+            for group, own in groups:
+                others = set(files).difference(own) if len(groups) > 1 else ()
+                project = make_project(own, group)
+                project.store = keeping.store_for(own)
+                neighbours = package_neighbours(own, project) if _names_files(paths) else []
+                neighbours += [project.add_file(path) for path in sorted(others)]
+                neighbours = list({module.path: module for module in neighbours}.values())
+                modules = [project.add_file(path) for path in own]
+                mine = [m for m in modules if shard is None or shard.holds(m.path)]
+                check = _Check(project, group, modules, neighbours, keeping, advance)
+                if kept is not None:
+                    kept.append(check)
+                found = check.findings(mine)
+                add_found(result, found, group, [module.path for module in mine], check.errors)
+    finally:
+        if collecting:
+            gc.enable()
+    result.findings.sort(key=lambda f: f.sort_key)
+    result.errors = sorted(set(result.errors))
+    result.stale = list(dict.fromkeys(result.stale))
+    return result
+
+
+class _Check:
+    """A check of some modules of a project; the checker and the other processes are there when they are needed."""
+
+    def __init__(
+        self,
+        project: Project,
+        settings: Settings,
+        modules: Sequence[Module],
+        neighbours: Sequence[Module],
+        keeping: Keeping,
+        advance: Callable[[], None],
+    ) -> None:
+        self.errors: list[str] = []
+        self._project = project
+        self._settings = settings
+        self._modules = modules
+        self._neighbours = neighbours
+        self._keeping = keeping
+        self._advance = advance
+        self._is_marked = False
+        self._run: Run | None = None
+        self._checker_knows = self._workers_know = False
+        #: What this run has learnt of the project.
+        self._learnt: Knowledge | None = None
+
+    @cached_property
+    def _checker(self) -> Checker:
+        checker = make_checker(self._project, self._settings)
+        checker.errors = self.errors
+        return checker
+
+    @cached_property
+    def _workers(self) -> Workers:
+        from jaxlint.linter.parallel import Workers
+
+        return Workers(self._project, self._settings, self._modules, self._neighbours, self._keeping)
+
+    def findings(self, mine: Sequence[Module]) -> list[Finding]:
+        """The findings of the modules that are `mine`; those that comments hide among them."""
+        try:
+            find = self._check
+            if self._keeping.cache is not None:
+                self._run = run = Run(
+                    self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
+                )
+                self._keeping.needed |= run.contents()
+                find = partial(
+                    findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
+                )
+            found = find(mine)
+            if len(mine) < len(self._modules) and any(f.confidence is Confidence.LOW for f in found):
+                # what is a guess here may be known for certain from the files of other shards
+                here = {module.path for module in mine}
+                elsewhere = find([m for m in self._modules if m.path not in here])
+                found = [f for f in ordered([*found, *elsewhere]) if f.path in here]
+        except BaseException:
+            self._end(failed=True)
+            raise
+        self._end(failed=False)
+        return found
+
+    def _end(self, *, failed: bool) -> None:
+        if "_workers" in self.__dict__:
+            self._workers.end(failed=failed)
+
+    def _mark_silent(self) -> None:
+        if not self._is_marked:
+            self._is_marked = True
+            modules, is_kept = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            mark_silent(modules, self._project, self._settings, digests=is_kept)
+
+    def _learn(self, unread: Sequence[Module]) -> None:
+        """Read modules in several processes, if that pays."""
+        if not unread:
+            return
+        if len(unread) > len(self._modules) // 2:  # a first run
+            self._mark_silent()
+        if self._keeping.jobs > 1:
+            self._workers.learn([module for module in unread if not module.is_silent])
+
+    def _check(self, missing: Sequence[Module]) -> list[Finding]:
+        """The findings of some of the modules."""
+        in_several = self._keeping.jobs > 1 and self._workers.pay(missing)
+        if in_several or not self._is_known(missing):
+            self._mark_silent()
+        missing = [module for module in missing if not module.is_silent]
+        if not missing:
+            return []
+        if in_several and self._workers.pay(missing):
+            self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
+            if not self._workers_know:
+                known = self._workers.know(self._known)
+                self._learnt = None if known is self._kept else known
+                self._workers_know = True
+            found, errors = self._workers.check(missing, self._advance)
+            self.errors += errors
+            return found
+        self._know()
+        findings: list[Finding] = []
+        for module in missing:
+            findings += self._checker.check(module)
+            self._checker.make_room()
+            self._advance()
+        return findings
+
+    def _is_known(self, missing: Sequence[Module]) -> bool:
+        """Whether the project is known from an earlier run, and the missing modules can all be parsed.
+
+        Then it does not matter which modules are silent, which takes long to find out.
+        """
+        if self._kept is None:
+            return False
+        for module in missing:
+            _ = module.outline
+            module.forget_source()
+        return all(module.problem is None for module in missing)
+
+    @cached_property
+    def _kept(self) -> Knowledge | None:
+        """What an earlier run has learnt of the project, if that still holds."""
+        return None if self._run is None else self._run.knowledge()
+
+    def _know(self) -> None:
+        """See that the checker knows the project."""
+        if self._checker_knows:
+            return
+        known = self._known
+        if known is not None:
+            self._checker.know(known)
+        else:
+            self._checker.learn(self._modules, self._advance, self._neighbours)
+            self._learnt = self._checker.knowledge
+        self._checker_knows = True
+
+    @property
+    def _known(self) -> Knowledge | None:
+        """What is known of the project so far."""
+        return self._learnt or self._kept
+
+
+class _Progress:
+    """Tells how much of the work is done: each file is learnt, and then checked."""
+
+    def __init__(self, files: int, tell: Callable[[int, int], None] | None) -> None:
+        self._total = 2 * files
+        self._done = 0
+        self._tell = tell
+
+    def __call__(self) -> None:
+        self._done += 1
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def check_content(raw: bytes, path: str, settings: Settings | Configuration | None = None) -> Result:
+    """Check `raw` as if it were the content of the file `path`, which need not be there; its imports start there.
+
+    Raises `UserError` for settings that cannot be used; what cannot be decoded or parsed is a finding.
+    """
+    path = os.path.abspath(path)
+    own = settings.settings(path) if isinstance(settings, Configuration) else settings or Settings()
+    checker = make_checker(make_project([path], own), own)
+    lines: Sequence[str] = ()
+    try:
+        source = Source.from_bytes(path, raw)
+    except Unreadable as problem:
+        found = checker.unreadable(checker.project.add_file(path), problem)
+    else:
+        lines = source.lines
+        module = checker.project.add_source(source)
+        checker.learn([module], neighbours=package_neighbours([path], checker.project))
+        found = checker.check(module)
+    result = Result([], 1, [])
+    add_found(result, found, own, [path], checker.errors, lambda _: lines)
+    return result
+
+
+def check_source(text: str, path: str = "<string>.py", settings: Settings | None = None) -> list[Finding]:
+    """Check one text as if it stood in the file `path`; imports are followed from there.
+
+    Raises `Unreadable` if the text holds null bytes.
+    """
+    settings = settings or Settings()
+    source = Source.from_text(path, text)
+    checker = make_checker(make_project([source.path], settings), settings)
+    found = checker.check_alone(checker.project.add_source(source))
+    return [f for f in ordered(found) if not f.suppressed and is_sure_enough(f.confidence, settings)]

@@ -1,0 +1,85 @@
+"""What a run found, as it is reported: without what comments and baselines hide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from jaxlint.config.settings import EnabledRules, Settings, is_sure_enough
+from jaxlint.finding import Confidence, Finding
+
+if TYPE_CHECKING:
+    from jaxlint.suppression.baseline import Stale
+
+
+class Result(msgspec.Struct):
+    """What a run found. `errors` are internal errors, one line each.
+
+    `suppressed` are the findings that comments hide, `stale` the entries of baselines that nothing stands behind;
+    `checked` are the files with the settings that they were checked with.
+    """
+
+    findings: list[Finding]
+    files: int
+    errors: list[str]
+    suppressed: list[Finding] = []
+    stale: list[Stale] = []
+    checked: list[tuple[Settings, tuple[str, ...]]] = []
+
+
+def add_found(
+    result: Result,
+    found: list[Finding],
+    settings: Settings,
+    files: Sequence[str],
+    errors: Sequence[str],
+    lines: Callable[[str], Sequence[str]] | None = None,
+) -> None:
+    """Add what was found in some of the files, and what failed: by comments, the baseline and confidence.
+
+    `lines` gives the lines of a file that are not those on disk.
+    """
+    findings = ordered(found)
+    result.suppressed += [f for f in findings if f.suppressed]
+    findings = [f for f in findings if not f.suppressed]
+    result.checked.append((settings, tuple(files)))
+    if settings.baseline is not None:
+        from jaxlint.suppression.baseline import without_known
+        from jaxlint.suppression.fingerprint import file_lines
+
+        checked = {} if errors else codes_checked([(settings, files)])
+        findings, stale = without_known(settings.baseline, findings, checked, lines or file_lines)
+        result.stale += stale
+    result.findings += [f for f in findings if is_sure_enough(f.confidence, settings)]
+    result.errors += errors
+
+
+def codes_checked(checked: Iterable[tuple[Settings, Sequence[str]]]) -> dict[str, frozenset[str]]:
+    """For each file the codes of the rules that ran."""
+    from jaxlint.rules import all_rules
+
+    codes: dict[str, frozenset[str]] = {}
+    for settings, files in checked:
+        enabled = EnabledRules(all_rules(), settings)
+        codes |= {path: enabled.codes_at(path) for path in files}
+    return codes
+
+
+def ordered(findings: list[Finding]) -> list[Finding]:
+    """Findings in the order of their report, guesses left out where the same thing is known for certain."""
+    certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
+    known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
+    kept = [
+        f
+        for f in findings
+        if f.confidence is Confidence.HIGH
+        or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
+    ]
+    return sorted(kept, key=lambda f: f.sort_key)
+
+
+def _place(finding: Finding) -> tuple[str, str, int, int]:
+    """What is found, and where; a function that is read once for each caller may be told more of by one of them."""
+    return finding.code, finding.path, finding.row, finding.column

@@ -1,0 +1,129 @@
+"""What the check of one module asks of the project as a whole, without anything of the outlines that it is told by.
+
+It depends only on what modules show of themselves (`jaxlint.symbols.interface`): a later run takes it over while that
+stays the same. What is known of some modules can be added to what is known of others.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import msgspec  # which must compile annotations that are text: here they are none
+
+from jaxlint.pytrees.updating import VisibleUpdates
+
+#: What identifies a class or a function: the path of its file and its qualified name.
+Key: TypeAlias = tuple[str, str]
+
+
+class Crossing(msgspec.Struct, frozen=True, array_like=True):
+    """A function that takes instances of a class, and the transformation that takes these apart.
+
+    The name of the function is empty where the transformation runs it itself.
+    """
+
+    function: str
+    transform: str
+
+
+class NotLearntYet(Exception):
+    """Something was asked of the project as a whole before all of it was read."""
+
+
+class ImportGraph(msgspec.Struct, array_like=True):
+    """Who imports whom."""
+
+    #: The paths of the modules that import a framework, directly or through other modules.
+    relevant: set[str] = msgspec.field(default_factory=set)
+    #: The paths of the modules that import a module, by its path.
+    importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    #: The paths of the modules that import others than those that are learnt from.
+    outward: set[str] = msgspec.field(default_factory=set)
+    #: Whether all modules were read.
+    is_complete: bool = True
+
+    def importing(self, paths: Iterable[str]) -> set[str]:
+        """Some modules and those that import them, directly or through other modules."""
+        found: set[str] = set()
+        pending = list(paths)
+        while pending:
+            path = pending.pop()
+            if path not in found:
+                found.add(path)
+                pending += self.importers.get(path, ())
+        return found
+
+
+class Knowledge(msgspec.Struct, array_like=True):
+    """What is known of the modules of a project that are worth a look."""
+
+    imports: ImportGraph = msgspec.field(default_factory=ImportGraph)
+    #: The paths of these modules.
+    indexed: set[str] = msgspec.field(default_factory=set)
+    #: The classes that inherit from a class, directly or not, in the order of the modules and of their text.
+    subclasses: dict[Key, list[Key]] = msgspec.field(default_factory=dict)
+    #: The classes that were being built when a class was found to depend on itself, or the chain to be too long: what
+    #: becomes of classes in such a cycle depends on which is built first.
+    cycles: list[Key] = msgspec.field(default_factory=list)
+    #: The simple names of all classes whose constructor calls tell something.
+    telling_class_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of all static fields.
+    static_field_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of the fields that may hold an array, by their annotations.
+    array_field_names: set[str] = msgspec.field(default_factory=set)
+    #: The simple names of all pytree classes.
+    pytree_class_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of all methods that return a copy with changes.
+    updating_method_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of all methods that change a pytree in place, or (once all is known) call one that does.
+    changing_method_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of all methods of pytrees that are not frozen, with those of the methods of `self` that they call.
+    method_calls: dict[str, set[str]] = msgspec.field(default_factory=dict)
+    #: The names of all functions that hold an argument static other than `self`.
+    names_with_static_arguments: set[str] = msgspec.field(default_factory=set)
+    #: The names of all functions with a decorator that is a transformation.
+    transformed_names: set[str] = msgspec.field(default_factory=set)
+    #: The paths of the modules that declare a pytree class, or may name one that we describe; and (once all is known)
+    #: of all that may know of one, because they import one of these or what was not learnt from, directly or not.
+    seeing: set[str] = msgspec.field(default_factory=set)
+    #: What methods make of `replace(...)` and kin.
+    visible_updates: VisibleUpdates = msgspec.field(default_factory=VisibleUpdates)
+    #: The paths of the other modules that apply a transformation to a function.
+    applying: dict[Key, list[str]] = msgspec.field(default_factory=dict)
+    #: The classes whose instances go into transformed functions, as far as declarations tell.
+    crossings: dict[Key, Crossing] = msgspec.field(default_factory=dict)
+
+    def add(self, other: "Knowledge") -> None:
+        """Add what is known of the modules that come next; that of the imports is none of it."""
+        self.indexed |= other.indexed
+        for ancestor, classes in other.subclasses.items():
+            self.subclasses.setdefault(ancestor, []).extend(classes)
+        self.cycles += other.cycles
+        self.telling_class_names |= other.telling_class_names
+        self.static_field_names |= other.static_field_names
+        self.array_field_names |= other.array_field_names
+        self.pytree_class_names |= other.pytree_class_names
+        self.updating_method_names |= other.updating_method_names
+        self.changing_method_names |= other.changing_method_names
+        for name, called in other.method_calls.items():
+            self.method_calls.setdefault(name, set()).update(called)
+        self.names_with_static_arguments |= other.names_with_static_arguments
+        self.transformed_names |= other.transformed_names
+        self.seeing |= other.seeing
+        self.visible_updates.add(other.visible_updates)
+        for function, paths in other.applying.items():
+            self.applying.setdefault(function, []).extend(paths)
+        for cls, crossing in other.crossings.items():
+            self.crossings.setdefault(cls, crossing)
+
+    def close(self) -> None:
+        """Draw the conclusions, once all is known."""
+        changing = self.changing_method_names
+        while True:
+            calling = {name for name, called in self.method_calls.items() if not changing.isdisjoint(called)}
+            if calling <= changing:
+                break
+            changing |= calling
+        self.method_calls = {}
+        # the modules of mixins need not import a framework
+        self.imports = msgspec.structs.replace(self.imports, relevant=self.imports.relevant | self.seeing)
+        self.seeing = self.imports.importing(self.seeing | self.imports.outward)

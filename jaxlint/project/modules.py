@@ -1,0 +1,444 @@
+"""Modules and paths: which file an import means, and what each file declares.
+
+A `Project` reads files on demand, once. A module is identified by its path; its dotted name is
+what the package it lies in calls it. Nothing is ever imported or executed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from jaxlint.cache.digests import digest
+from jaxlint.project.files import ROOT_MARKERS, SUFFIXES
+from jaxlint.symbols.facts import Facts, FactsStore
+from jaxlint.syntax.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.editor.edited_outline import EditedOutline, Mark
+    from jaxlint.symbols.outline import Outline
+
+#: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
+OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
+
+#: The modules that a module imports: how many dots, and the dotted name.
+Imports: TypeAlias = tuple[tuple[int, str], ...]
+
+
+class Module:
+    """One module: its path, its dotted name, and, once asked for, its source and outline."""
+
+    def __init__(self, path: str, name: str, is_package: bool, roots: tuple[str, ...]) -> None:
+        self.path = path
+        self.name = name
+        self.is_package = is_package
+        self.roots = roots
+        #: A folder without `__init__.py` that is imported as a package.
+        self.is_namespace = False
+        self._source: Source | None = None
+        self._is_given = False
+        self._outline: Outline | None = None
+        #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
+        self._is_edited = False
+        self._edited: EditedOutline | None = None
+        #: What it imports, if that is known already.
+        self.known_imports: Imports | None = None
+        #: Whether the store has the outline.
+        self._is_kept = False
+        #: Whether anything of its content was asked for.
+        self.was_read = False
+        #: The digest of the content, once it was read.
+        self.content: bytes | None = None
+        #: Where facts of modules are found and kept.
+        self.store: FactsStore | None = None
+        #: The digest of what other modules see of it, if it is known already.
+        self.known_interface: bytes | None = None
+        self.problem: Unreadable | None = None
+        #: Whether nothing can be found in it, as its bytes tell; other modules may import it nevertheless.
+        self.is_silent = False
+
+    def __repr__(self) -> str:
+        return f"Module({self.name!r})"
+
+    @property
+    def source(self) -> Source:
+        """The decoded file. Raises `Unreadable` if it cannot be read or decoded, or is another one than before."""
+        if self._source is None:
+            if self._is_given and self.problem is not None:
+                raise self.problem
+            source = Source.read(self.path)
+            content = digest(source.raw)
+            if self.content not in (None, content):
+                raise Unreadable("changed while it was being checked; check it again")
+            self._source, self.content = source, content
+        return self._source
+
+    def forget_source(self) -> None:
+        """Drop the text if it can be read again; the outline stays."""
+        if not self._is_given:
+            self._source = None
+
+    @property
+    def outline(self) -> Outline:
+        """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
+        if self._outline is None:
+            self._outline = self._read_outline()
+            self.known_imports = self._outline.imported_modules
+        return self._outline
+
+    @property
+    def imports(self) -> Imports:
+        """The modules that it imports, as in the outline; none (and `problem` set) if it cannot be read or parsed."""
+        if self.known_imports is None:
+            facts = self._known_facts()
+            if facts is None:
+                self.known_imports = self.outline.imported_modules
+                return self.known_imports
+            self.problem, self.known_interface, self.known_imports = facts.unreadable, facts.interface, facts.imports
+        return self.known_imports
+
+    def forget_outline(self) -> None:
+        """Drop the outline if the store can give it again; what it imports is still known."""
+        if self._is_kept and not self._is_given:
+            self._outline = None
+
+    def _known_facts(self) -> Facts | None:
+        """The facts of the file, if the store has them and it can be read."""
+        if self.is_namespace or self.problem is not None or self._outline is not None:
+            return None
+        self.was_read = True
+        try:
+            return self._facts()
+        except Unreadable as problem:
+            self.problem = problem
+            return None
+
+    def _read_outline(self) -> Outline:
+        self.was_read = True
+        if not self.is_namespace and self.problem is None:
+            try:
+                outline = self._known_outline()
+                return outline if outline is not None else self._parsed()
+            except Unreadable as problem:
+                self.problem = problem
+        from jaxlint.symbols.parsing import EMPTY
+
+        return EMPTY
+
+    @property
+    def interface(self) -> bytes:
+        """The digest of what other modules see of it. Raises `Unreadable` if the file cannot be read or decoded."""
+        if self.known_interface is None:
+            if self.content is None and self.problem is not None:
+                raise self.problem
+            facts = self._facts()
+            if facts is not None:
+                self.known_interface = facts.interface
+            elif self._outline is None:
+                self._outline = self._parsed()
+        if self.known_interface is None:
+            from jaxlint.symbols.interface import interface_digest
+
+            self.known_interface = interface_digest(self.outline, self.source.text, self.unit_marks)
+        return self.known_interface
+
+    def follow(self, before: Module) -> None:
+        """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
+        self._is_edited, self._edited = self._is_given, before._edited
+
+    @property
+    def unit_marks(self) -> tuple[Mark, ...] | None:
+        """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
+        edited = self._edited
+        return edited.marks if edited is not None and edited.outline is self._outline else None
+
+    def know(
+        self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
+    ) -> None:
+        """Take from another process what is known of the file, so that it need not be read."""
+        self.content, self.known_interface, self.problem = content, interface, problem
+        self.known_imports = imports
+
+    def be_silent(self, content: bytes | None) -> None:
+        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
+
+        `content` is None where nobody is going to ask for it.
+        """
+        self.is_silent = True
+        self.content = self.known_interface = content
+
+    def _facts(self) -> Facts | None:
+        """The facts of the file as it is, if the store has them. Raises `Unreadable`."""
+        if self.store is None:
+            return None
+        if self.content is None:
+            _ = self.source
+        assert self.content is not None
+        return self.store.get(self.content)
+
+    def _known_outline(self) -> Outline | None:
+        """The outline, if the store has it. Raises `Unreadable`."""
+        facts = self._facts()
+        outline = self.store.outline(facts) if facts is not None and self.store is not None else None
+        if facts is not None and outline is not None:
+            self.problem, self.known_interface, self._is_kept = facts.unreadable, facts.interface, True
+        return outline
+
+    def _parsed(self) -> Outline:
+        """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        from jaxlint.symbols.interface import interface_digest
+        from jaxlint.symbols.parsing import parse
+
+        source = self.source
+        outline, self.problem = parse(source, self._outline_after_edit) if self._is_edited else parse(source)
+        if self.store is not None:
+            assert self.content is not None
+            if self.store.has_interfaces:
+                self.known_interface = interface_digest(outline, source.text)
+            self._is_kept = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
+        return outline
+
+    def _outline_after_edit(self, text: str) -> Outline:
+        """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
+        from jaxlint.editor.edited_outline import EditedOutline
+
+        self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
+        return self._edited.outline
+
+
+def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
+    """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
+    telling = telling_names(names_in(folder) if names is None else names)
+    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
+
+
+def telling_names(names: Iterable[str]) -> set[str]:
+    """What could be a module or a package, or marks a project."""
+    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
+
+
+def names_in(folder: str) -> frozenset[str]:
+    """What is there in a folder; nothing if it cannot be listed."""
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+class Project:
+    """All modules that can be seen from the checked files.
+
+    `roots` are folders from which absolute imports start (source roots, package roots of the
+    checked files); `site_packages` are searched last. `texts` stand for the files of these paths, as the unsaved
+    buffers of an editor do: sources, or why there is none. They count when a module is seen first.
+    """
+
+    def __init__(
+        self,
+        roots: Iterable[str] = (),
+        site_packages: Sequence[str] = (),
+        texts: Mapping[str, Source | Unreadable] | None = None,
+    ) -> None:
+        self.roots: tuple[str, ...] = tuple(dict.fromkeys(roots))
+        self.site_packages = tuple(site_packages)
+        self._texts = {} if texts is None else texts
+        self._unsaved: dict[str, set[str]] = {}
+        for path in self._texts:
+            self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
+        self._modules: dict[str, Module] = {}
+        self._listings: dict[str, frozenset[str]] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
+        self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
+        #: Where the facts of the modules are kept, if they are.
+        self.store: FactsStore | None = None
+        #: The paths of modules that other processes have read.
+        self.read_elsewhere: set[str] = set()
+        #: The folders in which other processes have looked for modules.
+        self.searched_elsewhere: set[str] = set()
+        #: The paths of the modules that were found where something imports or names them.
+        self.imported: set[str] = set()
+
+    # -- files ------------------------------------------------------------------------------
+
+    def add_file(self, path: str) -> Module:
+        """The module of the file `path` (absolute)."""
+        module = self._modules.get(path)
+        if module is None:
+            folder, base = os.path.split(path)
+            root, package = self._package_at(folder)
+            stem = os.path.splitext(base)[0]
+            is_package = stem == "__init__"
+            name = package if is_package else f"{package}.{stem}" if package else stem
+            module = Module(path, name, is_package, self._own_roots(root))
+            text = self._texts.get(path)
+            if isinstance(text, Source):
+                module._source, module._is_given, module._is_edited = text, True, True
+            elif text is not None:
+                module.problem, module._is_given = text, True
+            else:
+                module.store = self.store
+            self._modules[path] = module
+        return module
+
+    def module(self, path: str) -> Module | None:
+        """The module of the file `path`, if it was seen."""
+        return self._modules.get(path)
+
+    def renewed(self, changed: Collection[str]) -> Project:
+        """A project that knows what this one knows but for the modules of the files `changed`.
+
+        That is right while the same files are there; nobody may use this project from then on.
+        """
+        project = Project(self.roots, self.site_packages, self._texts)
+        project.store = self.store
+        project._listings = self._listings
+        project._modules = {path: module for path, module in self._modules.items() if path not in changed}
+        project._found = {k: m for k, m in self._found.items() if m is None or m.path not in changed}
+        return project
+
+    def folders_seen(self) -> Mapping[str, frozenset[str]]:
+        """The folders that were looked into, and what was there."""
+        return self._listings
+
+    def paths_read(self) -> set[str]:
+        """The paths of the modules whose outlines were asked for, here or in other processes."""
+        read = {m.path for m in self._modules.values() if m.was_read and not m.is_namespace}
+        return read | self.read_elsewhere
+
+    def forget_outlines(self) -> None:
+        """Let go of the outlines that can be had again."""
+        for module in self._modules.values():
+            module.forget_outline()
+
+    def folders_searched(self) -> dict[str, bytes]:
+        """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
+        here = {folder: listing_digest(folder, names) for folder, names in self._listings.items()}
+        return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
+
+    def add_source(self, source: Source) -> Module:
+        """The module of a text that need not be on disk."""
+        module = self.add_file(source.path)
+        module._source, module._is_given = source, True
+        return module
+
+    def package_root(self, path: str) -> str:
+        """The folder above the outermost package that holds the file."""
+        return self._package_at(os.path.dirname(path))[0]
+
+    def _package_at(self, folder: str) -> tuple[str, str]:
+        """The folder above the outermost package that a folder is part of, and the dotted name of that part."""
+        known = self._packages.get(folder)
+        if known is None:
+            known = self._packages[folder] = self._find_package(folder)
+        return known
+
+    def _find_package(self, folder: str) -> tuple[str, str]:
+        parts: list[str] = []
+        while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
+            parent, name = os.path.split(folder)
+            if parent == folder:
+                break
+            parts.insert(0, name)
+            folder = parent
+        return folder, ".".join(parts)
+
+    def _own_roots(self, root: str) -> tuple[str, ...]:
+        """Where the imports of a file start: its package root and, for namespace packages, the folders above."""
+        known = self._roots_of.get(root)
+        if known is None:
+            known = self._roots_of[root] = self._find_roots(root)
+        return known
+
+    def _find_roots(self, root: str) -> tuple[str, ...]:
+        roots = [root]
+        folder = root
+        for _ in range(8):
+            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
+                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
+                return tuple(dict.fromkeys(roots))
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+            roots.append(folder)
+        return (root,)
+
+    def _listing(self, folder: str) -> frozenset[str]:
+        names = self._listings.get(folder)
+        if names is None:
+            names = self._listings[folder] = names_in(folder) | self._unsaved.get(folder, frozenset())
+        return names
+
+    # -- imports ----------------------------------------------------------------------------
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The module that `import name` means in `importer`, or None if it cannot be seen."""
+        top = name.partition(".")[0]
+        if top in OPAQUE_PACKAGES or top in sys.stdlib_module_names:
+            return None
+        key = (importer.roots, name)
+        if key not in self._found:
+            searched = (*importer.roots, *self.roots, *self.site_packages)
+            self._found[key] = self._noted(self._search(name.split("."), searched))
+        return self._found[key]
+
+    def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
+        """The module that `from ..name import` means in `importer` (`level` dots)."""
+        folder = os.path.dirname(importer.path)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        return self._noted(self._descend(folder, name.split(".") if name else [], importer))
+
+    def submodule(self, package: Module, name: str) -> Module | None:
+        """The module `name` inside a package (or namespace folder)."""
+        if not package.is_package:
+            return None
+        folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
+        return self._noted(self._descend(folder, [name], package))
+
+    def _noted(self, module: Module | None) -> Module | None:
+        """The same module, of which it is noted that it was found."""
+        if module is not None:
+            self.imported.add(module.path)
+        return module
+
+    def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
+        namespace: Module | None = None
+        for root in dict.fromkeys(roots):
+            if not (self._listing(root) & {parts[0], f"{parts[0]}.py", f"{parts[0]}.pyi"}):
+                continue
+            module = self._descend(root, parts, None)
+            if module is not None and (module.path in self._texts or os.path.isfile(module.path)):
+                return module
+            namespace = namespace or module
+        return namespace
+
+    def _descend(self, folder: str, parts: list[str], importer: Module | None) -> Module | None:
+        for index, part in enumerate(parts):
+            names = self._listing(folder)
+            last = index == len(parts) - 1
+            if last:
+                for suffix in (".py", ".pyi"):
+                    if part + suffix in names and not (part in names and self._is_package(os.path.join(folder, part))):
+                        return self.add_file(os.path.join(folder, part + suffix))
+            if part not in names:
+                return None
+            folder = os.path.join(folder, part)
+        for init in ("__init__.py", "__init__.pyi"):
+            if init in self._listing(folder):
+                return self.add_file(os.path.join(folder, init))
+        if not os.path.isdir(folder):
+            return None
+        module = self._modules.get(folder)
+        if module is None:
+            name = ".".join(parts) if importer is None else f"{importer.name}.{'.'.join(parts)}"
+            module = Module(folder, name, True, importer.roots if importer else (os.path.dirname(folder),))
+            module.is_namespace = True
+            self._modules[folder] = module
+        return module
+
+    def _is_package(self, folder: str) -> bool:
+        return bool(self._listing(folder) & {"__init__.py", "__init__.pyi"})

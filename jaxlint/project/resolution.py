@@ -1,0 +1,336 @@
+"""What a name means: dotted-name resolution through scopes, imports, re-exports and aliases.
+
+Every answer is a `Symbol`. `Unknown` is an answer too, and never leads to a finding.
+"""
+
+from __future__ import annotations
+
+import builtins
+from functools import cached_property
+from typing import TypeAlias
+
+import msgspec
+
+from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
+from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
+from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted, is_none
+
+_BUILTINS = frozenset(dir(builtins))
+_MAX_ALIASES = 12
+
+
+class External(msgspec.Struct, frozen=True):
+    """A thing outside of what jaxlint reads, known by its canonical dotted name."""
+
+    name: str
+
+
+class ModuleSymbol(msgspec.Struct, frozen=True):
+    """A module that jaxlint reads."""
+
+    module: Module
+
+
+class _Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
+    module: Module
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the declaration: the path of its file and its qualified name."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, _Declared) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class ClassSymbol(_Declared, frozen=True, eq=False):
+    """A class declared in a module that jaxlint reads."""
+
+    declaration: Class
+
+    @cached_property
+    def key(self) -> tuple[str, str]:
+        """Path and qualified name."""
+        return (self.module.path, self.declaration.qualname)
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name with its module."""
+        return f"{self.module.name}.{self.declaration.qualname}"
+
+
+class FunctionSymbol(_Declared, frozen=True, eq=False):
+    """A function declared in a module that jaxlint reads."""
+
+    declaration: Function
+
+    @cached_property
+    def key(self) -> tuple[str, str]:
+        """Path and qualified name."""
+        return (self.module.path, self.declaration.qualname)
+
+
+class ValueSymbol(_Declared, frozen=True, eq=False):
+    """A variable: the assignment that gives its value, and the scope in which that is to be read."""
+
+    scope: str
+    name: str
+    assignment: Assignment
+
+    @cached_property
+    def key(self) -> tuple[str, str]:
+        """Path, and the name with its place, which no class or function has."""
+        return (self.module.path, f"{self.scope}={self.name}@{self.assignment.at.row}:{self.assignment.at.column}")
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A name whose meaning cannot be told."""
+
+
+UNKNOWN = Unknown()
+
+Symbol: TypeAlias = External | ModuleSymbol | ClassSymbol | FunctionSymbol | ValueSymbol | Unknown
+
+#: Other spellings of the same object, by prefix or in full.
+_CANONICAL_PREFIXES = (
+    ("typing_extensions.", "typing."),
+    ("jax._src.tree_util.", "jax.tree_util."),
+    ("flax.experimental.nnx.", "flax.nnx."),
+    ("flax.nnx.training.metrics.", "flax.nnx.metrics."),
+)
+
+
+class Resolver:
+    """Resolves names in the modules of one project.
+
+    `known` are canonical dotted names that the pytree frameworks declare (or that the user
+    configured): resolution stops there even if the module that defines them can be read.
+    `aliases` maps other spellings of such names to the canonical one.
+    """
+
+    def __init__(self, project: Project, known: frozenset[str], aliases: dict[str, str]) -> None:
+        self.project = project
+        self.known = known
+        self.aliases = aliases
+        self._module_names: dict[tuple[str, str], Symbol | None] = {}
+        #: What names mean, by module and scope.
+        self._looked_up: dict[tuple[str, str, str], Symbol] = {}
+        #: How many module names are being looked up; what is found meanwhile may be cut off by a cycle.
+        self._depth = 0
+        #: The canonical spelling of the names that were asked for.
+        self._spellings: dict[str, str] = {}
+
+    # -- public -----------------------------------------------------------------------------
+
+    def resolve(self, expr: Expr, module: Module, scope: str = "", follow: bool = True) -> Symbol:
+        """What a chain of names means, read in `scope` of `module`; aliases are followed unless told not to."""
+        symbol = self._resolve(expr, module, scope)
+        return self.follow(symbol) if follow else symbol
+
+    def resolve_name(self, name: str, module: Module, scope: str = "") -> Symbol:
+        """What a single name means in `scope` of `module`, looking outwards; aliases are not followed."""
+        return self._lookup(name, module, scope)
+
+    def follow(self, symbol: Symbol) -> Symbol:
+        """Follow `A = b.C` aliases to what they stand for."""
+        for _ in range(_MAX_ALIASES):
+            if not isinstance(symbol, ValueSymbol):
+                return symbol
+            value = symbol.assignment.value
+            if value is None or dotted(value) is None:
+                return symbol
+            if dotted(value) == symbol.name:
+                return UNKNOWN
+            symbol = self._resolve(value, symbol.module, symbol.scope)
+        return UNKNOWN
+
+    def member(self, symbol: Symbol, attr: str) -> Symbol:
+        """The attribute `attr` of what `symbol` stands for."""
+        match symbol:
+            case External(name=name):
+                return self._external(f"{name}.{attr}")
+            case ModuleSymbol(module=module):
+                found = self._module_member(module, attr)
+                return UNKNOWN if found is None else found
+            case ClassSymbol(module=module, declaration=declaration):
+                scope = module.outline.scopes.get(declaration.qualname)
+                if scope is not None and attr in scope.bindings:
+                    return self._choose(scope.bindings[attr], attr, module, scope)
+        return UNKNOWN
+
+    # -- scopes -----------------------------------------------------------------------------
+
+    def _resolve(self, expr: Expr, module: Module, scope: str) -> Symbol:
+        match expr:
+            case Name(id=name):
+                return self._lookup(name, module, scope)
+            case Attribute(value=value, attr=attr):
+                return self.member(self.follow(self._resolve(value, module, scope)), attr)
+        return UNKNOWN
+
+    def _lookup(self, name: str, module: Module, start: str) -> Symbol:
+        key = (module.path, start, name)
+        known = self._looked_up.get(key)
+        if known is None:
+            known = self._look_outwards(name, module, start)
+            if not self._depth:
+                self._looked_up[key] = known
+        return known
+
+    def _look_outwards(self, name: str, module: Module, start: str) -> Symbol:
+        scopes = module.outline.scopes
+        scope = scopes.get(start)
+        first = True
+        while scope is not None and scope.kind != "module":
+            if (scope.kind == "function" or first) and name in scope.bindings and name not in scope.is_global:
+                return self._choose(scope.bindings[name], name, module, scope)
+            first = False
+            scope = scopes.get(scope.parent) if scope.parent is not None else None
+        found = self._module_name(module, name)
+        if found is not None:
+            return found
+        return External(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
+
+    def _module_name(self, module: Module, name: str) -> Symbol | None:
+        """A name in a module's own namespace, with star imports; None if it has none."""
+        key = (module.path, name)
+        if key in self._module_names:
+            return self._module_names[key]
+        self._module_names[key] = UNKNOWN  # stops import cycles
+        self._depth += 1
+        try:
+            found = self._own_name(module, name)
+        finally:
+            self._depth -= 1
+        self._module_names[key] = found
+        return found
+
+    def _own_name(self, module: Module, name: str) -> Symbol | None:
+        scope = module.outline.module_scope
+        if name in scope.bindings:
+            return self._choose(scope.bindings[name], name, module, scope)
+        for star in reversed(module.outline.star_imports):
+            found = self._starred(star, name, module)
+            if found is not None:
+                return found
+        return None
+
+    def _module_member(self, module: Module, name: str) -> Symbol | None:
+        full = self._canonical(f"{module.name}.{name}")
+        if full in self.known:
+            return External(full)
+        found = self._module_name(module, name)
+        if found is None:
+            submodule = self.project.submodule(module, name)
+            if submodule is not None:
+                return ModuleSymbol(submodule)
+        return found
+
+    def _starred(self, star: Import, name: str, module: Module) -> Symbol | None:
+        source = self._import_module(star, module)
+        if not isinstance(source, Module):
+            full = self._canonical(f"{source}.{name}")
+            return External(full) if full in self.known or (name not in _BUILTINS and _is_opaque(full)) else None
+        exported = source.outline.all_names
+        if source.path == module.path or (name not in exported if exported is not None else name.startswith("_")):
+            return None
+        return self._module_member(source, name)
+
+    # -- bindings ---------------------------------------------------------------------------
+
+    def _choose(self, bindings: list[Binding], name: str, module: Module, scope: Scope) -> Symbol:
+        """What a name with several bindings means at the end of its scope, if that can be told."""
+        candidates = [b for b in bindings if b.guard != "except"] or bindings
+        if any(b.guard == "type_checking" for b in candidates):
+            running = [b for b in candidates if b.guard == "runtime" and not isinstance(b, Assignment)]
+            dropped = "type_checking" if running else "runtime"
+            candidates = [b for b in candidates if b.guard != dropped]
+        if len(candidates) > 1:
+            real = [b for b in candidates if not _is_placeholder(b)]
+            candidates = real or candidates
+        if scope.kind != "function" and candidates[-1].guard in ("", "try"):
+            candidates = candidates[-1:]
+        symbols = [self._symbol(b, name, module, scope) for b in candidates]
+        first = symbols[0]
+        return first if all(s == first for s in symbols[1:]) else UNKNOWN
+
+    def _symbol(self, binding: Binding, name: str, module: Module, scope: Scope) -> Symbol:
+        match binding:
+            case Import():
+                return self._imported(binding, module)
+            case Definition(kind=kind, qualname=qualname):
+                full = self._canonical(f"{module.name}.{qualname}")
+                if full in self.known:
+                    return External(full)
+                if kind == "class":
+                    return ClassSymbol(module, module.outline.classes[qualname])
+                return FunctionSymbol(module, module.outline.functions[qualname])
+            case Assignment():
+                full = self._canonical(f"{module.name}.{name}")
+                if scope.kind == "module" and full in self.known:
+                    return External(full)
+                if binding.guard in ("opaque", "parameter"):
+                    return UNKNOWN
+                return ValueSymbol(module, scope.qualname, name, binding)
+
+    def _imported(self, binding: Import, module: Module) -> Symbol:
+        if binding.level == 0 and binding.name is not None:
+            written = self._canonical(f"{binding.module}.{binding.name}")
+            if written in self.known:
+                return External(written)
+        source = self._import_module(binding, module)
+        if binding.name is None:
+            if isinstance(source, Module):
+                return ModuleSymbol(source)
+            return External(self._canonical(source))
+        if not isinstance(source, Module):
+            return self._external(f"{source}.{binding.name}")
+        if source.path == module.path:
+            submodule = self.project.submodule(source, binding.name)
+            return UNKNOWN if submodule is None else ModuleSymbol(submodule)
+        found = self._module_member(source, binding.name)
+        return UNKNOWN if found is None else found
+
+    def _import_module(self, binding: Import, module: Module) -> Module | str:
+        """The module an import reads, or its dotted name if it cannot be seen."""
+        if binding.level == 0:
+            return self.project.find(binding.module, module) or binding.module
+        found = self.project.find_relative(binding.level, binding.module, module)
+        if found is not None:
+            return found
+        package = module.name.split(".")
+        if not module.is_package:
+            package = package[:-1]
+        package = package[: len(package) - (binding.level - 1)]
+        return ".".join([*package, *([binding.module] if binding.module else [])])
+
+    # -- canonical names --------------------------------------------------------------------
+
+    def _external(self, name: str) -> Symbol:
+        return External(self._canonical(name))
+
+    def _canonical(self, name: str) -> str:
+        known = self._spellings.get(name)
+        if known is None:
+            known = self._spellings[name] = self._canonical_spelling(name)
+        return known
+
+    def _canonical_spelling(self, name: str) -> str:
+        for prefix, replacement in _CANONICAL_PREFIXES:
+            if name.startswith(prefix):
+                name = replacement + name[len(prefix) :]
+        return self.aliases.get(name, name)
+
+
+def _is_opaque(name: str) -> bool:
+    return name.partition(".")[0] in OPAQUE_PACKAGES
+
+
+def _is_placeholder(binding: Binding) -> bool:
+    """`name = None`, `name: T`, or a name bound by a statement that says nothing of its value."""
+    return isinstance(binding, Assignment) and (
+        is_none(binding.value) or (binding.value is None and binding.annotation is not None)
+    )

@@ -1,0 +1,74 @@
+"""Whether code asks what an instance has, or what it is, before it updates a field that its class does not declare."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Replace
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
+from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, own_parts, walk
+
+#: Functions that tell whether an instance has a field, or which ones.
+_LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
+
+
+def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
+    """Whether the code around an update may ask for a field: then the instance may be of another class, which has it.
+
+    Of code outside of functions only the names of what it calls are known.
+    """
+    place, base = update.place, "" if update.base is None else dotted(update.base) or ""
+    if place.functions:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+        if _tries(body, field) or (not update.receiver.exact and _keeps_class(body, base)):
+            return True
+        return any(_asks(part, field, base) for part in all_parts(body))
+    units = place.module.outline.units
+    return any(unit.kind == "code" and not unit.calls.isdisjoint(_LOOKING) for unit in units)
+
+
+def _asks(expr: Expr, field: str, base: str) -> bool:
+    """Whether the name of a field is compared with something, or an instance is asked for it."""
+    match expr:
+        case Compare():
+            return any(_is_text(child, field) for child in children(expr))
+        case Call(func=func, args=args):
+            given = [argument.value for argument in args]
+            asked = [func.value, *given] if isinstance(func, Attribute) else given
+            is_asked = dotted(func) in ("getattr", "hasattr") or any(_tells_of(e, base) for e in asked)
+            return is_asked and any(_is_text(e, field) for e in given)
+        case Subscript(value=value, index=index):
+            return _is_text(index, field) and dotted(value) != base and _tells_of(value, base)
+    return False
+
+
+def _tries(body: Body, field: str) -> bool:
+    """Whether it is tried to read an attribute of that name, and its absence is caught."""
+    tried = (s for statement in walk(body) if isinstance(statement, Try) and statement.handlers for s in statement.body)
+    return any(isinstance(part, Attribute) and part.attr == field for part in all_parts(tuple(tried)))
+
+
+def _keeps_class(body: Body, base: str) -> bool:
+    """Whether it is kept of which class an instance is, or that is compared in a way by which no class is known."""
+    for statement in walk(body):
+        keeps = isinstance(statement, (Assign, Annotate))
+        for part in own_parts(statement):
+            if keeps and isinstance(part, Call) and dotted(part.func) == "isinstance" and _tells_of(part, base):
+                return True
+            if isinstance(part, Compare) and any(dotted(e) != base and _tells_of(e, base) for e in children(part)):
+                return True
+    return False
+
+
+def _tells_of(expr: Expr, base: str) -> bool:
+    """Whether an expression is an instance, or what a function or one of its special attributes tells of it."""
+    match expr:
+        case Call():
+            return bool(expr.positional) and _tells_of(expr.positional[0], base)
+        case Attribute(value=value, attr=attr) if attr.startswith("_"):
+            return _tells_of(value, base)
+    return dotted(expr) == base
+
+
+def _is_text(expr: Expr, text: str) -> bool:
+    return isinstance(expr, Constant) and expr.kind == "str" and expr.value == text

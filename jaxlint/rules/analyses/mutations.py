@@ -1,0 +1,238 @@
+"""What a body changes in place: attributes, items and containers, itself or through methods that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
+from jaxlint.infer.usage import Slot, changed_by, slot_of
+from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    Delete,
+    Do,
+    If,
+    Statement,
+    all_parts,
+    parts,
+    target_names,
+    walk,
+)
+
+#: What values are called that can be changed item by item.
+CONTAINERS = ("dict", "list", "mapping", "set")
+#: Attributes of arrays that are the same for tracers.
+_KNOWN_WHILE_TRACING = frozenset({"shape", "ndim", "dtype", "size", "weak_type"})
+_MAX_DEPTH = 4
+
+
+class Purpose(msgspec.Struct, frozen=True):
+    """What the new value is made from, as far as that tells what it is for."""
+
+    #: Whether it is made from the old one.
+    updates: bool = False
+    #: Whether it is certainly meant to last: to count is of no use in a single call.
+    lasts: bool = False
+    #: Whether it is made from what the function is given.
+    computed: bool = False
+
+
+class Mutation(msgspec.Struct, frozen=True):
+    """A change in place of what is at a slot."""
+
+    at: object
+    slot: Slot
+    purpose: Purpose
+    #: The class of the instance that holds what is changed, if it is known.
+    owner: PytreeClass | None = None
+    #: Whether it is an attribute that is assigned, and no item.
+    of_attribute: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is changed: the attribute, or the container of the item, with the class that it belongs to."""
+        path = self.slot.path
+        items = [i for i, step in enumerate(path) if step.startswith("[")]
+        text = ".".join((self.slot.root, *path[: items[0] if items else None]))
+        return f"`{text}`" if self.owner is None else f"`{text}` of `{self.owner.name}`"
+
+
+def mutations(code: CodeRead, evaluator: Evaluator) -> list[Mutation]:
+    """The changes in place that a body makes, each once: of attributes, of leaves and of variables that hold dicts.
+
+    Frozen pytrees do not change, and what their methods do to themselves is no change either.
+    """
+    return list(_Finder(code, evaluator).find())
+
+
+def is_cache(slot: Slot, body: Body) -> bool:
+    """Whether a body asks whether an attribute is there: then it is made once, which is what is wanted."""
+    tests = [test for s in walk(body, nested=False) if isinstance(s, If) for test, _ in s.branches]
+    return any(_asks_for(part, slot) for test in tests for part in parts(test))
+
+
+class _Finder:
+    """Looks at one body."""
+
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self.code = code
+        self.evaluator = evaluator
+        method = code.place.method
+        self.self_name = method.self_name if method is not None else None
+        parameters = code.function.parameters if code.function is not None else ()
+        self.made = _made_from({p.name for p in parameters} - {self.self_name}, code.body)
+
+    def find(self) -> Iterator[Mutation]:
+        changes = {id(at): (at, s, slot) for s in walk(self.code.body, nested=False) for at, slot in changed_by(s)}
+        for event in self.code.events:
+            match event:
+                case AssignAttribute(at=at, receiver_text=str(text), attr=attr):
+                    root, *path = text.split(".")
+                    _, statement, slot = changes.pop(id(at), (at, None, Slot(root, (*path, attr))))
+                    cls = event.receiver.cls
+                    if attr and not event.alternatives and _changes(cls):
+                        yield Mutation(at, slot, self._purpose(statement, slot, event.on_self), cls, True)
+                case MutateField(at=at) if id(at) in changes:
+                    _, statement, slot = changes.pop(id(at))
+                    if _is_container(event):
+                        yield Mutation(at, slot, self._purpose(statement, slot, False), event.receiver.cls)
+                case CallMethod(receiver=Instance(cls=cls), call=call) if cls.is_pytree:
+                    yield from self._by_method(call, cls)
+        for at, statement, slot in changes.values():
+            if all(step.startswith("[") for step in slot.path) and not _removes(statement):
+                yield Mutation(at, slot, self._purpose(statement, slot, False))
+        owner = self.code.place.owner
+        if owner is not None and not owner.is_pytree:
+            for part in all_parts(self.code.body, nested=False):
+                if isinstance(part, Call) and self._is_on_self(part):
+                    yield from self._by_method(part, owner)
+
+    def _is_on_self(self, call: Call) -> bool:
+        """Whether a call is one of a method of `self`."""
+        return isinstance(call.func, Attribute) and slot_of(call.func.value) == Slot(self.self_name or "")
+
+    def _by_method(self, call: Call, cls: PytreeClass) -> Iterator[Mutation]:
+        """`receiver.method()`, where the method assigns an attribute of its `self` and does not return that."""
+        slot = slot_of(call.func.value) if isinstance(call.func, Attribute) else None
+        if slot is None or not isinstance(call.func, Attribute) or not _changes(cls):
+            return
+        found = self._assigned_in(cls, call.func.attr)
+        if found is not None:
+            attr, purpose = found
+            lasts = self._is_on_self(call) and cls.is_pytree
+            yield Mutation(call.at, slot.below(attr), Purpose(purpose.updates, lasts, purpose.computed), cls, True)
+
+    def _assigned_in(self, cls: PytreeClass, name: str, depth: int = 0) -> tuple[str, Purpose] | None:
+        """The first attribute that a method assigns on its `self`, unless it returns that, or only fills a cache."""
+        found = cls.method(name)
+        self_name = found[1].self_name if found is not None else None
+        if found is None or self_name is None or depth > _MAX_DEPTH:
+            return None
+        owner, method = found
+        for value in method.return_values:
+            if any(isinstance(p, Name) and p.id == self_name for p in (value, *getattr(value, "items", ()))):
+                return None
+        body = () if not method.self_assignments else self.evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+        made = _made_from({p.name for p in method.parameters} - {self_name}, body or ())
+        for statement in walk(body or (), nested=False):
+            for _, slot in changed_by(statement):
+                if slot.root == self_name and len(slot.path) == 1 and not is_cache(slot, body or ()):
+                    return slot.path[0], _purpose(statement, slot, False, made)
+        inner = (self._assigned_in(cls, called, depth + 1) for called in sorted(method.self_calls - {name}))
+        return next((one for one in inner if one is not None), None)
+
+    def _purpose(self, statement: Statement | None, slot: Slot, on_self: bool) -> Purpose:
+        return _purpose(statement, slot, on_self, self.made)
+
+
+# -- statements ----------------------------------------------------------------------------------
+
+
+def _purpose(statement: Statement | None, slot: Slot, on_self: bool, made: set[str]) -> Purpose:
+    """What a new value is made from; it is meant to last where it counts, or where a method updates its own."""
+    match statement:
+        case Augment(op=op, value=value):
+            return Purpose(True, on_self or (op in ("+", "-") and _is_number(value)), _mentions(value, made))
+        case Assign(value=value):
+            updates = any(slot_of(part) == slot for part in parts(value))
+            return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made))
+    return Purpose(computed=True)
+
+
+def _made_from(names: set[str], body: Body) -> set[str]:
+    """The names, and the variables whose values are made from theirs."""
+    made = set(names)
+    while True:
+        before = len(made)
+        for statement in walk(body, nested=False):
+            if isinstance(statement, Assign) and _mentions(statement.value, made):
+                made.update(name for target in statement.targets for name in target_names(target))
+        if len(made) == before:
+            return made
+
+
+def _mentions(value: Expr, names: set[str]) -> bool:
+    """Whether a value is made from the values of some variables, and not only from their shapes and types."""
+    match value:
+        case Name(id=name):
+            return name in names
+        case Attribute(attr=attr) if attr in _KNOWN_WHILE_TRACING:
+            return False
+        case Call(func=Name(id="len" | "type" | "isinstance")):
+            return False
+    return any(_mentions(child, names) for child in children(value))
+
+
+def _counts(value: Expr, slot: Slot) -> bool:
+    """Whether a value is that of the slot plus a number."""
+    if not isinstance(value, Binary) or value.op not in ("+", "-"):
+        return False
+    pairs = ((value.left, value.right), (value.right, value.left))
+    return any(slot_of(one) == slot and _is_number(other) for one, other in pairs)
+
+
+def _is_number(expr: Expr) -> bool:
+    return isinstance(expr, Constant) and expr.kind in ("int", "float")
+
+
+def _removes(statement: Statement) -> bool:
+    """Whether a statement only removes something, which is often meant for this call alone."""
+    match statement:
+        case Delete() | Do(value=Call(func=Attribute(attr="pop" | "popitem" | "clear" | "remove" | "discard"))):
+            return True
+    return False
+
+
+def _asks_for(test: Expr, slot: Slot) -> bool:
+    match test:
+        case Compare(left=left, ops=("is" | "is not",)):
+            return slot_of(left) == slot
+        case Unary(op="not", operand=operand):
+            return slot_of(operand) == slot
+        case Call(func=Name(id="hasattr" | "getattr"), args=[_, asked, *_]):
+            return isinstance(asked.value, Constant) and asked.value.value == slot.path[-1]
+    return False
+
+
+# -- classes -------------------------------------------------------------------------------------
+
+
+def _changes(cls: PytreeClass) -> bool:
+    """Whether the instances of a class are changed where they stand: ordinary ones, and mutable pytrees."""
+    return not cls.is_pytree or (cls.frozen is False and cls.registered is not False)
+
+
+def _is_container(event: MutateField) -> bool:
+    """Whether a leaf is changed that is a list, a dict or the like."""
+    field, held = event.receiver.cls.field(event.field), plain(event.held)
+    if field is None or field.role is not Role.LEAF or event.how == "attribute":
+        return False
+    return isinstance(held, Container) and held.kind in CONTAINERS

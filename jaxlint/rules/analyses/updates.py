@@ -1,0 +1,95 @@
+"""What can be told of an update: which of its keywords no field takes, and whether it fails."""
+
+from __future__ import annotations
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.events import KeywordValue, Replace, Update
+from jaxlint.infer.values import Array
+from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.syntax.expressions import Call
+
+#: Libraries in which `x.at[...]` may be a cell of a table.
+_TABLES = frozenset({"pandas", "geopandas", "dask", "modin", "cudf"})
+
+
+def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
+    """The keywords that an update of an instance may pass, or None if that cannot be told."""
+    if not cls.fields_known or cls.unknown_decorator:
+        return None
+    if cls.registered is None and not cls.is_dataclass:
+        return None  # what registers it elsewhere may make fields of its annotations
+    if not any(c.is_dataclass for c in cls.mro):
+        return None
+    names = {f.name for f in cls.fields} | set(cls.init_vars)
+    custom = cls.custom_init()
+    if custom is not None:
+        if any(p.kind == "**" for p in custom.parameters):
+            return None
+        names |= {p.name for p in custom.parameters}
+    return frozenset(names)
+
+
+def unknown_keywords(update: Replace) -> list[KeywordValue]:
+    """The keywords that neither the class nor any visible subclass accepts."""
+    cls = update.receiver.cls
+    candidates = [cls] if update.receiver.exact else [cls, *update.place.subclasses(cls)]
+    accepted = [accepted_keywords(c) for c in candidates]
+    known = frozenset().union(*(a for a in accepted if a is not None))
+    if None in accepted or not cls.is_pytree:
+        return []
+    if not update.receiver.exact and not known:
+        return []  # an annotation that stands for whatever state there is
+    if update.function == "apply_gradients":
+        known |= {"grads"}
+    return [keyword for keyword in update.keywords if keyword.name not in known]
+
+
+def array_copy(update: Update) -> Confidence | None:
+    """How certain it is that `x.at[i].set(v)` and kin copy an array; None if they may do something else.
+
+    Jax arrays are never changed in place, but what a cell of a pandas table holds may be; numpy arrays have no `at`.
+    """
+    array = update.receiver
+    if isinstance(array, Array):
+        if array.library == "numpy":
+            return Confidence.MEDIUM if array.declared else None
+        return Confidence.HIGH
+    imported = update.place.module.outline.imported_modules
+    tables = any(level == 0 and name.partition(".")[0] in _TABLES for level, name in imported)
+    return None if tables else Confidence.MEDIUM
+
+
+def is_copy(update: Update) -> bool:
+    """Whether the update certainly makes a copy, and does not fail."""
+    if update.function.startswith("at."):
+        return array_copy(update) is not None
+    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
+    return known and not is_refused(update)
+
+
+def is_refused(update: Update) -> bool:
+    """Whether the update certainly raises, whatever the values are."""
+    if not isinstance(update, Replace):
+        return False
+    cls, function = update.receiver.cls, update.function
+    if function == "apply_gradients" and is_train_state(cls):
+        return misses_gradients(update.call)
+    if function == cls.framework.replace_method and cls.has_framework_replace and update.call.positional:
+        return True
+    return bool(unknown_keywords(update)) or (function in REPLACE_FUNCTIONS and is_no_dataclass(update))
+
+
+def misses_gradients(call: Call) -> bool:
+    """Whether a call of `TrainState.apply_gradients` has no `grads=`, or positional arguments."""
+    return bool(call.positional) or (call.keyword("grads") is None and not call.has_star)
+
+
+def is_no_dataclass(update: Replace) -> bool:
+    """Whether `dataclasses.replace` is given an instance that certainly is no dataclass."""
+    cls = update.receiver.cls
+    if update.function == "copy.replace" or not cls.is_pytree or not cls.bases_known or cls.unknown_decorator:
+        return False
+    family = (*cls.mro, *(() if update.receiver.exact else update.place.subclasses(cls)))
+    return not any(c.is_dataclass and c.framework is not NAMED_TUPLE for c in family)

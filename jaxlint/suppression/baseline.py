@@ -1,0 +1,130 @@
+"""Baselines: findings that were there when jaxlint came to a project, kept by content in a file of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from jaxlint.cache.atomic import write_atomically
+from jaxlint.errors import UserError
+from jaxlint.finding import Finding
+from jaxlint.project.files import shown_path
+from jaxlint.suppression.fingerprint import Identity, file_lines, identities
+
+#: The finding that no baseline takes.
+UNREADABLE = "JAX001"
+
+
+class BaselineError(UserError):
+    """A baseline that cannot be used."""
+
+
+class Entry(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
+    """One finding: in which file, of which rule, in which line, and the how-many-eth of its kind it is."""
+
+    #: Relative to the directory of the baseline, with slashes.
+    path: str
+    #: The text of the line, without regard to white space.
+    line: str
+    rule: str
+    occurrence: Annotated[int, msgspec.Meta(ge=1)] = 1
+
+    @property
+    def identity(self) -> Identity:
+        """What `jaxlint.suppression.fingerprint` knows the finding by."""
+        return Identity(self.rule, self.path, self.line, self.occurrence - 1)
+
+
+class Stale(msgspec.Struct, frozen=True):
+    """An entry of the file `baseline` that no finding stands behind any more."""
+
+    baseline: str
+    entry: Entry
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    findings: list[Entry]
+
+
+def read_baseline(path: str) -> list[Entry]:
+    """The entries of a baseline. Raises `BaselineError`."""
+    shown = shown_path(path)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except FileNotFoundError as error:
+        way_out = f"make it with `--write-baseline {shown}`"
+        raise BaselineError(f"{shown}: there is no such baseline; {way_out}") from error
+    except OSError as error:
+        raise BaselineError(f"{shown}: cannot be read: {error.strerror or error}") from error
+    way_out = f"correct it, or delete it and make it anew with `--write-baseline {shown}`"
+    try:
+        content = msgspec.convert(json.loads(raw), _File)
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
+        raise BaselineError(f"{shown}: is no baseline of jaxlint: {error}; {way_out}") from error
+    if content.version != 1:
+        raise BaselineError(f"{shown}: has version {content.version}, and this jaxlint knows 1 only")
+    return content.findings
+
+
+def without_known(
+    path: str,
+    findings: Sequence[Finding],
+    checked: Mapping[str, Collection[str]],
+    lines: Callable[[str], Sequence[str]] = file_lines,
+) -> tuple[list[Finding], list[Stale]]:
+    """The findings that the baseline in `path` does not hold, and its entries that stand for nothing any more.
+
+    `checked` says for each file which rules ran in it: of all else nothing is known; `lines` gives the lines of
+    a file. Raises `BaselineError`.
+    """
+    entries = read_baseline(path)
+    known = {entry.identity for entry in entries}
+    base = os.path.dirname(path)
+    found = identities(findings, lines, base)
+    new = [f for f, identity in zip(findings, found, strict=True) if identity not in known or f.code == UNREADABLE]
+    left = known.difference(found)
+    stale = [e for e in entries if e.identity in left and checked and _is_settled(e, base, checked)]
+    return new, [Stale(path, entry) for entry in stale]
+
+
+def write_baseline(path: str, findings: Sequence[Finding], checked: Mapping[str, Collection[str]]) -> int:
+    """Write the findings to the baseline in `path`, and return how many entries it now has.
+
+    Entries of an earlier one stay where the run cannot know better. Raises `BaselineError`.
+    """
+    base = os.path.dirname(os.path.abspath(path))
+    earlier = read_baseline(path) if os.path.exists(path) else []
+    kept = {entry for entry in earlier if not _is_settled(entry, base, checked)}
+    found = identities([f for f in findings if f.code != UNREADABLE], file_lines, base)
+    kept |= {Entry(one.path, one.line, one.code, one.occurrence + 1) for one in found}
+    try:
+        write_atomically(path, _rendered(sorted(kept)))
+    except OSError as error:
+        raise BaselineError(f"{shown_path(path)}: cannot be written: {error.strerror or error}") from error
+    return len(kept)
+
+
+def _is_settled(entry: Entry, base: str, checked: Mapping[str, Collection[str]]) -> bool:
+    """Whether a run that checked these files with these rules knows if there is such a finding."""
+    path = os.path.normpath(os.path.join(base, entry.path))
+    return entry.rule in checked[path] if path in checked else not os.path.exists(path)
+
+
+def _rendered(entries: Iterable[Entry]) -> bytes:
+    """The file with these entries, one to a line: easy to read, to merge and to compare."""
+    body = ",\n".join(f"    {_rendered_entry(entry)}" for entry in entries)
+    findings = f"[\n{body}\n  ]" if body else "[]"
+    return f'{{\n  "version": 1,\n  "findings": {findings}\n}}\n'.encode()
+
+
+def _rendered_entry(entry: Entry) -> str:
+    content = {"path": entry.path, "rule": entry.rule, "line": entry.line, "occurrence": entry.occurrence}
+    text = json.dumps(content, ensure_ascii=False)
+    # names of files that are not UTF-8 can be written in escapes only
+    return text if text.isprintable() else json.dumps(content)

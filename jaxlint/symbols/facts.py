@@ -1,0 +1,174 @@
+"""The facts of a file: what a run has to know of it, a pure function of its content.
+
+They are kept under the digest of the content, so that facts from wherever (the cache, another process, another
+machine) are those of the file that is there, or of no file of the project.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from jaxlint import __version__
+from jaxlint.cache.digests import blake2b
+from jaxlint.cache.packs import NoPack, Pack, PackWriter
+from jaxlint.errors import UserError
+from jaxlint.project.files import shown_path
+from jaxlint.syntax.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.symbols.outline import Outline
+
+
+class Facts(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a file; `problem` (message, row, column) says why it cannot be parsed."""
+
+    #: The digest of what other modules see of it (`jaxlint.symbols.interface`).
+    interface: bytes
+    problem: tuple[str, int | None, int | None] | None
+    #: The modules that it imports, as in the outline.
+    imports: tuple[tuple[int, str], ...]
+    #: An encoded `Outline`.
+    raw: msgspec.Raw
+
+    @property
+    def unreadable(self) -> Unreadable | None:
+        """The problem as it is raised, if there is one."""
+        return None if self.problem is None else Unreadable(*self.problem)
+
+
+#: How many bytes of outlines, as they are kept, may be in memory at a time: those of some 120,000 lines.
+_OUTLINES_IN_MEMORY = 8_000_000
+_FACTS = msgspec.msgpack.Decoder(Facts)
+_ENCODER = msgspec.msgpack.Encoder()
+# the same bytes whatever the hash seed
+_REPRODUCIBLE = msgspec.msgpack.Encoder(order="deterministic")
+
+
+@cache
+def _outlines() -> msgspec.msgpack.Decoder[Outline]:
+    """Decodes outlines, which a run in which nothing has changed does not."""
+    from jaxlint.symbols.outline import Outline
+
+    return msgspec.msgpack.Decoder(Outline)
+
+
+class FactsStore:
+    """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
+
+    In a project that `is_large` (asked once, and only if it matters), outlines that can be had again are let go when
+    there are more of them in memory than those of some 120,000 lines.
+
+    Packs that `later` opens are opened when facts are first asked for: most runs need none.
+    `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
+    whether the same facts are to be the same bytes, for build systems that compare them.
+    """
+
+    def __init__(
+        self,
+        packs: Iterable[Pack] = (),
+        writer: PackWriter | None = None,
+        *,
+        later: Callable[[], Iterable[Pack]] | None = None,
+        has_interfaces: bool = True,
+        reproducible: bool = False,
+        is_large: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._packs = list(packs)
+        self._later = later
+        self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
+        self.writer = writer
+        self.has_interfaces = has_interfaces
+        self.is_large = is_large
+        #: How many bytes of outlines were given or taken since it was last made room.
+        self._in_memory = 0
+
+    def get(self, content: bytes) -> Facts | None:
+        """The facts of a file with this digest, if they are known."""
+        for record in self.records(content):
+            with suppress(msgspec.MsgspecError, RecursionError):
+                return _FACTS.decode(record)
+        return None
+
+    def outline(self, facts: Facts) -> Outline | None:
+        """The outline that is part of facts; None if they are damaged."""
+        self._in_memory += len(memoryview(facts.raw))
+        with suppress(msgspec.MsgspecError, RecursionError):
+            return _outlines().decode(facts.raw)
+        return None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more outlines in memory than there should be."""
+        return self._in_memory > _OUTLINES_IN_MEMORY and self._is_large
+
+    @cached_property
+    def _is_large(self) -> bool:
+        return self.is_large()
+
+    def make_room(self) -> None:
+        """Note that the outlines that can be had again were let go."""
+        self._in_memory = 0
+
+    def records(self, key: bytes) -> Iterator[bytes]:
+        """What the packs hold under a key."""
+        if self._later is not None:
+            self._packs += self._later()
+            self._later = None
+        for pack in self._packs:
+            record = pack.get(key)
+            if record is not None:
+                yield record
+        written = self.writer.get(key) if self.writer is not None else None
+        if written is not None:
+            yield written
+
+    def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> bool:
+        """Keep the facts of a file, if that is possible; whether they can be had again."""
+        if self.writer is None:
+            return False
+        told = None if problem is None else (problem.message, problem.row, problem.column)
+        try:
+            raw = msgspec.Raw(self._encode(outline))
+            record = self._encode(Facts(interface, told, outline.imported_modules, raw))
+        except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
+            return False
+        self.writer.add(content, record)
+        self._in_memory += len(record)
+        return not self.writer.failure
+
+    def add_packs(self, packs: Iterable[Pack]) -> None:
+        """Look into these packs too."""
+        self._packs += packs
+
+
+@cache
+def facts_writer() -> str:
+    """What facts for other machines depend on: the version and the code of jaxlint, and the grammar of Python."""
+    found = blake2b(digest_size=8)
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for directory, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith((".py", ".pyi")):
+                with open(os.path.join(directory, name), "rb") as file:
+                    found.update(name.encode() + b"\0" + file.read())
+    return f"{__version__}-{sys.version_info[0]}.{sys.version_info[1]}-{found.hexdigest()}"
+
+
+def open_facts(paths: Sequence[str]) -> list[Pack]:
+    """The packs in these files. Raises `UserError` if one of them holds no facts of this jaxlint."""
+    packs = []
+    for path in paths:
+        try:
+            packs.append(Pack(path, facts_writer()))
+        except NoPack as problem:
+            message = f"--facts: {shown_path(path)}: {problem}; make it with `jaxlint facts`"
+            raise UserError(message) from problem
+    return packs

@@ -1,0 +1,208 @@
+"""What a node of an `ast` tree says by itself, for the outline."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from jaxlint.symbols.outline import EXPECTS_ERROR, UPDATING, ClassAssignment, FieldDeclaration, Parameter
+from jaxlint.syntax.expressions import Call, from_ast, span_of
+
+#: `try` with `except*`, of Python 3.11.
+TRY_STAR: Any = getattr(ast, "TryStar", ast.Try)
+
+
+def body_rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
+    """The first and the last row of a body; (0, 0) if it begins on the row of the `def`."""
+    first, last = node.body[0].lineno, node.end_lineno or 0
+    before = (node.returns, node.args, *node.args.args, *node.args.kwonlyargs)
+    header = max(getattr(part, "end_lineno", None) or node.lineno for part in before)
+    return (first, last) if first > header else (0, 0)
+
+
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def variables_of(node: ast.AST) -> list[str]:
+    """The variables of a lambda or a comprehension."""
+    if isinstance(node, ast.Lambda):
+        args = node.args
+        extra = [a for a in (args.vararg, args.kwarg) if a is not None]
+        return [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, *extra)]
+    targets = [g.target for g in node.generators]  # type: ignore[attr-defined]
+    return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+
+
+def class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassAssignment], bool]:
+    """The annotated and unannotated names of a class body, and whether some may be hidden in blocks."""
+    fields: list[FieldDeclaration] = []
+    assignments: list[ClassAssignment] = []
+    conditional = False
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name) as target, annotation=annotation, value=value):
+                fields.append(
+                    FieldDeclaration(
+                        name,
+                        from_ast(annotation),
+                        from_ast(value) if value is not None else None,
+                        span_of(statement),
+                        span_of(target),
+                    )
+                )
+            case ast.Assign(targets=targets, value=assigned):
+                for bound in targets:
+                    names = bound.elts if isinstance(bound, (ast.Tuple, ast.List)) else [bound]
+                    whole = bound if isinstance(bound, ast.Name) else None
+                    assignments += [
+                        ClassAssignment(
+                            n.id, from_ast(assigned) if whole is not None else None, span_of(statement), span_of(n)
+                        )
+                        for n in names
+                        if isinstance(n, ast.Name)
+                    ]
+            case ast.If(test=test) if _is_type_checking(test):
+                conditional = conditional or any(isinstance(s, ast.AnnAssign) for s in statement.body)
+            case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | TRY_STAR() | ast.Match():
+                conditional = True
+    return fields, assignments, conditional
+
+
+def parameters_of(args: ast.arguments) -> list[Parameter]:
+    """The parameters of a function, in the order in which they are written."""
+    positional = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
+    defaults += args.defaults
+    out = [_parameter(a, d, "positional") for a, d in zip(positional, defaults, strict=True)]
+    if args.vararg is not None:
+        out.append(_parameter(args.vararg, None, "*"))
+    out += [_parameter(a, d, "keyword") for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    if args.kwarg is not None:
+        out.append(_parameter(args.kwarg, None, "**"))
+    return out
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None, kind: str) -> Parameter:
+    return Parameter(
+        arg.arg,
+        from_ast(arg.annotation) if arg.annotation is not None else None,
+        from_ast(default) if default is not None else None,
+        kind,
+        span_of(arg),
+    )
+
+
+def expects_error(items: list[ast.withitem]) -> bool:
+    """Whether a `with` statement expects an error in its body."""
+    for item in items:
+        func = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if name in EXPECTS_ERROR:
+            return True
+    return False
+
+
+def updated_array(call: ast.Call) -> ast.expr | None:
+    """The array `x` of `x.at[i].set(v)`, or None."""
+    match call.func:
+        case ast.Attribute(value=ast.Subscript(value=ast.Attribute(value=array, attr="at"))):
+            return array
+    return None
+
+
+def updated_by(value: ast.expr | None) -> ast.expr | None:
+    """What an expression makes a copy of with changes, or None."""
+    if not isinstance(value, ast.Call):
+        return None
+    array = updated_array(value)
+    if array is not None:
+        return array
+    match value.func:
+        case ast.Attribute(value=receiver, attr=name) if name in UPDATING and value.keywords and not value.args:
+            return receiver
+        case ast.Attribute(attr=name) | ast.Name(id=name) if name in UPDATING and value.args:
+            return value.args[1 if name == "tree_at" and len(value.args) > 1 else 0]
+    return None
+
+
+def item_of(value: ast.expr, index: int) -> ast.expr:
+    """`value[index]`, standing where `value` stands: what unpacking assigns to one of the targets."""
+    item = ast.copy_location(ast.Constant(index), value)
+    return ast.copy_location(ast.Subscript(value, item, ast.Load()), value)
+
+
+def effects_of(body: list[ast.stmt]) -> list[Call]:
+    """The calls among some statements."""
+    calls = [from_ast(s.value) for s in body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+    return [call for call in calls if isinstance(call, Call)]
+
+
+def only_returns(body: list[ast.stmt]) -> bool:
+    """Whether statements only bind local names, define functions and return."""
+    for statement in body:
+        match statement:
+            case ast.Return() | ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+                continue
+            case ast.Pass() | ast.Raise() | ast.Assert():
+                continue
+            case ast.Expr(value=ast.Constant()):
+                continue
+            case ast.Assign(targets=[ast.Name()]):
+                continue
+            case ast.If(body=inner, orelse=orelse) if only_returns(inner) and only_returns(orelse):
+                continue
+        return False
+    return True
+
+
+def rows_of(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
+    """The first and last row of a statement; its first decorator may begin below its `@`."""
+    first = node.lineno
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.decorator_list:
+        first = node.decorator_list[0].lineno
+        while first > 1 and not lines[first - 1].lstrip(" \t\f").startswith("@"):
+            first -= 1
+    return first, node.end_lineno or first
+
+
+def grouped(body: list[ast.stmt], lines: list[str]) -> Iterator[tuple[int, int, str, list[ast.stmt]]]:
+    """The units that some statements make up: the first and the last row of each, its kind, and its statements."""
+    first = last = 0
+    kind, statements = "", list[ast.stmt]()
+    for statement in body:
+        begins, ends = rows_of(statement, lines)
+        own_kind = _unit_kind(statement)
+        if statements and last >= begins:
+            kind = kind if kind == own_kind else "code"
+            statements.append(statement)
+        else:
+            if statements:
+                yield first, last, kind, statements
+            first, kind, statements = begins, own_kind, [statement]
+        last = ends
+    if statements:
+        yield first, last, kind, statements
+
+
+def _unit_kind(node: ast.stmt) -> str:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return "import"
+    return "definition" if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else "code"
+
+
+def type_checking_guards(test: ast.expr) -> tuple[str, str]:
+    """What a test of TYPE_CHECKING says of the branch below it, and of the `else` branch."""
+    if _is_type_checking(test):
+        return "type_checking", "runtime"
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_type_checking(test.operand):
+        return "runtime", "type_checking"
+    return "", ""
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )

@@ -1,0 +1,250 @@
+"""The table of contents of one file: what it imports, declares and does, from one `ast` pass.
+
+An `Outline` is small and picklable and knows nothing of other files. It holds the scopes with
+their bindings, the class and function declarations, and the *units*: the top-level statements with
+their line range and their triggers. Only units whose triggers a rule asks for are read.
+"""
+
+from typing import Tuple  # noqa: UP035
+
+import msgspec  # which must compile annotations that are text: here they are none
+
+from jaxlint.syntax.expressions import Argument, Call, Expr, Name, Span, last_name
+
+
+class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
+    """`import module`, or `from module import name`; `level` counts the dots of a relative import.
+
+    `import a.b` binds `a` (module "a"); `import a.b as c` binds `c` (module "a.b").
+    """
+
+    module: str
+    name: str | None
+    level: int
+    guard: str = ""
+
+
+class Definition(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
+    """A `class` or `def` statement that binds a name; `kind` is "class" or "function"."""
+
+    kind: str
+    qualname: str
+    guard: str = ""
+
+
+class Assignment(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
+    """A name bound by `=` or an annotation; `value` is None where it cannot be read off the statement."""
+
+    value: Expr | None
+    annotation: Expr | None
+    at: Span
+    guard: str = ""
+
+
+#: Context managers (and callers) inside which errors are expected.
+EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+#: What makes a copy of a frozen instance that takes assignments.
+COPY_AND_MUTATE = "copy_and_mutate"
+#: Methods that change their receiver in place, of lists, dicts, sets, deques and numpy arrays.
+MUTATING = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft extendleft"
+    " popleft fill".split()
+)
+#: Functions and methods that make a copy with changes.
+UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
+#: How functions call a class that they are given.
+CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
+#: Decorators of functions that are expected to fail.
+EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
+
+Binding = Import | Definition | Assignment
+
+
+class Scope(msgspec.Struct, array_like=True, gc=False):
+    """A module, class or function scope: its bindings in source order, name by name."""
+
+    kind: str
+    qualname: str
+    parent: str | None
+    bindings: dict[str, list[Binding]]
+    is_global: set[str]
+    #: Function scopes keep the assigned values only if a class declaration or `tree_flatten` needs them.
+    keeps_values: bool = True
+
+
+class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A parameter; `kind` is "positional", "keyword", "*" or "**"."""
+
+    name: str
+    annotation: Expr | None
+    default: Expr | None
+    kind: str
+    at: Span
+
+
+class SelfAssignment(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """`self.attr = value` in a method; `value` is None where it is not a plain assignment."""
+
+    attr: str
+    value: Expr | None
+    annotation: Expr | None
+    at: Span
+
+
+class Function(msgspec.Struct, array_like=True, gc=False):
+    """A function declaration, with what it returns and what it does to `self`."""
+
+    name: str
+    qualname: str
+    scope: str
+    owner: str | None
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[Expr, ...]
+    returns: Expr | None
+    at: Span
+    is_async: bool
+    is_generator: bool = False
+    return_values: tuple[Expr, ...] = ()
+    self_assignments: tuple[SelfAssignment, ...] = ()
+    self_calls: frozenset[str] = frozenset()
+    #: The attributes of `self` that are read (those that are called among them).
+    self_reads: frozenset[str] = frozenset()
+    #: The attributes of `self` that hold what is changed in place.
+    self_mutations: frozenset[str] = frozenset()
+    statements: int = 0
+    #: The first and the last row of the body; (0, 0) if it begins on the row of the `def`.
+    body_rows: tuple[int, int] = (0, 0)
+    #: Whether the body only binds local names and returns, and so does nothing to what it is given.
+    only_returns: bool = False
+    #: Whether it does more than to compute what it returns: an error may be raised, a call stands alone, or something
+    #: is written to that it has not made.
+    acts: bool = False
+    #: Whether it asserts or raises something.
+    checks: bool = False
+    #: The calls that stand alone in the body of a function that is given a class.
+    effects: tuple[Call, ...] = ()
+
+    @property
+    def may_only_copy(self) -> bool:
+        """Whether it may do nothing but return copies with changes, or new instances of its own class."""
+        return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))
+
+    def _may_copy(self, value: Expr) -> bool:
+        if not isinstance(value, Call):
+            return False
+        name = last_name(value.func)
+        of_own_class = self.owner is not None and name in ("", "__class__", self.owner.rpartition(".")[2])
+        return name in UPDATING or of_own_class
+
+    @property
+    def self_name(self) -> str | None:
+        """The first positional parameter, if this is a method (and no static one)."""
+        if self.owner is None or not self.parameters or self.parameters[0].kind != "positional":
+            return None
+        if any(isinstance(d, Name) and d.id == "staticmethod" for d in self.decorators):
+            return None
+        return self.parameters[0].name
+
+
+class FieldDeclaration(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An annotated name in a class body."""
+
+    name: str
+    annotation: Expr
+    value: Expr | None
+    at: Span
+    name_at: Span
+
+
+class ClassAssignment(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An unannotated name in a class body."""
+
+    name: str
+    value: Expr | None
+    at: Span
+    name_at: Span
+
+
+class Class(msgspec.Struct, array_like=True, gc=False):
+    """A class declaration, exactly as written."""
+
+    name: str
+    qualname: str
+    scope: str
+    bases: tuple[Argument, ...]
+    decorators: tuple[Expr, ...]
+    fields: tuple[FieldDeclaration, ...]
+    assignments: tuple[ClassAssignment, ...]
+    methods: dict[str, list[str]]
+    at: Span
+    name_at: Span
+    #: Whether it is declared where an error is expected (`with pytest.raises(...)`).
+    expects_error: bool = False
+    #: Whether the body holds statements (if, for, try, with, exec …) that may declare more than is seen.
+    conditional_body: bool = False
+
+
+class Applying(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A call that may apply a transformation to functions, and where its names are to be read."""
+
+    call: Call
+    scope: str
+    #: The class whose method it is in, and what that method calls its instance.
+    owner: str | None
+    self_name: str | None
+    #: The variables of the lambdas and comprehensions around it.
+    shadowed: tuple[str, ...] = ()
+
+
+class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A run of top-level statements that share lines: rows `first` to `last`, and what triggers rules.
+
+    A unit that holds several functions (a class with its methods) also tells of each of its `pieces`: the outermost
+    functions, and what is left of it.
+    """
+
+    first: int
+    last: int
+    calls: frozenset[str]
+    stores: bool
+    self_stores: frozenset[str]
+    classes: frozenset[str]
+    #: "import", "definition" (def or class), "code", or of a piece "function" or "rest".
+    kind: str
+    #: The functions of the module that are named in it.
+    references: frozenset[str] = frozenset()
+    #: The functions and methods whose calls stand alone; "at[]" for `x.at[i].set(v)`.
+    discards: frozenset[str] = frozenset()
+    #: The attributes and variables that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
+    mutations: frozenset[str] = frozenset()
+    #: The methods that are called on what may come from elsewhere; "[]" where items of that are stored (`x[k] = v`).
+    methods: frozenset[str] = frozenset()
+    #: Whether the same thing is updated twice (or in a loop), though the first of the updates was kept in a variable.
+    repeats: bool = False
+    pieces: Tuple["Unit", ...] = ()  # noqa: UP006 - in Python 3.10 a name in `tuple[...]` stands for nothing
+
+
+class Outline(msgspec.Struct, array_like=True, gc=False):
+    """The facts of one file."""
+
+    scopes: dict[str, Scope]
+    classes: dict[str, Class]
+    functions: dict[str, Function]
+    units: tuple[Unit, ...]
+    module_calls: tuple[Call, ...]
+    #: Those of them that need not run, or may fail: under `if`, `for`, `try`, `with suppress(...)`.
+    guarded_calls: frozenset[Span]
+    star_imports: tuple[Import, ...]
+    all_names: tuple[str, ...] | None
+    future_annotations: bool
+    imported_modules: tuple[tuple[int, str], ...]
+    applying: tuple[Applying, ...] = ()
+    #: Whether there may be comments that suppress findings of jaxlint.
+    has_suppressions: bool = False
+    #: The attributes that are assigned outside of functions, as `name.attribute`.
+    attributes_set: frozenset[str] = frozenset()
+
+    @property
+    def module_scope(self) -> Scope:
+        """The scope of the module itself, whose qualified name is empty."""
+        return self.scopes[""]

@@ -1,0 +1,103 @@
+"""From the text of a module to its outline and its statements, whatever is wrong with the text.
+
+A run in which nothing has changed parses nothing, and does not load this.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from jaxlint.symbols.outline import Outline
+from jaxlint.symbols.outliner import build_outline, parse_tree
+from jaxlint.syntax.deep_stack import with_deep_stack
+from jaxlint.syntax.source import Source, Unreadable
+
+#: The outline of what cannot be parsed.
+EMPTY = build_outline(parse_tree(""), "")
+
+
+def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple[Outline, Unreadable | None]:
+    """The outline of a source, or an empty one and why there is none; `read` reads a text if there is a shorter way."""
+    text = source.text
+    try:
+        return outline_of(text) if read is None else _outline_read(text, read), None
+    except SyntaxError as error:
+        outline = _newer_grammar(text) if _may_be_newer(getattr(error, "piece", text), error) else None
+        return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
+    except (ValueError, RecursionError, MemoryError) as error:
+        return EMPTY, _syntax_problem(error, source)
+
+
+def _outline_read(text: str, read: Callable[[str], Outline]) -> Outline:
+    """The outline of a text as `read` tells it, unless that takes too deep a stack."""
+    try:
+        return read(text)
+    except RecursionError:
+        return outline_of(text)
+
+
+def outline_of(text: str) -> Outline:
+    """The outline of a text. Raises what `ast.parse` raises."""
+    try:
+        return build_outline(parse_tree(text), text)
+    except RecursionError:
+        return with_deep_stack(lambda: build_outline(parse_tree(text), text))
+
+
+def read_statements(text: str, row: int) -> list[ast.stmt] | None:
+    """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
+    text = "\n" * (row - 1) + text
+    try:
+        return parse_tree(text).body
+    except SyntaxError:
+        from jaxlint.syntax.grammar import rewrite
+
+        rewritten = rewrite(text)
+        return None if rewritten is None else parse_tree(rewritten).body
+    except RecursionError:
+        return with_deep_stack(lambda: parse_tree(text).body)
+    except (ValueError, MemoryError):
+        return None
+
+
+#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
+#: f-strings over several lines.
+_NEWER = (
+    r"(?m)\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
+    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
+    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$"
+)
+
+
+def _may_be_newer(text: str, error: SyntaxError) -> bool:
+    """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
+    return "f-string" in (error.msg or "") or re.search(_NEWER, text) is not None
+
+
+def _newer_grammar(text: str) -> Outline | None:
+    """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
+    from jaxlint.syntax.grammar import rewrite
+
+    rewritten = rewrite(text)
+    if rewritten is None:
+        return None
+    try:
+        return outline_of(rewritten)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _syntax_problem(error: Exception, source: Source) -> Unreadable:
+    """The finding for a file that no parser reads, with row and column from 1 where known."""
+    if isinstance(error, SyntaxError):
+        column = error.offset
+        row = error.lineno
+        if row is not None and row > len(source.lines):
+            row, column = len(source.lines) or 1, None
+        message = error.msg if error.msg == "invalid syntax" else f"invalid syntax: {error.msg}"
+        return Unreadable(message, row, column if column and column > 0 else None)
+    if isinstance(error, (RecursionError, MemoryError)):
+        return Unreadable("too deeply nested to parse", None, None)
+    return Unreadable(f"cannot be parsed: {error}", None, None)

@@ -1,0 +1,410 @@
+"""Statements as jaxlint understands them: the bodies of units, functions and classes, over
+`jaxlint.syntax.expressions`.
+
+Readers of code (`infer/flow.py`, body rules) see this small language and no parser's nodes. As in
+`jaxlint.syntax.expressions`, `at` is what stands in the source: a node of the parser, whose range is computed only if
+it is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from jaxlint.syntax.expressions import Display, Expr, Lambda, Name, NamedExpr, Starred, children
+
+
+class _Base(msgspec.Struct, frozen=True, gc=False, eq=False):
+    at: Any
+
+
+class Do(_Base, frozen=True, gc=False, eq=False):
+    """An expression that stands alone."""
+
+    value: Expr
+
+
+class Assign(_Base, frozen=True, gc=False, eq=False):
+    """`target = target = value`."""
+
+    targets: tuple[Expr, ...]
+    value: Expr
+
+
+class Annotate(_Base, frozen=True, gc=False, eq=False):
+    """`target: annotation = value`; the value may be missing."""
+
+    target: Expr
+    annotation: Expr
+    value: Expr | None
+
+
+class Augment(_Base, frozen=True, gc=False, eq=False):
+    """`target op= value`."""
+
+    target: Expr
+    op: str
+    value: Expr
+
+
+class Return(_Base, frozen=True, gc=False, eq=False):
+    """`return value`."""
+
+    value: Expr | None
+
+
+class Raise(_Base, frozen=True, gc=False, eq=False):
+    """`raise error`."""
+
+    error: Expr | None
+
+
+class Jump(_Base, frozen=True, gc=False, eq=False):
+    """`break` or `continue`."""
+
+
+class Delete(_Base, frozen=True, gc=False, eq=False):
+    """`del target`; several targets are a tuple display."""
+
+    target: Expr
+
+
+class Assert(_Base, frozen=True, gc=False, eq=False):
+    """`assert test`."""
+
+    test: Expr
+    message: Expr | None
+
+
+class Importing(_Base, frozen=True, gc=False, eq=False):
+    """An import statement: the names that it binds."""
+
+    names: tuple[str, ...]
+
+
+class Outer(_Base, frozen=True, gc=False, eq=False):
+    """`global names` or `nonlocal names`."""
+
+    names: tuple[str, ...]
+
+
+class If(_Base, frozen=True, gc=False, eq=False):
+    """A chain of `if` and `elif`: each test with its body, and what `else` does."""
+
+    branches: tuple[tuple[Expr, Body], ...]
+    orelse: Body
+
+
+class For(_Base, frozen=True, gc=False, eq=False):
+    """`for target in iterable`."""
+
+    target: Expr
+    iterable: Expr
+    body: Body
+    orelse: Body
+
+
+class While(_Base, frozen=True, gc=False, eq=False):
+    """`while test`."""
+
+    test: Expr
+    body: Body
+    orelse: Body
+
+
+class With(_Base, frozen=True, gc=False, eq=False):
+    """`with value as target, …`."""
+
+    items: tuple[tuple[Expr, Expr | None], ...]
+    body: Body
+
+
+class Handler(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """`except error as name`."""
+
+    error: Expr | None
+    name: str | None
+    body: Body
+
+
+class Try(_Base, frozen=True, gc=False, eq=False):
+    """A try statement."""
+
+    body: Body
+    handlers: tuple[Handler, ...]
+    orelse: Body
+    final: Body
+
+
+class Capture(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """A name that a class pattern binds to the instance, or to its attribute `part` if that is given.
+
+    A part that is given by position is a number.
+    """
+
+    name: str
+    cls: Expr
+    part: str | int | None
+
+
+class Case(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One case of a match statement; `cls` is the class of a class pattern, `whole` the name of a bare capture."""
+
+    cls: Expr | None
+    whole: str | None
+    #: The names that are bound to instances of known classes and to their parts.
+    captures: tuple[Capture, ...]
+    #: Whether the pattern is a bare capture or `_`, and so always matches.
+    always: bool
+    captured: frozenset[str]
+    guard: Expr | None
+    body: Body
+
+
+class Match(_Base, frozen=True, gc=False, eq=False):
+    """A match statement."""
+
+    subject: Expr
+    cases: tuple[Case, ...]
+
+
+class FunctionDefinition:
+    """A `def` statement; parameters and annotations are in the outline, the body is translated when it is read."""
+
+    __slots__ = ("_body", "_translate", "at", "decorators", "defaults", "name")
+
+    def __init__(
+        self,
+        at: Any,
+        name: str,
+        decorators: tuple[Expr, ...],
+        defaults: tuple[Expr, ...],
+        translate: Callable[[], Body],
+    ) -> None:
+        self.at = at
+        self.name = name
+        self.decorators = decorators
+        self.defaults = defaults
+        self._translate = translate
+        self._body: Body | None = None
+
+    @property
+    def body(self) -> Body:
+        """The statements of the function."""
+        if self._body is None:
+            self._body = self._translate()
+        return self._body
+
+
+class ClassDefinition(_Base, frozen=True, gc=False, eq=False):
+    """A `class` statement."""
+
+    name: str
+    decorators: tuple[Expr, ...]
+    #: The base classes, and the values of the keywords.
+    bases: tuple[Expr, ...]
+    body: Body
+
+
+Statement: TypeAlias = (
+    Do
+    | Assign
+    | Annotate
+    | Augment
+    | Return
+    | Raise
+    | Jump
+    | Delete
+    | Assert
+    | Importing
+    | Outer
+    | If
+    | For
+    | While
+    | With
+    | Try
+    | Match
+    | FunctionDefinition
+    | ClassDefinition
+)
+Body: TypeAlias = tuple[Statement, ...]
+
+
+def blocks(statement: Statement) -> tuple[Body, ...]:
+    """The statement lists directly below a statement, in source order."""
+    match statement:
+        case If(branches=branches, orelse=orelse):
+            return (*(body for _, body in branches), orelse)
+        case For(body=body, orelse=orelse) | While(body=body, orelse=orelse):
+            return (body, orelse)
+        case With(body=body) | FunctionDefinition(body=body) | ClassDefinition(body=body):
+            return (body,)
+        case Try():
+            return (statement.body, *(h.body for h in statement.handlers), statement.orelse, statement.final)
+        case Match(cases=cases):
+            return tuple(c.body for c in cases)
+    return ()
+
+
+def expressions(statement: Statement) -> tuple[Expr, ...]:
+    """The expressions of a statement itself (not those of the statements below it), in source order."""
+    match statement:
+        case Do(value=value) | Return(value=value):
+            return () if value is None else (value,)
+        case Assign():
+            return (*statement.targets, statement.value)
+        case Annotate():
+            declared = (statement.target, statement.annotation)
+            return declared if statement.value is None else (*declared, statement.value)
+        case Augment():
+            return (statement.target, statement.value)
+        case Raise(error=error):
+            return () if error is None else (error,)
+        case Delete(target=target):
+            return (target,)
+        case Assert():
+            return (statement.test,) if statement.message is None else (statement.test, statement.message)
+        case If(branches=branches):
+            return tuple(test for test, _ in branches)
+        case For():
+            return (statement.target, statement.iterable)
+        case While(test=test):
+            return (test,)
+        case With(items=items):
+            return tuple(e for item in items for e in item if e is not None)
+        case Try(handlers=handlers):
+            return tuple(h.error for h in handlers if h.error is not None)
+        case Match(subject=subject, cases=cases):
+            return (subject, *(e for c in cases for e in (c.cls, c.guard) if e is not None))
+        case FunctionDefinition():
+            return (*statement.decorators, *statement.defaults)
+        case ClassDefinition(decorators=decorators, bases=bases):
+            return (*decorators, *bases)
+    return ()
+
+
+def walk(body: Body, *, nested: bool = True) -> Iterator[Statement]:
+    """All statements below a body in source order; those inside functions and classes only if `nested`."""
+    for statement in body:
+        yield statement
+        if nested or not isinstance(statement, (FunctionDefinition, ClassDefinition)):
+            for block in blocks(statement):
+                yield from walk(block, nested=nested)
+
+
+def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
+    """An expression and all expressions inside it; those inside lambdas only if `nested`."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        yield current
+        inner = children(current) if nested or not isinstance(current, Lambda) else current.defaults
+        stack.extend(reversed(inner))
+
+
+def own_parts(statement: Statement) -> Iterator[Expr]:
+    """The expressions of a statement itself, with their parts; not those of the statements below it."""
+    return (part for expr in expressions(statement) for part in parts(expr))
+
+
+def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
+    """All expressions in the statements below a body; those of functions and classes inside only if `nested`."""
+    return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
+
+
+def assigned_names(body: Body) -> set[str]:
+    """The variables that some statements bind (not those of nested functions)."""
+    names: set[str] = set()
+    for statement in walk(body, nested=False):
+        match statement:
+            case FunctionDefinition(name=name) | ClassDefinition(name=name):
+                names.add(name)
+            case Assign(targets=targets):
+                names.update(*map(target_names, targets))
+            case Annotate(target=target) | Augment(target=target) | For(target=target):
+                names.update(target_names(target))
+            case With(items=items):
+                names.update(*(target_names(t) for _, t in items if t is not None))
+            case Importing(names=bound):
+                names.update(n.partition(".")[0] for n in bound)
+        for expr in expressions(statement):
+            for part in parts(expr):
+                if isinstance(part, NamedExpr):
+                    names.update(target_names(part.target))
+    return names
+
+
+def target_names(target: Expr) -> Iterable[str]:
+    """The variables that an assignment target binds."""
+    match target:
+        case Name(id=name):
+            yield name
+        case Starred(value=value):
+            yield from target_names(value)
+        case Display(items=items):
+            for item in items:
+                yield from target_names(item)
+
+
+def reads(body: Body, name: str) -> Iterator[Name]:
+    """The places where the variable `name` is read, changed in place or deleted, in functions inside too.
+
+    Functions that have a variable of that name of their own are left out, and plain bindings are no reads.
+    """
+    for statement in body:
+        targets = bound_by(statement)
+        for expr in expressions(statement):
+            yield from _target_reads(expr, name) if any(expr is t for t in targets) else names_in(expr, name)
+        if isinstance(statement, FunctionDefinition) and name in own_names(statement.body):
+            continue
+        for block in blocks(statement):
+            yield from reads(block, name)
+
+
+def own_names(body: Body) -> set[str]:
+    """The variables that the body of a function binds and does not take from outside."""
+    outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
+    return assigned_names(body) - outer
+
+
+def names_in(expr: Expr, name: str) -> Iterator[Name]:
+    """The places in an expression where the variable `name` is read."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Name) and current.id == name:
+            yield current
+        elif isinstance(current, NamedExpr):
+            stack.append(current.value)
+        elif isinstance(current, Lambda) and name in current.params:
+            stack.extend(reversed(current.defaults))
+        else:
+            stack.extend(reversed(children(current)))
+
+
+def bound_by(statement: Statement) -> tuple[Expr, ...]:
+    """The targets that a statement binds without reading them."""
+    match statement:
+        case Assign(targets=targets):
+            return targets
+        case Annotate(target=target) | For(target=target):
+            return (target,)
+        case With(items=items):
+            return tuple(target for _, target in items if target is not None)
+    return ()
+
+
+def _target_reads(target: Expr, name: str) -> Iterator[Name]:
+    """The reads of `name` in an assignment target: `name.x` and `name[0]` change what it holds."""
+    match target:
+        case Name():
+            return
+        case Starred(value=value):
+            yield from _target_reads(value, name)
+        case Display(items=items):
+            for item in items:
+                yield from _target_reads(item, name)
+        case _:
+            yield from names_in(target, name)

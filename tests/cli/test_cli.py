@@ -1,0 +1,521 @@
+"""The command line: what goes where, and with which exit code it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jaxlint.rules
+from jaxlint import __version__
+from jaxlint.cli import main as cli
+from jaxlint.config.settings import Configuration, Settings
+from jaxlint.finding import Confidence, Finding, Severity
+from jaxlint.project.files import PathError, Patterns
+from jaxlint.rules.base import Rule
+from jaxlint.syntax.source import Unreadable
+
+PROJECT = str(Path(__file__).parents[2])
+
+
+class FrozenAssignment(Rule):
+    """## What it does
+
+    Finds assignments to frozen instances.
+
+    ## Why is this bad?
+
+    They raise.
+    """
+
+    code, name, group, since = "JAX401", "frozen-assignment", "update", "0.1.0"
+
+
+class StaleState(Rule):
+    """## What it does
+
+    Finds updates that are lost.
+    """
+
+    code, name, group, since = "JAX407", "returned-old-state", "update", "0.2.0"
+    severity, confidence, enabled, preview = Severity.WARNING, Confidence.LOW, False, True
+
+
+class Engine:
+    """Stands for `jaxlint.linter.engine`: keeps what it is asked, and answers what a test wants."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[str, ...], Settings, int]] = []
+        self.findings: list[Finding] = []
+        self.files = 1
+        self.errors: list[str] = []
+        self.failure: BaseException | None = None
+
+    def check_paths(
+        self,
+        paths: Sequence[str],
+        configuration: Configuration,
+        *,
+        jobs: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        **rest: object,
+    ) -> types.SimpleNamespace:
+        self.calls.append((tuple(paths), configuration.settings(paths[0]), jobs))
+        if self.failure is not None:
+            raise self.failure
+        return types.SimpleNamespace(
+            findings=self.findings, files=self.files, errors=self.errors, suppressed=[], stale=[], checked={}
+        )
+
+
+@pytest.fixture(autouse=True)
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jaxlint.rules, "all_rules", lambda: (FrozenAssignment, StaleState))
+    stub = Engine()
+    module = types.ModuleType("jaxlint.linter.engine")
+    module.check_paths = stub.check_paths  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "jaxlint.linter.engine", module)
+    return stub
+
+
+def finding(severity: Severity = Severity.ERROR) -> Finding:
+    path = os.path.abspath("a.py")
+    return Finding(path, 2, 1, 2, 4, "JAX401", "frozen-assignment", "a message", severity, Confidence.HIGH)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def run_main(*arguments: str) -> tuple[int, str, str]:
+        code = cli.main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run_main
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_clean(run: Run, engine: Engine) -> None:
+    assert run("check", "--isolated") == (0, "All checks passed!\n", "")
+    assert [paths for paths, _, _ in engine.calls] == [(".",)]
+
+
+def test_findings(run: Run, engine: Engine) -> None:
+    Path("a.py").write_text("x\nabc\n")
+    engine.findings = [finding()]
+    assert run("check", "a.py", "--output-format", "concise") == (1, "a.py:2:1: JAX401 a message\nFound 1 error.\n", "")
+    full = (
+        "JAX401 a message\n --> a.py:2:1\n  |\n1 | x\n2 | abc\n  | ^^^\n  |\n"
+        "  = see: https://jaxlint-pytree.readthedocs.io/en/latest/rules/frozen-assignment/\n\n"
+    )
+    assert run("check") == (1, full + "Found 1 error.\n", "")
+    assert run("check", "--output-format=full", "-q") == (1, full, "")
+    code, out, err = run("check", "--output-format", "json")
+    assert (code, err) == (1, "")
+    assert [one["code"] for one in json.loads(out)] == ["JAX401"]
+    assert out.endswith("]\n")
+
+
+def test_warnings_are_findings(run: Run, engine: Engine) -> None:
+    engine.findings = [finding(Severity.INFO)]
+    assert run("check", "--output-format", "concise")[0] == 1
+
+
+def test_exit_zero(run: Run, engine: Engine) -> None:
+    engine.findings = [finding()]
+    code, out, err = run("check", "--exit-zero", "--output-format", "concise")
+    assert (code, out, err) == (0, "a.py:2:1: JAX401 a message\nFound 1 error.\n", "")
+    engine.errors = ["a.py: rule JAX401 failed"]
+    assert run("check", "--exit-zero")[0] == 2
+
+
+def test_quiet(run: Run, engine: Engine) -> None:
+    engine.findings = [finding()]
+    assert run("check", "--quiet", "--output-format", "concise") == (1, "a.py:2:1: JAX401 a message\n", "")
+    engine.findings = []
+    assert run("check", "-q") == (0, "", "")
+    engine.files = 0
+    assert run("check", "-q") == (0, "", "")
+
+
+def test_no_files(run: Run, engine: Engine) -> None:
+    engine.files = 0
+    warning = "jaxlint: warning: no Python files found under the given paths\n"
+    assert run("check") == (0, "", warning)
+    assert run("check", "--output-format", "json") == (0, "[]\n", warning)
+
+
+def test_the_current_directory_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m jaxlint check ."
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "the current directory cannot be used" in done.stderr
+
+
+def test_internal_errors_of_rules(run: Run, engine: Engine) -> None:
+    engine.findings = [finding()]
+    engine.errors = ["/x.py: JAX401 failed in jaxlint 0.1.0: KeyError: 'a'", "another"]
+    expected = (
+        "jaxlint: internal error: /x.py: JAX401 failed in jaxlint 0.1.0: KeyError: 'a'\n"
+        "jaxlint: internal error: another\n"
+    )
+    assert run("check", "--output-format", "concise") == (
+        2,
+        "a.py:2:1: JAX401 a message\nFound 1 error.\n",
+        expected,
+    )
+    engine.findings = []
+    assert run("check") == (2, "", expected)
+    assert run("check", "--output-format", "json") == (2, "[]\n", expected)
+
+
+def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> None:
+    Path("pyproject.toml").write_text('[tool.jaxlint]\nselect = ["JAX407"]\nignore = ["JAX401"]\nsrc = ["src"]\n')
+    Path("other.toml").write_text('exclude = ["gen"]\n')
+    Path("env").mkdir()
+    here = str(tmp_path)
+    run("check", "a", "b", "-j", "3")
+    run("check", "--select", "JAX4, frozen-assignment", "--select=ALL", "--ignore", "JAX407", "--exclude", "a,b/*")
+    run("check", "--ignore", "JAX407")
+    run("check", "--isolated", "--python", "env")
+    run("check", "--config", "other.toml")
+    cpus = len(os.sched_getaffinity(0))
+    src = (f"{here}/src",)
+    excluded = (Patterns(here, ("a", "b/*")),)
+    everything = ("JAX4", "frozen-assignment", "ALL")
+    assert engine.calls == [
+        (("a", "b"), Settings(("JAX407",), ("JAX401",), src=src), 3),
+        ((".",), Settings(everything, ("JAX407",), exclude=excluded, src=src), cpus),
+        ((".",), Settings(("JAX407",), ("JAX401", "JAX407"), src=src), cpus),
+        ((".",), Settings(python=f"{here}/env"), cpus),
+        ((".",), Settings(exclude=(Patterns(here, ("gen",)),)), cpus),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "--select", "JAX410"], "jaxlint: error: --select: unknown rule `JAX410`; did you mean `JAX407`?\n"),
+        (["check", "--python", "gone"], "jaxlint: error: --python: names gone, which does not exist\n"),
+        (["check", "--config", "gone.toml"], "jaxlint: error: gone.toml: cannot be read: No such file or directory\n"),
+        (
+            ["check", "--config", "bad.toml"],
+            "jaxlint: error: bad.toml:1: unknown key `slect`; did you mean `select`?\n",
+        ),
+        (["rule", "JAX402"], "jaxlint: error: unknown rule `JAX402`; did you mean `JAX407`?\n"),
+        (["rule", "frozen"], "jaxlint: error: unknown rule `frozen`\n"),
+        (["tree", "gone.py::A"], "jaxlint: error: gone.py: No such file or directory\n"),
+    ],
+)
+def test_mistakes_are_one_line(run: Run, engine: Engine, arguments: list[str], message: str) -> None:
+    Path("bad.toml").write_text("slect = []\n")
+    assert run(*arguments) == (2, "", message)
+    assert engine.calls == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chek"], "No such command 'chek'"),
+        (["check", "--slect", "x"], "No such option '--slect'"),
+        (["check", "--output-format", "xml"], "'xml' is not one of 'full', 'concise', 'grouped', 'json'"),
+        (["check", "--select", ""], "the list is empty."),
+        (["check", "--exclude", " ,"], "the list is empty."),
+        (["check", "-j", "0"], "0 is not in the range x>=1"),
+        (["check", "-j", "many"], "'many' is not a valid integer"),
+        (["check", "--config", "x.toml", "--isolated"], "--config and --isolated exclude each other."),
+        (["rule"], "Give the code or the name of one rule, or --all."),
+        (["rule", "JAX401", "--all"], "Give the code or the name of one rule, or --all."),
+        (["tree"], "Missing argument 'PATH[::CLASS]'"),
+    ],
+)
+def test_wrong_usage(run: Run, engine: Engine, arguments: list[str], message: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err.replace('"', "'").replace(": --slect", " '--slect'")
+    assert err.startswith("Usage: jaxlint")
+    assert engine.calls == []
+
+
+def test_missing_path(run: Run, engine: Engine) -> None:
+    engine.failure = PathError("gone.py: No such file or directory")
+    assert run("check", "gone.py") == (2, "", "jaxlint: error: gone.py: No such file or directory\n")
+
+
+def test_crash_is_one_line(run: Run, engine: Engine) -> None:
+    engine.failure = ValueError("bad\nthing")
+    code, out, err = run("check")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("jaxlint: internal error: ValueError: bad thing (cli/main.py:")
+    python = ".".join(map(str, sys.version_info[:3]))
+    assert err.endswith(f", jaxlint {__version__}, Python {python}); please report it\n")
+
+
+@pytest.mark.parametrize("failure", [RecursionError("too deep"), MemoryError()])
+def test_exhaustion_is_one_line(run: Run, engine: Engine, failure: Exception) -> None:
+    engine.failure = failure
+    code, out, err = run("check")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"jaxlint: internal error: {type(failure).__name__}: ")
+
+
+def test_interrupt(run: Run, engine: Engine) -> None:
+    engine.failure = KeyboardInterrupt()
+    code, out, err = run("check")
+    assert (code, out, err.strip()) == (130, "", "")
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version") == (0, f"jaxlint {__version__}\n", "")
+    code, out, err = run("--help")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == [
+        "check",
+        "clean",
+        "config",
+        "facts",
+        "rule",
+        "server",
+        "tree",
+    ]
+    assert run("check", "-h")[0] == 0
+
+
+def test_rule_text(run: Run) -> None:
+    page = (
+        "# frozen-assignment (JAX401)\n\nerror, high confidence, on by default, since 0.1.0\n\n"
+        "## What it does\n\nFinds assignments to frozen instances.\n\n## Why is this bad?\n\nThey raise.\n"
+    )
+    assert run("rule", "JAX401") == (0, page, "")
+    assert run("rule", "jax401") == (0, page, "")
+    assert run("rule", "Frozen-Assignment") == (0, page, "")
+    other = (
+        "# returned-old-state (JAX407)\n\nwarning, low confidence, off by default, since 0.2.0, preview\n\n"
+        "## What it does\n\nFinds updates that are lost.\n"
+    )
+    assert run("rule", "--all") == (0, page + "\n" + other, "")
+
+
+def test_rule_json(run: Run) -> None:
+    code, out, err = run("rule", "JAX407", "--output-format", "json")
+    stale = {
+        "code": "JAX407",
+        "name": "returned-old-state",
+        "group": "update",
+        "severity": "warning",
+        "confidence": "low",
+        "enabled": False,
+        "preview": True,
+        "since": "0.2.0",
+        "summary": "Finds updates that are lost",
+        "explanation": "## What it does\n\nFinds updates that are lost.",
+        "url": "https://jaxlint-pytree.readthedocs.io/en/latest/rules/returned-old-state/",
+    }
+    assert (code, json.loads(out), err) == (0, stale, "")
+    code, out, err = run("rule", "--all", "--output-format", "json")
+    assert [rule["code"] for rule in json.loads(out)] == ["JAX401", "JAX407"]
+    assert json.loads(out)[1] == stale
+
+
+@pytest.mark.parametrize(
+    ("target", "call"),
+    [
+        ("a.py", ("a.py", None)),
+        ("a.py::A", ("a.py", "A")),
+        ("a.py::A.B", ("a.py", "A.B")),
+        ("a::b.py", ("a::b.py", None)),
+        ("a::b.py::A", ("a::b.py", "A")),
+    ],
+)
+def test_tree(run: Run, monkeypatch: pytest.MonkeyPatch, target: str, call: tuple[str, str | None]) -> None:
+    calls: list[tuple[str, str | None]] = []
+
+    def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
+        calls.append((path, class_name))
+        return "A\n└── x"
+
+    module: Any = types.ModuleType("jaxlint.linter.draw")
+    module.draw_tree = draw_tree
+    monkeypatch.setitem(sys.modules, "jaxlint.linter.draw", module)
+    Path("a.py").touch()
+    Path("a::b.py").touch()
+    assert run("tree", target) == (0, "A\n└── x\n", "")
+    assert calls == [call]
+
+
+def test_tree_of_an_unreadable_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
+        raise Unreadable("invalid syntax", 3, 7)
+
+    module: Any = types.ModuleType("jaxlint.linter.draw")
+    module.draw_tree = draw_tree
+    monkeypatch.setitem(sys.modules, "jaxlint.linter.draw", module)
+    Path("a.py").touch()
+    assert run("tree", "a.py") == (2, "", "jaxlint: error: a.py:3:7: invalid syntax\n")
+
+
+STUBBED = """
+import os, sys, time, types
+sys.path.insert(0, sys.argv[1])
+from jaxlint.finding import Confidence, Finding, Severity
+def check_paths(paths, settings, *, jobs=1, progress=None, **rest):
+    {action}
+    one = Finding("/d\\udcff/日.py", 1, 1, 1, 2, "JAX401", "frozen-assignment", "日", Severity.ERROR, Confidence.HIGH)
+    return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[], suppressed=[], stale=[])
+sys.modules["jaxlint.linter.engine"] = types.SimpleNamespace(check_paths=check_paths)
+from jaxlint.cli.main import main
+sys.exit(main(["check", "--isolated", "--output-format", {format!r}]))
+"""
+
+
+def command(action: str = "pass", count: int = 1, format: str = "concise") -> list[str]:
+    return [sys.executable, "-c", STUBBED.format(action=action, count=count, format=format), PROJECT]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    process = subprocess.Popen(command(count=100_000), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 1)
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command(), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "jaxlint: error: cannot write the output: No space left on device\n",
+    )
+
+
+def test_a_closed_output_is_told() -> None:
+    shell = ["sh", "-c", 'exec "$@" >&-', "sh", *command()]
+    result = subprocess.run(shell, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, result.stderr) == (2, "jaxlint: error: the standard output is closed\n")
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"),
+    [
+        ("concise", b"/d\\udcff/\\u65e5.py:1:1: JAX401 \\u65e5\nFound 1 error.\n"),
+        ("json", b'    "filename": "/d\\udcff/\\u65e5.py",\n'),
+    ],
+)
+def test_output_that_the_terminal_cannot_show(format: str, expected: bytes) -> None:
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command(format=format), capture_output=True, env=environ)
+    assert (result.returncode, result.stderr) == (1, b"")
+    assert expected in result.stdout
+
+
+def test_interrupt_leaves_no_traceback() -> None:
+    # a shell that starts the tests in the background turns the signal off
+    action = 'import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print("started", flush=True)'
+    process = subprocess.Popen(command(f"{action}; time.sleep(60)"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (out, err.strip(), process.returncode) == (b"", b"", 130)
+
+
+def in_terminal(arguments: list[str], **environ: str) -> tuple[int, str]:
+    """The exit code and the output, stdout and stderr alike, of a command that runs in a terminal."""
+    master, slave = pty.openpty()
+    variables = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "CI")}
+    process = subprocess.Popen(
+        arguments, stdin=slave, stdout=slave, stderr=slave, env={**variables, "TERM": "xterm", **environ}
+    )
+    os.close(slave)
+    output = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        output += chunk
+    os.close(master)
+    return process.wait(timeout=30), output.decode()
+
+
+def test_color_on_a_terminal_only() -> None:
+    code, output = in_terminal(command())
+    assert (code, "\x1b[1;31mJAX401\x1b[0m" in output) == (1, True)
+    code, output = in_terminal(command(), NO_COLOR="1")
+    assert (code, "\x1b" in output) == (1, False)
+    environ = {**os.environ, "FORCE_COLOR": "1"}
+    piped = subprocess.run(command(), capture_output=True, env=environ)
+    assert b"\x1b[1;31mJAX401\x1b[0m" in piped.stdout
+    assert b"\x1b" not in subprocess.run(command(format="json"), capture_output=True, env=environ).stdout
+
+
+def test_progress_bar_appears_after_a_second() -> None:
+    slow = "progress(1, 4); time.sleep(1.1); progress(2, 4)"
+    code, output = in_terminal(command(slow))
+    assert (code, "Checking" in output, " 50%" in output) == (1, True, True)
+    assert output.index("Checking") < output.index("JAX401")
+    code, output = in_terminal(command("progress(1, 4); progress(2, 4)"))
+    assert (code, "Checking" in output) == (1, False)
+
+
+def test_no_progress_bar_without_a_terminal() -> None:
+    result = subprocess.run(command("assert progress is None"), capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (1, "")
+
+
+IMPORTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from jaxlint.cli.main import main
+code = main(sys.argv[2:])
+heavy = {"libcst", "rich", "msgspec", "pathspec", "tomllib", "jaxlint.linter.engine", "jaxlint.config.settings"}
+print(*sorted(heavy & set(sys.modules)))
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"], ["rule", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    result = subprocess.run([sys.executable, "-c", IMPORTED, PROJECT, *arguments], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.endswith("\n\n")  # none of them
+
+
+def test_plain_output_imports_no_rich() -> None:
+    script = STUBBED.format(action="pass", count=1, format="full").replace(
+        "sys.exit(main(", "sys.exit('rich' in sys.modules or -main("
+    )
+    result = subprocess.run([sys.executable, "-c", script, PROJECT], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (255, "")  # exit code -1: main returned 1 and rich was not there
+
+
+def test_module_can_be_run() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "jaxlint", "--version"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PROJECT},
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"jaxlint {__version__}\n", "")

@@ -1,0 +1,590 @@
+"""Files that are broken, strange or huge: what can be checked is checked, the rest is said, nothing crashes.
+
+Every file holds known bugs around its strange part, so that each test shows how much was checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxlint import check_paths
+from jaxlint.project.files import PathError, Patterns, discover
+from jaxlint.syntax.deep_stack import with_deep_stack
+from jaxlint.syntax.source import Source, Unreadable
+from tests.oracle import cases
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HEAD = """from flax import struct
+
+
+@struct.dataclass
+class State:
+    x: int
+
+
+"""
+#: The row below `HEAD`.
+NEXT = 9
+STEP = "def step(state: State):\n    state.x = 1\n"
+
+Row = tuple[str, int, int]
+
+
+def rows(path: Path, *, files: int = 1) -> list[Row]:
+    """Code, row and column of the findings in a file or folder that is checked without an internal error."""
+    result = check_paths([str(path)])
+    assert result.errors == []
+    assert result.files == files
+    return [(f.code, f.row, f.column) for f in result.findings]
+
+
+def check(tmp_path: Path, content: str | bytes, name: str = "main.py") -> list[Row]:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return rows(path)
+
+
+def message(path: Path) -> str:
+    """The message of the only finding, which is a JAX001."""
+    (finding,) = check_paths([str(path)]).findings
+    assert finding.code == "JAX001"
+    return finding.message
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command; it never shows a traceback."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "jaxlint", "check", "--output-format", "concise", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=120)
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+# -- text that is not Python -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "says"),
+    [
+        (HEAD + STEP + "def (\n", ("JAX001", 11, 5), "invalid syntax"),
+        (HEAD + STEP + "x = [1,\n", ("JAX001", 11, 5), "'[' was never closed"),
+        (HEAD + "\tif x:\n    y\n", None, "invalid syntax: "),
+        (HEAD + STEP + "\\", ("JAX001", 11, 2), "unexpected EOF"),
+        (HEAD + STEP + "x = 'a\n", ("JAX001", 11, 5), "unterminated string literal"),
+        (HEAD + STEP + "x = 1\0\n", ("JAX001", 11, 6), "contains a null byte"),
+        (b"\0" * 100, ("JAX001", 1, 1), "contains a null byte"),
+        ((HEAD + STEP).encode("utf-16"), ("JAX001", 1, 1), "byte 0xff is not valid utf-8"),
+        (HEAD.encode() + b'x = "\xe9"\n', ("JAX001", 9, 6), "byte 0xe9 is not valid utf-8"),
+        (b"# coding: nonsense\n" + HEAD.encode(), ("JAX001", 1, 11), "declares `nonsense`"),
+        (HEAD + STEP + "return = 1\n", ("JAX001", 11, 8), "invalid syntax"),
+    ],
+)
+def test_unreadable_text(tmp_path: Path, content: str | bytes, expected: Row | None, says: str) -> None:
+    found = check(tmp_path, content)
+    assert len(found) == 1
+    if expected is not None:
+        assert found == [expected]
+    assert says in message(tmp_path / "main.py")
+    (tmp_path / "good.py").write_text(HEAD + STEP)
+    both = check_paths([str(tmp_path)])
+    assert sorted((Path(f.path).name, f.code) for f in both.findings) == [("good.py", "JAX401"), ("main.py", "JAX001")]
+
+
+def test_unreadable_text_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(HEAD + STEP)
+    (tmp_path / "null.py").write_bytes(b"x = \0")
+    (tmp_path / "syntax.py").write_text("def (\n")
+    done = run(".", cwd=tmp_path)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert [line.split(" ")[:2] for line in lines[:-1]] == [
+        ["good.py:10:5:", "JAX401"],
+        ["null.py:1:5:", "JAX001"],
+        ["syntax.py:1:5:", "JAX001"],
+    ]
+    assert lines[-1] == "Found 3 errors."
+    assert done.stderr == ""
+
+
+def test_suppressed_everywhere_but_not_clean(tmp_path: Path) -> None:
+    """A file that cannot be read cannot be suppressed from inside."""
+    found = check(tmp_path, "# jaxlint: ignore-file\nx = (\n")
+    assert [code for code, _, _ in found] == ["JAX001"]
+
+
+# -- text in another dress -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEAD + STEP,
+        HEAD + STEP.rstrip("\n"),
+        "\ufeff" + HEAD + STEP,
+        (HEAD + STEP).replace("\n", "\r\n"),
+        (HEAD + STEP).replace("\n", "\r"),
+        HEAD.replace("\n", "\r\n") + STEP,
+        HEAD.replace("\n\n", "\n\f\n") + STEP,
+        HEAD[:-1] + "\f\n" + STEP,
+        HEAD + "\f" + STEP,
+        HEAD + STEP.replace("    ", "\t"),
+        HEAD + STEP + "\x0c",
+        HEAD + STEP + "\n" * 1000,
+        HEAD + STEP + "# no end",
+    ],
+)
+def test_bom_line_ends_and_white_space(tmp_path: Path, content: str) -> None:
+    column = 2 if "\t" in content else 5
+    assert check(tmp_path, content) == [("JAX401", NEXT + 1, column)]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "iso-8859-15", "cp1252", "utf-8"])
+def test_declared_encoding(tmp_path: Path, encoding: str) -> None:
+    text = f"# -*- coding: {encoding} -*-\n" + HEAD + STEP.replace("    state", '    "é"; state')
+    assert check(tmp_path, text.encode(encoding)) == [("JAX401", NEXT + 2, 10)]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('    "😀😀"; state.x = 1\n', [(1, 11)]),
+        ('    "\u0301é漢"; state.x = 1\n', [(1, 12)]),
+        ("    state.x = 1; y = 2; state.x = 3\n", [(1, 5), (1, 25)]),
+        ("    state \\\n        .x \\\n        = 1\n", [(1, 5)]),
+        ("    y = 1; \\\n    state.x = 1\n", [(2, 5)]),
+        ("    (state\n     .x) = 1\n", [(1, 6)]),
+        ('    y = """\n\n    """; state.x = 1\n', [(3, 10)]),
+        ("\tif 1:\n\t\tstate.x = 1\n", [(2, 3)]),
+        ("        # odd\n  # odd\n    state.x = 1\n", [(3, 5)]),
+        ("    if 1: state.x = 1\n    else: state.x = 2\n", [(1, 11), (2, 11)]),
+    ],
+)
+def test_places(tmp_path: Path, body: str, found: list[tuple[int, int]]) -> None:
+    expected = [("JAX401", NEXT + row, column) for row, column in found]
+    last = NEXT + 1 + body.count("\n")
+    assert check(tmp_path, HEAD + "def f(state: State):\n" + body + STEP) == [*expected, ("JAX401", last + 1, 5)]
+
+
+def test_several_top_level_statements_on_one_line(tmp_path: Path) -> None:
+    text = "from flax import struct; y = 1\n@struct.dataclass\nclass State: x: int; y: list = []\n"
+    text += "s = State(1, 2); s.x = 2; t = s; t.x = 3\ndef f(s: State): s.x = 1; s.x = 2\n"
+    expected = [("JAX301", 3, 32), ("JAX401", 4, 18), ("JAX401", 4, 34), ("JAX401", 5, 18), ("JAX401", 5, 27)]
+    assert check(tmp_path, text) == expected
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    ["@(\n    lambda f: f\n)", "@(\n f)", "@(  # why\n  # @not\n    f)", "@ \\\nf", "@f\n@(\nf\n)\n@f", "@f  # @"],
+)
+def test_decorators_over_several_lines(tmp_path: Path, decorator: str) -> None:
+    text = HEAD + "def f(g): return g\n" + decorator + "\n" + STEP + decorator + "\nclass A: x = 1\n" + STEP
+    first = NEXT + decorator.count("\n") + 3
+    assert check(tmp_path, text) == [("JAX401", first, 5), ("JAX401", first + decorator.count("\n") + 4, 5)]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "\n", "\ufeff", "# only\n# comments\n", '"""Only a docstring."""', "\f", "\r\r"]
+)
+def test_files_with_nothing_in_them(tmp_path: Path, content: str) -> None:
+    assert check(tmp_path, content) == []
+
+
+def test_stub_file(tmp_path: Path) -> None:
+    text = HEAD + "@struct.dataclass\nclass Other:\n    y: list = []\n    def f(self) -> int: ...\n"
+    assert check(tmp_path, text, "main.pyi") == [("JAX301", NEXT + 2, 15)]
+
+
+def test_any_name_is_read_if_it_is_given(tmp_path: Path) -> None:
+    assert check(tmp_path, HEAD + STEP, "sc ript 😀 'x") == [("JAX401", NEXT + 1, 5)]
+
+
+# -- huge and deep ---------------------------------------------------------------------------
+
+
+def test_100_000_lines(tmp_path: Path) -> None:
+    filler = "    y = [y, state.x + 1]\n    if y:\n        y = str(y)\n" * 16
+    function = "def f(state: State, y):\n" + filler + "    {}\n"
+    count, every = 2000, 20
+    bodies = ["y = state.x" if number % every else "state.x = y" for number in range(count)]
+    text = HEAD + "".join(function.format(body) for body in bodies)
+    assert text.count("\n") == 100_008
+    start = time.monotonic()
+    found = check(tmp_path, text)
+    assert time.monotonic() - start < 60
+    assert found == [("JAX401", 58 + 50 * number, 5) for number in range(0, count, every)]
+
+
+DEEP = {
+    "sum": ("1" + " + 1" * 5000, 0),
+    "names": ("y" + " + y" * 5000, 0),
+    "strings": ("('a'" + "\n'a'" * 5000 + ")", 5000),
+    "calls": ("y" + ".f()" * 3000, 0),
+    "subscripts": ("y" + "[0]" * 3000, 0),
+    "not": ("not " * 3000 + "1", 0),
+    "power": ("2" + " ** 2" * 900, 0),
+    "lambda": ("lambda: " * 900 + "1", 0),
+    "conditional": ("1 if y else " * 3000 + "1", 0),
+    "list": ("[" + "1, " * 5000 + "]", 0),
+    "brackets": ("(" * 190 + "1" + ")" * 190, 0),
+}
+
+
+def python_refuses(text: str) -> bool:
+    """Whether the running Python reads `text` not even on a deep stack: 3.12 has a limit of its own."""
+    try:
+        with_deep_stack(lambda: ast.parse(text))
+    except (RecursionError, MemoryError):
+        return True
+    return False
+
+
+def test_only_python_3_12_refuses_deep_expressions() -> None:
+    refused = [name for name, (expression, _) in DEEP.items() if python_refuses(expression)]
+    assert refused == [] or sys.version_info[:2] == (3, 12)
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_expression_at_the_top_does_not_matter(tmp_path: Path, name: str) -> None:
+    expression, breaks = DEEP[name]
+    text = HEAD + STEP + "y = 1\nz = " + expression + "\n" + STEP
+    if python_refuses(text):
+        assert check(tmp_path, text) == [("JAX001", 1, 1)]
+        assert message(tmp_path / "main.py") == "too deeply nested to parse"
+        return
+    assert check(tmp_path, text) == [("JAX401", NEXT + 1, 5), ("JAX401", NEXT + 5 + breaks, 5)]
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_expression_beside_a_bug(tmp_path: Path, name: str) -> None:
+    expression, breaks = DEEP[name]
+    text = HEAD + "def f(state: State, y):\n    z = " + expression + "\n    state.x = 1\n" + STEP
+    found = check(tmp_path, text)
+    if python_refuses(text):
+        assert found == [("JAX001", 1, 1)]
+        return
+    assert found == [("JAX401", NEXT + 2 + breaks, 5), ("JAX401", NEXT + 4 + breaks, 5)]
+
+
+@pytest.mark.parametrize("body", ["pass", "state.x = 1"])
+def test_long_chain_of_elif(tmp_path: Path, body: str) -> None:
+    chain = f"    if y == 0:\n        {body}\n" + f"    elif y == 1:\n        {body}\n" * 1500
+    text = HEAD + "def f(state: State, y):\n" + chain + STEP
+    inside = [] if body == "pass" else [("JAX401", NEXT + 2 + 2 * number, 9) for number in range(1501)]
+    assert check(tmp_path, text) == [*inside, ("JAX401", NEXT + 3004, 5)]
+
+
+@pytest.mark.parametrize("depth", [300, 5000])
+@pytest.mark.parametrize("brackets", ["()", "[]", "{}"])
+def test_brackets_nested_deeper_than_python_allows(tmp_path: Path, depth: int, brackets: str) -> None:
+    text = HEAD + STEP + "y = " + brackets[0] * depth + brackets[1] * depth + "\n"
+    assert check(tmp_path, text) == [("JAX001", NEXT + 2, 205)]
+    assert message(tmp_path / "main.py") == "invalid syntax: too many nested parentheses"
+
+
+def test_deep_blocks(tmp_path: Path) -> None:
+    blocks = "".join(" " * depth + "if 1:\n" for depth in range(1, 96)) + " " * 96 + "state.x = 1\n"
+    functions = "".join(" " * depth + f"def f{depth}(state: State):\n" for depth in range(95))
+    functions += " " * 95 + "state.x = 1\n"
+    text = HEAD + "def f(state: State):\n" + blocks + functions + STEP
+    assert check(tmp_path, text) == [("JAX401", 105, 97), ("JAX401", 201, 96), ("JAX401", 203, 5)]
+    too_deep = "".join(" " * depth + "if 1:\n" for depth in range(101)) + " " * 101 + "pass\n"
+    assert [(code, row) for code, row, _ in check(tmp_path, HEAD + too_deep)] == [("JAX001", NEXT + 100)]
+
+
+def test_deep_on_the_command_line(tmp_path: Path) -> None:
+    expression, _ = DEEP["power"]
+    text = HEAD + "def f(state: State):\n    z = " + expression + "\n    state.x = 1\n" + STEP
+    (tmp_path / "deep.py").write_text(text)
+    (tmp_path / "brackets.py").write_text("(" * 5000)
+    (tmp_path / "good.py").write_text(HEAD + STEP)
+    for jobs in ("-j1", "-j2"):
+        done = run(jobs, ".", cwd=tmp_path)
+        assert done.returncode == 1
+        assert [" ".join(line.split(" ")[:2]) for line in done.stdout.splitlines()] == [
+            "brackets.py:1:201: JAX001",
+            "deep.py:11:5: JAX401",
+            "deep.py:13:5: JAX401",
+            "good.py:10:5: JAX401",
+            "Found 4",
+        ]
+        assert done.stderr == ""
+
+
+# -- newer grammar than the running Python ---------------------------------------------------
+
+NEW_GRAMMAR = {
+    "generic function (3.12)": ("def f[T](state: State, y: T):\n    state.x = 1\n", [1]),
+    "generic class (3.12)": (
+        "@struct.dataclass\nclass Box[T, *Ts, **P]:\n    y: T\n\ndef f(box: Box[int]):\n    box.y = 1\n",
+        [5],
+    ),
+    "type statement (3.12)": ("type S = State\ndef f(state: S):\n    state.x = 1\n", [2]),
+    "generic type statement (3.12)": ("type S[T] = State\ndef f(state: S[int]):\n    state.x = 1\n", [2]),
+    "quotes in an f-string (3.12)": (
+        'def f(state: State, d):\n    y = f"{d["k"]} {f"{f"{d}"}"}"; state.x = 1\n',
+        [1],
+    ),
+    "lines in an f-string (3.12)": ('def f(state: State, d):\n    y = f"{\n  d  # c\n}"\n    state.x = 1\n', [4]),
+    "default of a type parameter (3.13)": ("def f[T = int](state: State, y: T):\n    state.x = 1\n", [1]),
+    "template string (3.14)": ('def f(state: State):\n    y = t"{state.x} b"\n    state.x = 1\n', [2]),
+    "except without parentheses (3.14)": (
+        "def f(state: State):\n    try:\n        y = 1\n    except KeyError, OSError:\n        state.x = 1\n",
+        [4],
+    ),
+    "except star (3.11)": (
+        "def f(state: State):\n    try:\n        y = 1\n    except* KeyError:\n        state.x = 1\n",
+        [4],
+    ),
+    "star in an annotation (3.11)": ("def f(state: State, *y: *Ts):\n    state.x = 1\n", [1]),
+    "star in an index (3.11)": ("def f(state: State, *y):\n    z = y[*y]\n    state.x = 1\n", [2]),
+}
+
+
+@pytest.mark.parametrize("name", NEW_GRAMMAR)
+def test_newer_grammar(tmp_path: Path, name: str) -> None:
+    text, bugs = NEW_GRAMMAR[name]
+    last = NEXT + text.count("\n") + 1
+    expected = [("JAX401", NEXT + row) for row in [*bugs, last - NEXT]]
+    assert [(code, row) for code, row, _ in check(tmp_path, HEAD + text + STEP)] == expected
+    assert [(code, row) for code, row, _ in check(tmp_path, (HEAD + text + STEP).replace("\n", "\r\n"))] == expected
+
+
+def test_all_newer_grammar_in_one_file(tmp_path: Path) -> None:
+    text, expected = HEAD, []
+    for part, bugs in NEW_GRAMMAR.values():
+        expected += [("JAX401", text.count("\n") + 1 + row) for row in bugs]
+        text += part
+    assert [(code, row) for code, row, _ in check(tmp_path, text)] == expected
+    assert len(expected) == len(NEW_GRAMMAR)
+
+
+def test_newer_grammar_with_a_syntax_error(tmp_path: Path) -> None:
+    assert [code for code, _, _ in check(tmp_path, HEAD + "type S = State\nx = = 1\n")] == ["JAX001"]
+
+
+# -- the file system -------------------------------------------------------------------------
+
+
+def test_missing_path(tmp_path: Path) -> None:
+    with pytest.raises(PathError, match="No such file or directory"):
+        check_paths([str(tmp_path / "gone.py")])
+    (tmp_path / "good.py").write_text(HEAD + STEP)
+    done = run("good.py", "gone.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jaxlint: error: gone.py: No such file or directory\n"
+
+
+def test_links(tmp_path: Path) -> None:
+    """Loops of links, links to nowhere and links to themselves."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "main.py").write_text(HEAD + STEP)
+    (folder / "again.py").symlink_to("main.py")
+    (folder / "loop").symlink_to(folder)
+    (folder / "up").symlink_to("..")
+    assert rows(folder) == [("JAX401", NEXT + 1, 5)]
+    (folder / "nowhere.py").symlink_to("gone.py")
+    (folder / "self.py").symlink_to("self.py")
+    result = check_paths([str(folder)])
+    assert [(Path(f.path).name, f.code, f.message) for f in result.findings] == [
+        ("main.py", "JAX401", result.findings[0].message),
+        ("nowhere.py", "JAX001", "cannot be read: No such file or directory"),
+        ("self.py", "JAX001", "cannot be read: Too many levels of symbolic links"),
+    ]
+    assert run(".", cwd=folder).returncode == 1
+
+
+def test_not_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "good.py").write_text(HEAD + STEP)
+    (tmp_path / "folder.py").mkdir()
+    result = check_paths([str(tmp_path)])
+    assert [(f.code, f.row) for f in result.findings] == [("JAX401", NEXT + 1), ("JAX001", 1)]
+    assert result.findings[1].message == "is a named pipe, not a regular file"
+
+
+CHECK_AS_NOBODY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+# what is imported later cannot be read by then, in the home of another user
+import difflib, jaxlint.linter.checker, jaxlint.cli.main, jaxlint.linter.engine, jaxlint.report.text, jaxlint.rules
+jaxlint.rules.all_rules()
+os.chdir(sys.argv[2])
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(jaxlint.cli.main.main(["check", "--output-format", "concise", "-j1", "--isolated", "."]))
+"""
+
+
+def test_without_permission() -> None:
+    with tempfile.TemporaryDirectory() as name:  # other users may not enter pytest's own directories
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "closed").mkdir()
+        for path in ("closed/a.py", "good.py", "secret.py"):
+            (folder / path).write_text(HEAD + STEP)
+        (folder / "closed").chmod(0)
+        (folder / "secret.py").chmod(0)
+        try:
+            command = [sys.executable, "-c", CHECK_AS_NOBODY, str(ROOT), name]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        finally:
+            (folder / "closed").chmod(0o755)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1, done.stderr
+    assert [line for line in lines if "JAX001" in line] == [
+        "closed:1:1: JAX001 the directory cannot be listed: Permission denied",
+        "secret.py:1:1: JAX001 cannot be read: Permission denied",
+    ]
+    assert [line.split(" ")[:2] for line in lines if "JAX001" not in line] == [
+        ["good.py:10:5:", "JAX401"],
+        ["Found", "3"],
+    ]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("content", [HEAD + STEP, HEAD + "@struct.dataclass\nclass Other:\n    y: list = []\n"])
+@pytest.mark.parametrize("change", ["vanish", "grow", "become a folder", "become unreadable"])
+def test_files_that_change_while_they_are_checked(
+    tmp_path: Path, content: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After discovery, and between the two times a file is read."""
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    says = {
+        "vanish": "cannot be read: No such file or directory",
+        "grow": "changed while it was being checked; check it again",
+        "become a folder": "is a directory, not a file",
+        "become unreadable": "contains a null byte: this is not Python source",
+    }
+
+    def change_it() -> None:
+        if change == "vanish":
+            bad.unlink(missing_ok=True)
+        elif change == "become a folder":
+            if bad.is_file():
+                bad.unlink()
+                bad.mkdir()
+        else:
+            bad.write_text("\n" + content if change == "grow" else "\0")
+
+    def after(done: int, _: int) -> None:
+        if done == 2:
+            change_it()
+
+    def discover_and_change(
+        paths: Sequence[str], excludes: Callable[[str], Sequence[Patterns]], *, force: bool
+    ) -> list[str]:
+        found = discover(paths, excludes, force=force)
+        change_it()
+        return found
+
+    good.write_text(HEAD + STEP)
+    bad.write_text(content)
+    assert len(check_paths([str(tmp_path)]).findings) == 2
+    result = check_paths([str(tmp_path)], progress=after)
+    assert result.errors == []
+    assert [(Path(f.path).name, f.code) for f in result.findings] == [("bad.py", "JAX001"), ("good.py", "JAX401")]
+    assert result.findings[0].message == says[change]
+
+    if bad.is_dir():
+        bad.rmdir()
+    bad.write_text(content)
+    monkeypatch.setattr("jaxlint.linter.engine.discover", discover_and_change)
+    result = check_paths([str(tmp_path)])
+    assert result.errors == []
+    assert (result.files, len(result.findings)) == (2, 2)
+    if change != "grow":
+        assert (result.findings[0].code, result.findings[0].message) == ("JAX001", says[change])
+
+
+# -- random damage ---------------------------------------------------------------------------
+
+#: The modules of all programs with a bug that are one module.
+TEXTS = sorted(
+    {
+        text
+        for program in cases.programs()
+        if program.is_bad and len(program.files) == 1
+        for text in program.files.values()
+    }
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A fixture program with some slices deleted, repeated, moved or cut off."""
+    text = draw(st.sampled_from(TEXTS))
+    for _ in range(draw(st.integers(1, 3))):
+        unit = draw(st.sampled_from(["line", "character"]))
+        parts = text.splitlines(keepends=True) if unit == "line" else list(text)
+        start = draw(st.integers(0, len(parts)))
+        end = min(len(parts), start + draw(st.integers(1, 6)))
+        piece = parts[start:end]
+        match draw(st.sampled_from(["delete", "repeat", "move", "truncate"])):
+            case "delete":
+                parts[start:end] = []
+            case "repeat":
+                parts[start:start] = piece
+            case "move":
+                del parts[start:end]
+                where = draw(st.integers(0, len(parts)))
+                parts[where:where] = piece
+            case "truncate":
+                del parts[max(start, len(parts) // 2) :]
+        text = "".join(parts)
+    return text
+
+
+def test_random_damage_never_crashes(tmp_path: Path) -> None:
+    """Damaged programs are checked, or said to be unreadable where Python says so."""
+    counts = {"parsed": 0, "unreadable": 0, "found": 0}
+    path = tmp_path / "main.py"
+
+    @settings(max_examples=100, derandomize=True, deadline=None, database=None)
+    @given(damaged())
+    def never_crashes(text: str) -> None:
+        path.write_text(text, encoding="utf-8", newline="")
+        result = check_paths([str(path)])
+        assert result.errors == []
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            counts["unreadable"] += 1
+            assert [f.code for f in result.findings] == ["JAX001"]
+        else:
+            counts["parsed"] += 1
+            counts["found"] += bool(result.findings)
+            assert "JAX001" not in {f.code for f in result.findings}
+
+    never_crashes()
+    assert sum(counts[key] for key in ("parsed", "unreadable")) >= 100
+    assert counts["parsed"] > 25, counts
+    assert counts["unreadable"] > 15, counts
+    assert counts["found"] > 10, counts
+
+
+def test_source_refuses_what_no_parser_takes() -> None:
+    with pytest.raises(Unreadable, match="null byte"):
+        Source.from_text("main.py", "\0")
+
+
+def test_json_of_broken_files(tmp_path: Path) -> None:
+    (tmp_path / "syntax.py").write_text("def (\n")
+    done = run("--output-format", "json", ".", cwd=tmp_path)
+    assert done.returncode == 1
+    (finding,) = json.loads(done.stdout)
+    assert (finding["code"], finding["location"]) == ("JAX001", {"row": 1, "column": 5})

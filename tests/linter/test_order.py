@@ -1,0 +1,55 @@
+"""What is found in a module does not depend on which modules the same process has checked before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from jaxlint.config.settings import Settings
+from jaxlint.finding import Finding
+from jaxlint.linter.checker import Checker
+from jaxlint.linter.engine import make_project
+from tests.oracle.cases import one_of_each, programs
+
+SETTINGS = Settings(select=("ALL",), preview=True)
+
+
+def without_one_import(files: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """The files of a program, and its variants that know less: one import of one file is left out."""
+    yield files
+    for path, text in files.items():
+        lines = text.splitlines(keepends=True)
+        for index, line in enumerate(lines):
+            if line.startswith(("import ", "from ")):
+                yield {**files, path: "".join([*lines[:index], "\n", *lines[index + 1 :]])}
+
+
+def found(paths: Sequence[str], checked: Sequence[str]) -> dict[str, list[Finding]]:
+    """The findings of the modules that are checked, in this order, of a project."""
+    project = make_project(paths, SETTINGS)
+    checker = Checker(project, SETTINGS)
+    checker.learn([project.add_file(path) for path in paths])
+    findings = {path: checker.check(project.add_file(path)) for path in checked}
+    assert not checker.errors
+    return findings
+
+
+def test_the_order_of_modules_does_not_matter(tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    several = one_of_each(program for program in programs() if len(program.files) > 1)
+    for number, variant in enumerate(v for program in several for v in without_one_import(program.files)):
+        folder = tmp_path / str(number)
+        for name, text in variant.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        paths = sorted(str(path) for path in folder.rglob("*.py"))
+        forwards = found(paths, paths)
+        assert found(paths, paths[::-1]) == forwards, variant
+        assert {path: found(paths, [path])[path] for path in paths} == forwards, variant
+        counts["variants"] += 1
+        counts["findings"] += sum(map(len, forwards.values()))
+    print(dict(counts))
+    assert counts["variants"] > 250
+    assert counts["findings"] > 200

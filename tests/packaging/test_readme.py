@@ -1,0 +1,66 @@
+"""The README shows what jaxlint really says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"\$ (?P<command>jaxlint check .*?(?P<file>\S+\.py))")
+
+
+def example() -> tuple[str, re.Match[str], list[str]]:
+    """The first program of the README, the command below it, and what that prints."""
+    blocks = [(m["language"], m["text"]) for m in BLOCK.finditer((ROOT / "README.md").read_text(encoding="utf-8"))]
+    first = next(number for number, (language, _) in enumerate(blocks) if language == "python")
+    language, console = blocks[first + 1]
+    assert language == "console"
+    command, *shown = console.splitlines()
+    match = COMMAND.fullmatch(command)
+    assert match is not None, command
+    return blocks[first][1], match, shown
+
+
+def jaxlint(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "jaxlint", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=120)
+
+
+def test_first_example(tmp_path: Path) -> None:
+    program, command, shown = example()
+    (tmp_path / command["file"]).write_text(program, encoding="utf-8")
+    done = jaxlint(command["command"].split()[1:], tmp_path)
+    assert done.stdout.splitlines() == shown
+    assert (done.returncode, done.stderr) == (1, "")
+    assert sum(line.startswith(f"{command['file']}:") for line in shown) >= 2
+
+
+def test_shown_commands_exist() -> None:
+    """Every `jaxlint` command and option in a console block is one of the program."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    consoles = [m["text"] for m in BLOCK.finditer(text) if m["language"] == "console"]
+    commands = {line.split()[2] for block in consoles for line in block.splitlines() if line.startswith("$ jaxlint ")}
+    options = {
+        word for block in consoles for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", block) if "jaxlint check" in block
+    }
+    assert commands >= {"check", "rule", "tree"}
+    done = jaxlint(["--help"], ROOT)
+    assert commands <= set(done.stdout.split())
+    helped = jaxlint(["check", "--help"], ROOT).stdout
+    assert [option for option in sorted(options) if option not in helped] == []
+
+
+@pytest.mark.parametrize("code", ["0", "1", "2"])
+def test_exit_codes(code: str, tmp_path: Path) -> None:
+    assert f"| {code} |" in (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "clean.py").write_text("x = 1\n")
+    (tmp_path / "broken.py").write_text("x = (\n")
+    arguments = {"0": ["clean.py"], "1": ["broken.py"], "2": ["gone.py"]}[code]
+    assert jaxlint(["check", *arguments], tmp_path).returncode == int(code)

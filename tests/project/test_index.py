@@ -1,0 +1,312 @@
+"""What is known of a project as a whole: it stays the same where `interface` does, and however it comes to be."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from jaxlint.cache.digests import digest
+from jaxlint.cache.packs import PackWriter
+from jaxlint.cache.store import Cache
+from jaxlint.config.settings import Settings
+from jaxlint.finding import Finding
+from jaxlint.linter import keeping
+from jaxlint.linter.checker import Checker
+from jaxlint.linter.engine import check_paths, make_project
+from jaxlint.linter.keeping import Keeping
+from jaxlint.linter.runs import shown_without_import
+from jaxlint.project.index import Knowledge
+from jaxlint.project.modules import Module
+from jaxlint.symbols import facts
+from jaxlint.symbols.outliner import parse_tree
+from jaxlint.syntax.source import Source
+from tests.small_project import BOTH, STEP, found, write_project
+
+FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
+
+
+def learnt(path: Path, text: str) -> tuple[bytes, Knowledge]:
+    """The interface of a file with a text, and what is known of the project that it makes."""
+    source = Source.from_text(str(path), text)
+    checker = Checker(make_project([source.path], Settings()), Settings())
+    module = checker.project.add_source(source)
+    checker.learn([module])
+    return module.interface, checker.knowledge
+
+
+def edited(text: str, chance: random.Random) -> str | None:
+    """The text after a small edit of one row, if that can be parsed."""
+    lines = text.splitlines(keepends=True)
+    row = chance.randrange(len(lines))
+    line = lines[row]
+    indent = line[: len(line) - len(line.lstrip())]
+    match chance.randrange(5):
+        case 0:
+            lines[row] = ""
+        case 1:
+            lines[row] = line + line
+        case 2:
+            lines[row] = f"{indent}made = cls = x = other(2)\n{line}"
+        case 3:
+            lines[row] = line.replace("1", "7").replace("0", "3")
+        case 4:
+            words = [word for word in line.split() if word.isidentifier()]
+            lines[row] = line.replace(chance.choice(words), chance.choice(words)) if words else ""
+    after = "".join(lines)
+    try:
+        parse_tree(after)
+    except (SyntaxError, ValueError):
+        return None
+    return after
+
+
+def test_it_stays_the_same_while_the_interface_does() -> None:
+    chance = random.Random(6)
+    seen: Counter[str] = Counter()
+    for path in FIXTURES:
+        text = path.read_text()
+        interface, knowledge = learnt(path, text)
+        for _ in range(6):
+            after = edited(text, chance)
+            if after is None or after == text:
+                continue
+            other, knowledge_after = learnt(path, after)
+            if shown_without_import(other) == shown_without_import(interface):
+                seen["same"] += 1
+                seen["for all"] += other == interface
+                assert knowledge_after == knowledge, (path, after)
+            else:
+                seen["other"] += 1
+                seen["knowledge is other"] += knowledge_after != knowledge
+    print(dict(seen))
+    assert seen["same"] > 100 and seen["for all"] > 50 and seen["knowledge is other"] > 50
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the modules that are checked."""
+    checked: list[str] = []
+    check = Checker.check
+
+    def noted(checker: Checker, module: Module) -> list[Finding]:
+        checked.append(module.path)
+        return check(checker, module)
+
+    monkeypatch.setattr(Checker, "check", noted)
+    return checked
+
+
+def test_a_file_that_nobody_imports_shows_less(tmp_path: Path, checked: list[str]) -> None:
+    project = write_project(tmp_path / "project")
+    cache = tmp_path / "cache"
+    leaf, old = project / "leaf.py", 1_000_000_000
+    leaf.write_text("from state import State\n\n\ndef f(state: State):\n    state.x = 1\n    return 1\n")
+    assert len(found(project, cache)) == 3
+    checked.clear()
+    leaf.write_text("from state import State\n\n\ndef f(state: State):\n    state.x = 2 + 2\n    return 2\n")
+    assert [place for place in found(project, cache) if place not in BOTH] == [("leaf.py", 5, "JAX401")]
+    assert {os.path.basename(path) for path in checked} == {"leaf.py"}
+    # `made` is imported: what it returns is seen from elsewhere
+    checked.clear()
+    made = project / "made.py"
+    made.write_text(made.read_text().replace("return State(x=1)", "return 3"))
+    os.utime(made, (old, old))
+    assert [place for place in found(project, cache) if place[0] != "leaf.py"] == BOTH[:1]
+    assert len(set(checked)) == 5
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_alone"),
+    [
+        ("    y: int = 0\n", True),
+        ("    y: int = f(1)\n", False),
+        ("    y = 0\n", False),
+        ("    def made(self):\n        return f(self)\n", False),
+        ("    class Part:\n        def made(self):\n            return f(self)\n", False),
+    ],
+)
+@pytest.mark.parametrize("decorator", ["@struct.dataclass", "@f"])
+def test_a_subclass_that_only_declares_fields_shows_no_function(
+    tmp_path: Path, checked: list[str], declared: str, is_alone: bool, decorator: str
+) -> None:
+    project = write_project(tmp_path / "project")
+    program = "from flax import struct\nfrom state import State\n\n\ndef f(x):\n    return {}\n\n\n"
+    program += f"{decorator}\nclass Leaf(State):\n{declared}"
+    (project / "leaf.py").write_text(program.format(1))
+    found(project, tmp_path / "cache")
+    checked.clear()
+    (project / "leaf.py").write_text(program.format(2))
+    found(project, tmp_path / "cache")
+    assert ({os.path.basename(path) for path in checked} == {"leaf.py"}) is (is_alone and decorator != "@f")
+
+
+def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
+    assert found(project, cache) == BOTH
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it is known")
+
+    monkeypatch.setattr(Checker, "learn", refuse)
+    step = project / "step.py"
+    step.write_text("# a comment\n" + step.read_text())
+    assert found(project, cache) == [("step.py", 6, "JAX402"), BOTH[1]]
+
+
+@pytest.mark.parametrize("damage", ["absent", "garbage", "torn", "of another run", "of another shape"])
+def test_damage(tmp_path: Path, damage: str) -> None:
+    project, folder = write_project(tmp_path / "project"), tmp_path / "cache"
+    assert found(project, folder) == BOTH
+    (path,) = folder.glob("*/runs/*")
+    cache, key = Cache(str(folder)), bytes.fromhex(path.name)
+    record = cache.run(key)
+    assert record is not None
+    learnt = cache.learnt(key, record.knowledge)
+    assert learnt is not None and msgspec.msgpack.decode(learnt, type=Knowledge).imports.relevant
+    content = path.read_bytes()
+    assert content.endswith(learnt)
+    own = content[: -len(learnt)]
+    match damage:
+        case "absent":
+            path.write_bytes(own)
+        case "garbage":
+            path.write_bytes(own + os.urandom(len(learnt)))
+        case "torn":
+            path.write_bytes(content[:-10])
+        case "of another run":
+            path.write_bytes(own + msgspec.msgpack.encode(Knowledge()))
+        case _:
+            other = msgspec.msgpack.encode(["of", "another", "shape"])
+            cache.keep_run(key, msgspec.structs.replace(record, knowledge=digest(other)), other)
+    assert cache.run(key) is not None
+    step = project / "step.py"
+    step.write_text("# a comment\n" + step.read_text())
+    assert found(project, folder) == [("step.py", 6, "JAX402"), BOTH[1]]
+
+
+def test_parts_make_the_whole(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    (project / "more.py").write_text(STEP.format(field="q") + "\n\nclass More(State):\n    w: int = 0\n")
+    files = sorted(map(str, project.glob("*.py")))
+
+    def learn(own: list[str]) -> Knowledge:
+        checker = Checker(make_project(files, Settings()), Settings())
+        checker.learn([checker.project.add_file(path) for path in own])
+        return checker.knowledge
+
+    whole = learn(files)
+    assert whole.subclasses and whole.imports.importers
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(whole), type=Knowledge) == whole
+    parts = learn(files[:2])
+    for rest in (files[2:4], files[4:]):
+        parts.add(learn(rest))
+    parts.imports = whole.imports
+    assert parts == whole
+
+
+def write_family(folder: Path) -> list[str]:
+    """Modules whose classes can only be told once all modules are read: a later one may register them."""
+    texts = {
+        "base": "from flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: int = 0\n",
+        "child": "from base import Base\n\n\nclass Child(Base):\n    y: int = 0\n",
+        "other": "from base import Base\n\n\nclass Other(Base):\n    z: int = 0\n\n\nmade = Other()\n",
+        "registers": "import jax\nfrom child import Child\n\njax.tree_util.register_dataclass(Child)\n",
+        "uses": "from child import Child\n\nmade = Child()\n",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return sorted(map(str, folder.glob("*.py")))
+
+
+@pytest.mark.parametrize("budget", [0, 300, 600, 1_000])
+def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write_family(tmp_path)
+    expected = check_paths([str(tmp_path)]).findings
+    assert [(Path(f.path).name, f.code) for f in expected] == [("other.py", "JAX101")]
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", budget)
+    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
+    started: list[Knowledge] = []
+    start = Checker._start
+
+    def noted(checker: Checker, knowledge: Knowledge) -> None:
+        started.append(knowledge)
+        start(checker, knowledge)
+
+    monkeypatch.setattr(Checker, "_start", noted)
+    assert check_paths([str(tmp_path)]).findings == expected
+    assert len(started) >= (len(files) if budget == 0 else 2)
+
+
+def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_family(tmp_path)
+    expected = check_paths([str(tmp_path)]).findings
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
+
+    def fail(writer: PackWriter) -> None:
+        writer._abandon(OSError(28, "No space left on device"))
+
+    monkeypatch.setattr(PackWriter, "open", fail)
+    assert check_paths([str(tmp_path)]).findings == expected
+    monkeypatch.setattr(Keeping, "new_place", lambda _: None)
+    assert check_paths([str(tmp_path)]).findings == expected
+
+
+def test_classes_in_a_cycle_are_the_same_whoever_asks_first(tmp_path: Path) -> None:
+    names = "abc"
+    for name, base in zip(names, "bca", strict=True):
+        text = (
+            f"from flax import struct\nfrom {base} import {base.upper()}\n\n\nclass {name.upper()}({base.upper()}):\n"
+        )
+        (tmp_path / f"{name}.py").write_text(text + "    x: int = 0\n")
+    files = [str(tmp_path / f"{name}.py") for name in names]
+
+    def parents(checker: Checker, order: str) -> dict[str, list[str]]:
+        modules = [checker.project.add_file(str(tmp_path / f"{name}.py")) for name in order]
+        classes = [cls for module in modules for cls in checker.model.classes_in(module)]
+        return {cls.name: [one.name for one in cls.mro] for cls in sorted(classes, key=lambda cls: cls.name)}
+
+    first = Checker(make_project(files, Settings()), Settings())
+    first.learn([first.project.add_file(path) for path in files])
+    assert first.knowledge.cycles
+    expected = parents(first, names)
+    for order in ("abc", "bca", "cba"):
+        other = Checker(make_project(files, Settings()), Settings())
+        other.know(first.knowledge)
+        assert parents(other, order) == expected
+    assert not check_paths([str(tmp_path)]).errors
+
+
+#: A module, an edit of the body of a function in it that says what it returns, and a module that looks into that.
+LOOKED_INTO = (
+    (
+        "def damage(s: S, k: jax.Array) -> S:\n    y = jnp.add(k, 1)\n    return s.replace(hp=s.hp - y)\n",
+        ("jnp.add(", "seen.add("),
+        "def run(s: S, k: jax.Array) -> S:\n    damage(s, k)\n    return s\n",
+    ),
+    (
+        "def check(m: jax.Array) -> None:\n    n = m.shape\n    assert n[0] == 2\n",
+        ("n = m.shape", "n = known"),
+        "class T(struct.PyTreeNode):\n    m: jax.Array\n\n    def __post_init__(self):\n        check(self.m)\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(("helper", "edit", "user"), LOOKED_INTO)
+def test_bodies_that_others_look_into_are_seen(tmp_path: Path, helper: str, edit: tuple[str, str], user: str) -> None:
+    head = "import jax\nimport jax.numpy as jnp\nfrom flax import struct\n"
+    state = "seen = set()\nknown = (2, 3)\n\n\n@struct.dataclass\nclass S:\n    hp: jax.Array\n\n\n"
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "main.py").write_text(head + "from helpers import *\n\n\n" + user)
+    found = []
+    for text in (helper, helper.replace(*edit)):
+        (tmp_path / "helpers.py").write_text(head + state + text)
+        cached, fresh = (check_paths([str(tmp_path)], cache=c).findings for c in (Cache(str(tmp_path / "c")), None))
+        assert cached == fresh
+        found.append(len(fresh))
+    assert found == [1, 0]

@@ -1,0 +1,127 @@
+"""jaxlint reports every marked line of every fixture, in every framework's spelling, and no other line."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import jaxlint
+from jaxlint.config.settings import Settings
+from jaxlint.finding import Finding
+from jaxlint.project.environment import site_packages
+from jaxlint.rules import all_rules
+from tests.oracle import cases
+from tests.oracle.cases import Mark, Program
+from tests.oracle.frameworks import MAIN
+
+PROGRAMS = cases.programs()
+
+#: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
+DEBT = {"expect-missing": 0, "false-alarm": 0}
+
+
+def linted_together(root: Path) -> dict[str, tuple[str, ...]]:
+    """The folder of each rule, with what is selected: the default rules, and the folder's own if it is none of them.
+
+    Each folder is a project of its own: subclasses of a library's class in one of them say nothing of the others.
+    """
+    default = tuple(rule.code for rule in all_rules() if rule.enabled)
+    own = {rule.name: rule.code for rule in all_rules() if not rule.enabled}
+    names = sorted({program.rule for program in PROGRAMS})
+    return {str(root / name): (*default, own[name]) if name in own else default for name in names}
+
+
+@pytest.fixture(scope="session")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """The findings of all programs, each program in a folder of its own.
+
+    Their paths are made relative to the program.
+    """
+    root = tmp_path_factory.mktemp("linted").resolve()
+    for program in PROGRAMS:
+        program.write(root)
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for folder, selected in linted_together(root).items():
+        for finding in jaxlint.check_paths([folder], Settings(select=selected)).findings:
+            rule, case, framework, *rest = Path(finding.path).relative_to(root).parts
+            found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
+    return dict(found)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Finding]]) -> None:
+    found = findings.get(program.id, [])
+    wrong = cases.differences(program.marks, {(f.path, f.row, f.code) for f in found})
+    source = "\n".join(
+        f"--- {path}\n" + "\n".join(f"{row:3} {line}" for row, line in enumerate(text.splitlines(), 1))
+        for path, text in program.files.items()
+    )
+    told = "\n".join(f"{f.path}:{f.row}:{f.column}: {f.code} {f.message}" for f in found)
+    assert not wrong, "\n".join([*wrong, "", "reported:", told or "nothing", source])
+
+
+def test_enough_is_linted(findings: dict[str, list[Finding]]) -> None:
+    """The programs were really linted: most of the bad ones have findings, of every core rule."""
+    bad = {program.id for program in PROGRAMS if any(mark.kind == "expect" for mark in program.marks)}
+    reported = {name for name, found in findings.items() if found}
+    assert len(bad) > 500
+    assert len(bad & reported) > 0.9 * len(bad)
+    codes = Counter(finding.code for found in findings.values() for finding in found)
+    assert set(codes) >= {"JAX201", "JAX202", "JAX301", "JAX401", "JAX402"}, codes
+
+
+def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
+    """What is known of a library by its names is known where its source can be read, too."""
+    pytest.importorskip("flax")
+    assert site_packages(sys.executable)
+    for program in cases.one_of_each(p for p in PROGRAMS if p.environment == MAIN):
+        program.write(tmp_path)
+    without, with_it = (
+        [(f.path, f.row, f.column, f.code, f.message) for f in jaxlint.check_paths([str(tmp_path)], settings).findings]
+        for settings in (Settings(), Settings(python=sys.executable))
+    )
+    assert len(without) > 300
+    assert with_it == without
+
+
+def test_debt() -> None:
+    """What is known to be wrong is counted and said; it must not grow unnoticed."""
+    debts = [(program.id, mark) for program in PROGRAMS for mark in program.marks if mark.kind in DEBT]
+    for name, mark in debts:
+        print(f"{name}/{mark.path}:{mark.row}: {mark.kind} {'|'.join(sorted(mark.codes))}")
+    assert {kind: sum(mark.kind == kind for _, mark in debts) for kind in DEBT} == DEBT
+
+
+def mark(kind: str, row: int, *codes: str) -> Mark:
+    """A mark in `main.py`."""
+    return Mark("main.py", row, kind, frozenset(codes))
+
+
+@pytest.mark.parametrize(
+    ("marks", "found", "complaints"),
+    [
+        ([mark("expect", 1, "JAX201")], [("main.py", 1, "JAX201")], 0),
+        ([mark("expect", 1, "JAX201")], [], 1),
+        ([mark("expect", 1, "JAX201")], [("main.py", 2, "JAX201")], 2),
+        ([mark("expect", 1, "JAX201")], [("main.py", 1, "JAX202")], 2),
+        ([mark("expect", 1, "JAX201", "JAX202")], [("main.py", 1, "JAX202")], 0),
+        ([mark("expect", 1, "JAX201"), mark("maybe", 2, "JAX201")], [("main.py", 2, "JAX201")], 0),
+        (
+            [mark("expect", 1, "JAX201"), mark("maybe", 2, "JAX201")],
+            [("main.py", 1, "JAX201"), ("main.py", 2, "JAX201")],
+            1,
+        ),
+        ([mark("maybe", 2, "JAX201")], [("main.py", 2, "JAX201")], 1),
+        ([mark("expect-missing", 1, "JAX201")], [], 0),
+        ([mark("expect-missing", 1, "JAX201")], [("main.py", 1, "JAX201")], 1),
+        ([mark("false-alarm", 1, "JAX201")], [("main.py", 1, "JAX201")], 0),
+        ([mark("false-alarm", 1, "JAX201")], [], 1),
+        ([], [("main.py", 1, "JAX201")], 1),
+    ],
+)
+def test_comparison_has_teeth(marks: list[Mark], found: list[tuple[str, int, str]], complaints: int) -> None:
+    assert len(cases.differences(marks, found)) == complaints
