@@ -23,7 +23,7 @@ from jaxlint.cache.digests import digest
 from jaxlint.cache.packs import Pack, PackWriter, Place, open_packs
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.project.files import project_root, shown_path
+from jaxlint.syntax.paths import project_root, shown_path
 
 #: Before a record: its digest, and how many bytes it has.
 _CHECKSUM, _LENGTH = 16, 8

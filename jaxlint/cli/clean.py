@@ -21,7 +21,7 @@ def clean(cache_dir: str | None) -> None:
     What jaxlint did not make stays.
     """
     from jaxlint.cache.store import default_folder, remove
-    from jaxlint.project.files import shown_path
+    from jaxlint.syntax.paths import shown_path
 
     folder = os.path.abspath(cache_dir or default_folder(os.getcwd()))
     removed = remove(folder)

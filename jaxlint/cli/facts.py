@@ -25,7 +25,8 @@ def facts(paths: tuple[str, ...], configuration: Configuration, output: str, qui
     them file by file, keep them, and send them to other machines.
     """
     from jaxlint.linter.mapping import write_facts
-    from jaxlint.project.files import discover, shown_path
+    from jaxlint.project.files import discover
+    from jaxlint.syntax.paths import shown_path
 
     files = discover(paths or (".",), configuration.excludes)
     count = write_facts(files, output)

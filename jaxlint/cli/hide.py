@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jaxlint.errors import UserError
-from jaxlint.project.files import shown_path
+from jaxlint.syntax.paths import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

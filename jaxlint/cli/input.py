@@ -50,7 +50,8 @@ def _standard_input() -> bytes:
 
 def show_files(paths: Sequence[str], configuration: Configuration, reporting: Reporting, force: bool) -> None:
     """Write the names of the files that would be checked, one to a line."""
-    from jaxlint.project.files import discover, shown_path
+    from jaxlint.project.files import discover
+    from jaxlint.syntax.paths import shown_path
 
     files = discover(paths, configuration.excludes, force=force)
     with output(reporting.file) as stream:

@@ -257,7 +257,7 @@ def _cpus() -> int:
 
 def _find_rule(wanted: str, rules: Sequence[type[Rule]]) -> type[Rule]:
     """The rule with the code or name `wanted`, in any case."""
-    from jaxlint.config.settings import did_you_mean
+    from jaxlint.syntax.spelling import did_you_mean
 
     for one in rules:
         if wanted.lower() in (one.code.lower(), one.name):

@@ -17,7 +17,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
-from jaxlint.project.files import CONFIG_NAMES, Patterns, ancestors, is_pattern, matches, shown_path
+from jaxlint.project.files import Patterns, is_pattern, matches
+from jaxlint.pytrees.target import ExtraField, Target
+from jaxlint.syntax.paths import CONFIG_NAMES, ancestors, shown_path
+from jaxlint.syntax.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from jaxlint.rules.base import Rule
@@ -36,13 +39,6 @@ class ConfigError(UserError):
     """A configuration that cannot be used; one line that names the file, the line where known, and the way out."""
 
 
-class ExtraField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A field function of one's own: which known one it is `like`, and whether it always makes a static field."""
-
-    like: str
-    static: bool | None = None
-
-
 class PerFileIgnore(msgspec.Struct, frozen=True):
     """The rules to leave out in the files that a pattern, relative to the directory `base`, means."""
 
@@ -51,11 +47,8 @@ class PerFileIgnore(msgspec.Struct, frozen=True):
     selectors: tuple[str, ...]
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """What a run is to do. Paths are absolute; `select` is None where the default rules are meant.
-
-    `extra_decorators`, `extra_bases` and `extra_fields` map dotted names to the known names they stand for.
-    """
+class Settings(Target, frozen=True):
+    """What a run is to do. Paths are absolute; `select` is None where the default rules are meant."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
@@ -64,23 +57,9 @@ class Settings(msgspec.Struct, frozen=True):
     exclude: tuple[Patterns, ...] = ()
     src: tuple[str, ...] = ()
     python: str | None = None
-    #: Like (3, 11) and (0, 4, 35).
-    target_version: tuple[int, ...] | None = None
-    target_jax: tuple[int, ...] | None = None
     min_confidence: Confidence = Confidence.LOW
     preview: bool = False
     baseline: str | None = None
-    extra_decorators: dict[str, str] = {}
-    extra_bases: dict[str, str] = {}
-    extra_fields: dict[str, ExtraField] = {}
-
-    def python_before(self, *version: int) -> bool | None:
-        """Whether the code runs on a Python older than `version`; None if nobody says."""
-        return None if self.target_version is None else self.target_version < version
-
-    def jax_before(self, *version: int) -> bool | None:
-        """Whether the code runs with a jax older than `version`; None if nobody says."""
-        return None if self.target_jax is None else self.target_jax < version
 
 
 def _key(description: str, must: str, example: str, default: object = None) -> Meta:
@@ -484,15 +463,6 @@ def unknown_target(key: str, name: str, target: str) -> str | None:
         return None
     hint = did_you_mean(target, known) or f"; one that it knows is `{example}`"
     return f"`{name}` stands for `{target}`, which jaxlint does not know{hint}"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
-    from jaxlint.syntax.spelling import nearest
-
-    by_lower = {name.lower(): name for name in known}
-    near = nearest(word.lower(), by_lower, 0.7)
-    return "" if near is None else f"; did you mean `{by_lower[near]}`?"
 
 
 # -- layers --------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from typing import TypeVar
 
 import msgspec
 
-from jaxlint.editor.edited_outline import Mark, alike
 from jaxlint.infer.triggers import renamed_updates
 from jaxlint.project.index import Key, Knowledge
 from jaxlint.project.modules import Module
+from jaxlint.symbols.edited_outline import Mark, alike
 from jaxlint.symbols.interface import by_unit, hides_functions, transforms_functions, unit_digests
 from jaxlint.symbols.outline import MUTATING, UPDATING, Applying, Class, Function, Outline, Unit
 from jaxlint.syntax.source import Source, Unreadable

@@ -131,7 +131,7 @@ class _Reading:
             if checker.class_rules:
                 classes = [checker.model.build(ClassSymbol(module, cls)) for cls in self.units.classes[index]]
                 self.found[index].in_classes += checker.find_in_classes(module, classes)
-        transformed, crossings = reader.calls.transformed, reader.evaluator.crossings
+        transformed, crossings = reader.calls.transformed, reader.crossings
         reader.start(module, [chosen for chosen in self.chosen if chosen is not None])
         env = Environment(module, "")
         read: list[tuple[_Found, list[Event]]] = []

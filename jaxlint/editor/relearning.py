@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from jaxlint.editor.edited_outline import Mark
 from jaxlint.editor.edited_units import Difference, Edit, Units
 from jaxlint.linter.checker import Checker
 from jaxlint.project.index import ImportGraph, Knowledge
 from jaxlint.project.modules import Module
 from jaxlint.project.reachability import import_graph
+from jaxlint.symbols.edited_outline import Mark
 
 #: What a unit tells by what it declares, and by what it applies.
 _Told: TypeAlias = tuple[Knowledge, Knowledge]

@@ -26,11 +26,12 @@ from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.result import Result, add_found
 from jaxlint.linter.runs import is_settled
-from jaxlint.project.files import discover, is_excluded, stamp, would_discover
+from jaxlint.project.files import discover, is_excluded, would_discover
 from jaxlint.project.index import Knowledge
 from jaxlint.project.modules import Module, Project, names_in, telling_names
 from jaxlint.suppression.fingerprint import file_lines
 from jaxlint.symbols.facts import FactsStore
+from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 
 _UNSURE = (-1, -1)

@@ -13,9 +13,10 @@ from jaxlint.config.settings import Configuration
 from jaxlint.editor.trees import Group, Texts, TooMany, Tree
 from jaxlint.finding import Finding
 from jaxlint.linter.draw import Drawer
-from jaxlint.project.files import CONFIG_NAMES, ancestors, stamp, would_discover
+from jaxlint.project.files import would_discover
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Expr
+from jaxlint.syntax.paths import CONFIG_NAMES, ancestors, stamp
 from jaxlint.syntax.source import Source, Unreadable
 
 #: Larger files are not read: parsing them would keep an editor waiting.

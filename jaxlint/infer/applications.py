@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.libraries.transforms import TRANSFORMS, Applied, Transform
+from jaxlint.infer.applied import Applied
+from jaxlint.libraries.transforms import TRANSFORMS, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.callee import PARTIAL
+from jaxlint.pytrees.callee import PARTIAL, Callee
 from jaxlint.symbols.outline import Applying, Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
-
-if TYPE_CHECKING:
-    from jaxlint.infer.transformed import TransformedFunctions
 
 
 class Application(msgspec.Struct, frozen=True):
@@ -28,10 +26,22 @@ class Application(msgspec.Struct, frozen=True):
     applied: Applied
 
 
+class ReadsOptions(Protocol):
+    """Knows the options of a transformation (`infer.transformed.TransformedFunctions`)."""
+
+    def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:
+        """A call that is seen from outside, with its options."""
+
+    def applied_to(
+        self, function: Function, module: Module, applied: Applied, bound: int, given: frozenset[str]
+    ) -> Applied:
+        """The same transformation as it is applied to a function, of which some parameters are given already."""
+
+
 class Applications:
     """The functions of the project that are given to transformations by name."""
 
-    def __init__(self, model: PytreeModel, transformed: TransformedFunctions) -> None:
+    def __init__(self, model: PytreeModel, transformed: ReadsOptions) -> None:
         self.model = model
         self.transformed = transformed
         self._in_module: dict[str, tuple[Application, ...]] = {}

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.infer.closures import Closure
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import KeywordValue, Place
+from jaxlint.infer.events import KeywordValue
 from jaxlint.infer.higher_order import HigherOrder
 from jaxlint.infer.known_functions import KnownFunctions, full_reduction, updated
 from jaxlint.infer.notes import ANY_ERROR, Notes, keyword_values
@@ -28,6 +29,7 @@ from jaxlint.infer.values import (
     FunctionValue,
     Indexed,
     Instance,
+    LocalFunction,
     LocalFunctionValue,
     Method,
     Partial,
@@ -56,8 +58,7 @@ from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, 
 from jaxlint.syntax.statements import Return
 
 if TYPE_CHECKING:
-    from jaxlint.infer.flow import UnitReader
-    from jaxlint.syntax.statements import Body, FunctionDefinition
+    from jaxlint.syntax.statements import Body
 
 _MAX_CALL_DEPTH = 6
 _MAX_OVERRIDES = 8
@@ -70,21 +71,6 @@ class Passed(msgspec.Struct, frozen=True):
     keywords: dict[str, Held]
 
 
-class LocalFunction(msgspec.Struct, eq=False):
-    """A function or lambda inside the code being read, with the variables around it."""
-
-    node: FunctionDefinition | Lambda
-    outer: Environment
-    place: Place | None
-    reader: UnitReader | None
-    declaration: Function
-    #: What the callers that are known pass for its parameters.
-    hints: list[Value] = msgspec.field(default_factory=list)
-    result: Value | None = None
-    running: bool = False
-    read: bool = False
-
-
 class CallEvaluator:
     """Evaluates calls for an `Evaluator`, and notes what happens in them."""
 
@@ -94,7 +80,7 @@ class CallEvaluator:
         evaluator.calls = self
         self.notes = Notes()
         self.transformed = TransformedFunctions(self.model)
-        self.higher_order = HigherOrder(self)
+        self.higher_order = HigherOrder(self, evaluator)
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)
         self.effects = Effects(self.model)
@@ -581,7 +567,15 @@ class CallEvaluator:
         """A lambda as a value; its body is not read yet."""
         self.lambdas += 1
         declaration = _declaration(expr, env.scope, self.lambdas)
-        return LocalFunctionValue(LocalFunction(expr, env, self.notes.place, self.notes.reader, declaration))
+        closure = Closure(
+            node=expr,
+            declaration=declaration,
+            module=env.module,
+            outer=env,
+            place=self.notes.place,
+            reader=self.notes.reader,
+        )
+        return LocalFunctionValue(closure)
 
     def lambda_value(self, expr: Lambda, env: Environment) -> Value:
         """A lambda whose caller is not known: its body is read with unknown parameters."""
@@ -591,6 +585,7 @@ class CallEvaluator:
 
     def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function or lambda: what it returns. Arguments become known to its parameters."""
+        assert isinstance(function, Closure)
         if self.notes.expected & ANY_ERROR:
             function.read = True  # called where it is meant to fail
         if function.running or self.depth > _MAX_CALL_DEPTH:
@@ -607,7 +602,7 @@ class CallEvaluator:
             self.depth -= 1
             self.notes.reader = around
 
-    def _run_lambda(self, function: LocalFunction, node: Lambda, arguments: list[Value]) -> Value:
+    def _run_lambda(self, function: Closure, node: Lambda, arguments: list[Value]) -> Value:
         env = function.outer.copy()
         for index, name in enumerate(node.params):
             env.bind(name, arguments[index] if index < len(arguments) else UNKNOWN)

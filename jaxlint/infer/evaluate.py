@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
+from jaxlint.infer.interfaces import Calls, ClassesInTransformations
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -66,10 +67,6 @@ from jaxlint.syntax.expressions import (
     dotted,
 )
 
-if TYPE_CHECKING:
-    from jaxlint.infer.calls import CallEvaluator
-    from jaxlint.infer.transformed_classes import Crossings
-
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
 #: Methods of strings that return a list.
@@ -88,9 +85,9 @@ class Evaluator:
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
         self.annotations = AnnotationReader(model)
-        self.calls: CallEvaluator
+        self.calls: Calls
         #: The classes that declarations send into transformations.
-        self.crossings: Crossings
+        self.crossings: ClassesInTransformations
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         self._variables: dict[tuple[str, str], Value] = {}
         #: What names stand for that are no variables, by module and scope.

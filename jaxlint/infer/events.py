@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
-from jaxlint.libraries.transforms import Applied
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.syntax.expressions import Call, Expr

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from jaxlint.infer.calls import CallEvaluator, LocalFunction, keeps_return_value
+from jaxlint.infer.calls import CallEvaluator, keeps_return_value
+from jaxlint.infer.closures import Closure
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment, merge
@@ -100,7 +101,7 @@ class UnitReader:
         self.module = module
         self.declarations = declarations
         self.shared = calls.shared_variables(module)
-        self.deferred: list[LocalFunction] = []
+        self.deferred: list[Closure] = []
         self.returned: list[Held] = []
         self.yielded: list[Held] = []
         self.silent_loops = 0
@@ -207,7 +208,9 @@ class UnitReader:
         for applied in self.calls.transformed.decorating(declaration, self.module):
             self.notes.add(Transformed(applied.at, place, applied, declaration, self.module, None))
         outer = env if env.scope else Environment(self.module, "")
-        function = LocalFunction(node, outer, place, self, declaration)
+        function = Closure(
+            node=node, declaration=declaration, module=self.module, outer=outer, place=place, reader=self
+        )
         if declaration.owner is None and env.scope:
             env.bind(node.name, LocalFunctionValue(function))
         heads = [dotted(d.func if isinstance(d, Call) else d) or "" for d in declaration.decorators]
@@ -223,7 +226,7 @@ class UnitReader:
                 function.read = True
                 self._read_function(function, function.hints)
 
-    def _read_function(self, function: LocalFunction, arguments: list[Value]) -> Held:
+    def _read_function(self, function: Closure, arguments: list[Value]) -> Held:
         node, declaration = function.node, function.declaration
         if not isinstance(node, FunctionDefinition):
             return UNKNOWN
@@ -238,7 +241,7 @@ class UnitReader:
         finally:
             self.notes.place = saved
 
-    def call(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+    def call(self, function: Closure, arguments: list[Value] | None) -> Value:
         """Call a local function: what it returns. Arguments become known to its parameters."""
         if arguments:
             hints = function.hints

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Transformed
+from jaxlint.infer.notes import Notes
+from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -19,6 +23,7 @@ from jaxlint.infer.values import (
     Container,
     FunctionValue,
     Instance,
+    LocalFunction,
     LocalFunctionValue,
     Partial,
     UnknownValue,
@@ -28,13 +33,11 @@ from jaxlint.infer.values import (
     plain,
     slice_of,
 )
-from jaxlint.libraries.transforms import Applied, Kind, Returns, Transform
+from jaxlint.libraries.transforms import Kind, Returns, Transform
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Lambda, Starred, dotted
-
-if TYPE_CHECKING:
-    from jaxlint.infer.calls import CallEvaluator
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -58,12 +61,31 @@ def _nothing() -> None:
     return None
 
 
+class Caller(Protocol):
+    """Calls functions (`infer.calls.CallEvaluator`)."""
+
+    notes: Notes
+    transformed: TransformedFunctions
+
+    def local_function(self, expr: Lambda, env: Environment) -> LocalFunctionValue:
+        """A lambda as a value."""
+
+    def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
+        """Call a local function or lambda: what it returns."""
+
+    def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
+        """What a function of the project returns that is called with `positional`."""
+
+    def made_with(self, call: Call, cls: PytreeClass, env: Environment) -> dict[str, Value] | None:
+        """What a constructor call gives to the parameters; None if that is not seen."""
+
+
 class HigherOrder:
     """Evaluates calls of transformations, and notes what they are applied to and what goes into them."""
 
-    def __init__(self, calls: CallEvaluator) -> None:
+    def __init__(self, calls: Caller, evaluator: Evaluator) -> None:
         self.calls = calls
-        self.evaluator = calls.evaluator
+        self.evaluator = evaluator
         self.notes = calls.notes
         self.transformed = calls.transformed
 
@@ -84,7 +106,7 @@ class HigherOrder:
                 bound = _binds_receiver(declaration, receiver)
                 return Target(declaration, symbol.module, (*applied, *decorators), receiver if bound else None, bound)
             case LocalFunctionValue(function=local, applied=applied):
-                module = local.outer.module
+                module = local.module
                 decorators = self.transformed.decorating(local.declaration, module)
                 return Target(local.declaration, module, (*applied, *decorators), None, 0)
         return None

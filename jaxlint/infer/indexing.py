@@ -12,6 +12,7 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.array_fields import names_array
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import ALWAYS_DESCRIBED, DESCRIBED
+from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Applying, Assignment, Class, Function
 from jaxlint.syntax.expressions import Call
 
@@ -88,8 +89,11 @@ class Learner:
     def _see(self, cls: PytreeClass) -> None:
         """Add what a class is called, has and does."""
         knowledge = self.knowledge
-        knowledge.visible_updates.see(
-            self._model.project.package_root(cls.module.path), cls, self._model.updating_methods
+        see_updates(
+            knowledge.visible_updates,
+            self._model.project.package_root(cls.module.path),
+            cls,
+            self._model.updating_methods,
         )
         if not cls.is_pytree:
             return

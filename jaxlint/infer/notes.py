@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.closures import FunctionReader
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
@@ -44,7 +45,6 @@ from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, Su
 from jaxlint.syntax.statements import Assign, walk
 
 if TYPE_CHECKING:
-    from jaxlint.infer.flow import UnitReader
     from jaxlint.symbols.outline import Function
     from jaxlint.syntax.statements import Body
 
@@ -82,7 +82,7 @@ class Notes:
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: The reader of the statements around the expression; None outside of units.
-        self.reader: UnitReader | None = None
+        self.reader: FunctionReader | None = None
 
     def add(self, event: Event) -> None:
         """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
@@ -99,7 +99,7 @@ class Notes:
             self.events = events
 
     @contextmanager
-    def elsewhere(self, place: Place | None, reader: UnitReader | None) -> Iterator[None]:
+    def elsewhere(self, place: Place | None, reader: FunctionReader | None) -> Iterator[None]:
         """Read code for its value that stands in another place."""
         saved = (self.events, self.place, self.reader)
         self.events, self.place, self.reader = None, place, reader

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.declarations import Declarations
@@ -19,7 +20,6 @@ from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.transformed_classes import Crossings
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
-from jaxlint.libraries.transforms import Applied
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -41,7 +41,7 @@ class ModuleReader:
         self.model = model
         self.evaluator = evaluator or Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
-        self.evaluator.crossings = Crossings(self.evaluator)
+        self.evaluator.crossings = self.crossings = Crossings(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
@@ -115,7 +115,7 @@ class ModuleReader:
         self.checked = module
         self.call_sites.start()
         self.calls.transformed.start()
-        self.evaluator.crossings.start()
+        self.crossings.start()
 
     def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
         """Begin with the units of a module that are worth reading, or begin again."""

@@ -8,7 +8,8 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from jaxlint.infer.applications import Applications
-from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Applied, Transform
+from jaxlint.infer.applied import Applied
+from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from jaxlint.infer.applications import Application
+from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
 from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, options, plain
-from jaxlint.libraries.transforms import Applied, rebuilt_parameters
 from jaxlint.project.index import Crossing, Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol

@@ -8,16 +8,17 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.non_arrays import non_array
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
-from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Applied
+from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Scope, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted

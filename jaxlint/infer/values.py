@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from jaxlint.libraries.transforms import Applied
+from jaxlint.infer.applied import Applied
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Argument, Expr
-
-if TYPE_CHECKING:
-    from jaxlint.infer.calls import LocalFunction
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Expr, Lambda
+from jaxlint.syntax.statements import FunctionDefinition
 
 
 class UnknownValue(msgspec.Struct, frozen=True):
@@ -100,6 +100,16 @@ class FunctionValue(msgspec.Struct, frozen=True):
     applied: tuple[Applied, ...] = ()
     #: Whether it is found by `super()`, so that it is called though subclasses override it.
     inherited: bool = False
+
+
+class LocalFunction(msgspec.Struct, eq=False):
+    """A function or lambda inside the code being read (`Closure`, which knows the variables around it)."""
+
+    node: FunctionDefinition | Lambda
+    declaration: Function
+    module: Module
+    #: Whether its body was read, or need not be.
+    read: bool = False
 
 
 class LocalFunctionValue(msgspec.Struct, frozen=True, eq=False):

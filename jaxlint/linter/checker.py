@@ -14,9 +14,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.indexing import Learner
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.linter.prefilter import framework_packages
 from jaxlint.project.index import ImportGraph, Knowledge, NotLearntYet
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.prefilter import framework_packages
 from jaxlint.project.reachability import import_graph
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass

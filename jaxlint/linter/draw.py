@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 
-from jaxlint.config.settings import Settings, did_you_mean
+from jaxlint.config.settings import Settings
 from jaxlint.errors import UserError
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import as_instance
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
-from jaxlint.project.files import shown_path
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.paths import shown_path
+from jaxlint.syntax.spelling import did_you_mean
 
 _FROZEN = {True: "frozen", False: "mutable", None: "frozen or not: unknown"}
 _WIDTH = len("unknown")

@@ -12,12 +12,12 @@ from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Configuration, Settings, is_sure_enough
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.keeping import Keeping
+from jaxlint.linter.prefilter import mark_silent
 from jaxlint.linter.result import Result, add_found, ordered
 from jaxlint.linter.runs import Run, findings_of
 from jaxlint.project.environment import activated, site_packages
 from jaxlint.project.files import discover
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.prefilter import mark_silent
 from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from types import TracebackType
 
 from jaxlint.cache.packs import PackWriter, Place, open_packs
 from jaxlint.cache.store import Cache
-from jaxlint.project.files import stamp
 from jaxlint.symbols.facts import FactsStore, facts_writer, open_facts
+from jaxlint.syntax.paths import stamp
 
 #: Up to so many bytes of source, some 470,000 lines, all outlines stay in memory, which is less than 400 MB then: to
 #: let go of them and to read them again takes a quarter more time.

@@ -20,8 +20,8 @@ import msgspec
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.linter.keeping import Keeping, is_large
-from jaxlint.project.files import stamp
 from jaxlint.project.modules import Imports, Module, Project
+from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ class Workers:
 
     def _told(self) -> Knowledge | None:
         """What the modules tell of the project; nothing if it depends on the order in which they are asked."""
+        from jaxlint.linter.prefilter import framework_packages
         from jaxlint.project.index import Knowledge
-        from jaxlint.project.prefilter import framework_packages
         from jaxlint.project.reachability import import_graph
 
         seen = [m for m in (*self._modules, *self._neighbours) if not m.is_silent]

@@ -18,8 +18,8 @@ from jaxlint.cache.digests import digest
 from jaxlint.cache.store import Cache, FileRecord, RunRecord
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
-from jaxlint.project.files import stamp
 from jaxlint.project.modules import Module, Project, listing_digest
+from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from jaxlint.errors import UserError
 from jaxlint.project.pattern_names import PatternNames
+from jaxlint.syntax.paths import CONFIG_NAMES, ancestors
 
 SUFFIXES = (".py", ".pyi")
 
@@ -22,11 +23,6 @@ DEFAULT_EXCLUDES = frozenset((
     "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 ))
 # fmt: on
-
-#: The files that hold a configuration; of two in one directory the first counts.
-CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
-#: What marks the directory of a project.
-ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
 
 
 class PathError(UserError):
@@ -101,32 +97,6 @@ def would_discover(root: str, path: str, excludes: Callable[[str], Sequence[Patt
                 excluded = _layers(excludes(directory))
         layers = [*layers, *_gitignore(directory)]
     return _is_python(name) and not _is_left_out("", path, layers, excluded)
-
-
-def project_root(path: str) -> str:
-    """The nearest directory at or above `path` that holds a project file or `.git`; else the directory of `path`."""
-    path = os.path.abspath(path)
-    start = path if os.path.isdir(path) else os.path.dirname(path)
-    for directory in ancestors(start):
-        if any(os.path.exists(os.path.join(directory, marker)) for marker in ROOT_MARKERS):
-            return directory
-    return start
-
-
-def shown_path(path: str) -> str:
-    """`path` as a user wants to read it: relative to the current directory if it lies below it."""
-    here = os.getcwd().rstrip(os.sep) + os.sep
-    return path[len(here) :] if path.startswith(here) else path
-
-
-def ancestors(directory: str) -> Iterator[str]:
-    """`directory` (absolute) and all directories above it, nearest first."""
-    while True:
-        yield directory
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return
-        directory = parent
 
 
 def is_pattern(line: str) -> bool:
@@ -328,15 +298,3 @@ def _layers(patterns: Sequence[Patterns]) -> list[_Layer]:
 def _contains(directory: str, path: str) -> bool:
     """Whether `path` is `directory` or lies below it."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
-
-
-def stamp(path: str) -> tuple[int, int]:
-    """When a file was changed (in nanoseconds), and its size; zeros if there is none.
-
-    What was moved or copied here with an old time was changed when that happened.
-    """
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return max(status.st_mtime_ns, status.st_ctime_ns), status.st_size

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.pytrees.updating import VisibleUpdates
-
 #: What identifies a class or a function: the path of its file and its qualified name.
 Key: TypeAlias = tuple[str, str]
 
@@ -51,6 +49,44 @@ class ImportGraph(msgspec.Struct, array_like=True):
                 found.add(path)
                 pending += self.importers.get(path, ())
         return found
+
+
+class Accepted(msgspec.Struct, frozen=True, array_like=True):
+    """The keywords that a method can be called with; `any_other` if it takes all."""
+
+    names: frozenset[str]
+    any_other: bool
+
+
+class VisibleUpdates(msgspec.Struct, array_like=True):
+    """What `replace(...)` and kin may mean where the receiver is not known: what the visible classes make of them.
+
+    Visible are the classes under the roots that a module sees.
+    """
+
+    #: By root and the method's name: the fields of the classes whose instances are copied by it.
+    fields: dict[tuple[str, str], set[frozenset[str]]] = msgspec.field(default_factory=dict)
+    #: By root and the method's name: what the methods accept that may do something else.
+    others: dict[tuple[str, str], set[Accepted]] = msgspec.field(default_factory=dict)
+
+    def add(self, other: "VisibleUpdates") -> None:
+        """Add what other classes make of them."""
+        for place, fields in other.fields.items():
+            self.fields.setdefault(place, set()).update(fields)
+        for place, accepted in other.others.items():
+            self.others.setdefault(place, set()).update(accepted)
+
+    def only_copies(self, roots: Iterable[str], method: str, keywords: frozenset[str], extra: frozenset[str]) -> bool:
+        """Whether a call with these keywords fits a class whose instances it copies, and no method that may differ.
+
+        `extra` are the fields of one more such class.
+        """
+        names = keywords - {"grads"} if method == "apply_gradients" else keywords
+        others = [accepted for root in roots for accepted in self.others.get((root, method), ())]
+        if not keywords or any(accepted.any_other or keywords <= accepted.names for accepted in others):
+            return False
+        copied = [fields for root in roots for fields in self.fields.get((root, method), ())]
+        return any(names <= fields for fields in (*copied, extra) if fields)
 
 
 class Knowledge(msgspec.Struct, array_like=True):

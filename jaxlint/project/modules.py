@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxlint.cache.digests import digest
-from jaxlint.project.files import ROOT_MARKERS, SUFFIXES
+from jaxlint.project.files import SUFFIXES
 from jaxlint.symbols.facts import Facts, FactsStore
+from jaxlint.syntax.paths import ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:
-    from jaxlint.editor.edited_outline import EditedOutline, Mark
+    from jaxlint.symbols.edited_outline import EditedOutline, Mark
     from jaxlint.symbols.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
@@ -202,7 +203,7 @@ class Module:
 
     def _outline_after_edit(self, text: str) -> Outline:
         """The outline of a text that is another one than before. Raises what `ast.parse` raises."""
-        from jaxlint.editor.edited_outline import EditedOutline
+        from jaxlint.symbols.edited_outline import EditedOutline
 
         self._edited = EditedOutline.read(text) if self._edited is None else self._edited.after_edit(text)
         return self._edited.outline

@@ -8,15 +8,13 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.config.settings import ExtraField, Settings
-from jaxlint.infer.non_arrays import REFUSED_TYPES
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
 from jaxlint.libraries.transforms import TRANSFORMS
-from jaxlint.project.index import Key, Knowledge, NotLearntYet
+from jaxlint.project.index import Key, Knowledge, NotLearntYet, VisibleUpdates
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
-from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.context import Annotations, FieldContext
 from jaxlint.pytrees.fields import Body, BodyReader, DeclaredField
 from jaxlint.pytrees.flatten import AttributeReader
 from jaxlint.pytrees.frameworks import (
@@ -53,8 +51,10 @@ from jaxlint.pytrees.model import (
     merge_mro,
     truth,
 )
+from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
-from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods, VisibleUpdates
+from jaxlint.pytrees.target import ExtraField, Target
+from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods
 from jaxlint.symbols.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
 from jaxlint.syntax.expressions import (
     Argument,
@@ -113,16 +113,16 @@ _MAX_BASES_DEPTH = 30
 class PytreeModel:
     """The classes of a project, built on demand, each once.
 
-    `settings` may name things of the user's own that stand for known ones (`extra-decorators`, …).
+    `target` may name things of the user's own that stand for known ones (`extra-decorators`, …).
     """
 
-    def __init__(self, project: Project, settings: Settings | None = None) -> None:
-        settings = settings or Settings()
-        aliases = {**ALIASES, **settings.extra_decorators, **settings.extra_bases}
-        functions = {**FIELD_FUNCTIONS, **{n: _extra_field(f) for n, f in settings.extra_fields.items()}}
+    def __init__(self, project: Project, target: Target | None = None) -> None:
+        target = target or Target()
+        aliases = {**ALIASES, **target.extra_decorators, **target.extra_bases}
+        functions = {**FIELD_FUNCTIONS, **{n: _extra_field(f) for n, f in target.extra_fields.items()}}
         known = frozenset({*BY_DECORATOR, *BY_BASE, *functions, *ALWAYS, *_KNOWN, *TRANSFORMS, *aliases.values()})
         self.project = project
-        self.settings = settings
+        self.target = target
         self.resolver = Resolver(project, known, aliases)
         self.callees = CalleeFinder(self.resolver)
         self.bodies = BodyReader(self.resolver, self.callees, functions)
@@ -277,7 +277,12 @@ class PytreeModel:
         self, expr: Expr | None, module: Module, scope: str, metadata: Mapping[str, bool | None]
     ) -> FieldContext:
         """What a framework may ask about a field declared in `scope`."""
-        return FieldContext(expr, module, scope, metadata, self.resolver, self.build)
+        return FieldContext(expr, module, scope, metadata, self.resolver, self._annotations_of)
+
+    def _annotations_of(self, symbol: ClassSymbol) -> Annotations:
+        cls = self.build(symbol)
+        placed = [f.annotation for f in cls.fields if f.annotation is not None]
+        return [(p.expr, p.module, p.scope) for p in placed], cls.fields_known
 
     # -- the whole project ------------------------------------------------------------------
 
@@ -360,7 +365,7 @@ class _ClassBuilder:
         explicit: tuple[str, ...] | None = None
         lists: FieldLists | None = None
         known = self._fields_known(is_dataclass)
-        attributes = AttributeReader(self.model, self.symbol)
+        attributes = AttributeReader(self.symbol)
         if framework is PYTREE_NODE_CLASS:
             flattened = attributes.from_flatten(self._flatten_function())
             if flattened is not None:
@@ -376,7 +381,7 @@ class _ClassBuilder:
         elif framework is REGISTER_STATIC:
             fields = [_with_role(f, Role.STATIC) for f in fields]
         elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
-            fields = attributes.from_init(fields, _ancestors(self.parents))
+            fields = attributes.from_init(fields, self._marked_static(_ancestors(self.parents)))
             known = False
         elif framework is TREEX and not is_dataclass:
             fields = [f for f in self._merge_members(body, framework, True) if f.kind is Kind.FIELD]
@@ -409,6 +414,13 @@ class _ClassBuilder:
         )
 
     # -- what is written --------------------------------------------------------------------
+
+    def _marked_static(self, ancestors: list[PytreeClass]) -> set[str]:
+        """The names that the bodies of the class and of those that it inherits from mark as static."""
+        marks = [
+            self.model.bodies.marks(owner, "pytree_node") for owner in (self.symbol, *(c.symbol for c in ancestors))
+        ]
+        return {name for found in marks for name, mark in found.items() if mark is False}
 
     def _read_bases(self) -> None:
         for argument in self.declaration.bases:

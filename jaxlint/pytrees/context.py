@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
@@ -20,12 +20,13 @@ from jaxlint.syntax.expressions import (
     parse_annotation,
 )
 
-if TYPE_CHECKING:
-    from jaxlint.pytrees.model import Placed, PytreeClass
-
 _BUILTINS = frozenset(dir(builtins))
 #: Longer annotations are not read to the end.
 _MAX_PARTS = 200
+
+
+#: The annotations of the fields of a class, each with the module and the scope of its names, and whether these are all.
+Annotations: TypeAlias = tuple[Sequence[tuple[Expr, Module, str]], bool]
 
 
 class FieldContext:
@@ -38,7 +39,7 @@ class FieldContext:
         scope: str,
         metadata: Mapping[str, bool | None],
         resolver: Resolver,
-        class_of: Callable[[ClassSymbol], PytreeClass],
+        annotations_of: Callable[[ClassSymbol], Annotations],
     ) -> None:
         self.quoted = isinstance(annotation, Constant) and annotation.kind == "str"
         if isinstance(annotation, Constant) and annotation.kind == "str":
@@ -48,13 +49,7 @@ class FieldContext:
         self.scope = scope
         self.metadata = metadata
         self._resolver = resolver
-        self._class_of = class_of
-
-    def at(self, annotation: Placed) -> FieldContext:
-        """The same questions about the annotation of another field."""
-        return FieldContext(
-            annotation.expr, annotation.module, annotation.scope, self.metadata, self._resolver, self._class_of
-        )
+        self._annotations_of = annotations_of
 
     def resolve(self, expr: Expr, module: Module, scope: str) -> str | None:
         """The canonical dotted name that `expr` stands for, or None if that is a project's own thing or unknown."""
@@ -118,7 +113,15 @@ class FieldContext:
             return None
         return self.resolve(self.annotation, self.module, self.scope)
 
-    def class_of(self, expr: Expr) -> PytreeClass | None:
-        """The class of the project that `expr` names."""
+    def fields_of(self, expr: Expr) -> tuple[list[FieldContext], bool] | None:
+        """The same questions about the fields of the class that `expr` names, and whether these are all its fields.
+
+        None if it names no class of the project.
+        """
         symbol = self._resolver.resolve(expr, self.module, self.scope)
-        return self._class_of(symbol) if isinstance(symbol, ClassSymbol) else None
+        if not isinstance(symbol, ClassSymbol):
+            return None
+        annotations, complete = self._annotations_of(symbol)
+        return [
+            FieldContext(*placed, self.metadata, self._resolver, self._annotations_of) for placed in annotations
+        ], complete

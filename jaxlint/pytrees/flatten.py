@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
 from jaxlint.project.resolution import ClassSymbol
-from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Field, Placed, Role
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
-
-if TYPE_CHECKING:
-    from jaxlint.pytrees.build import PytreeModel
 
 _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
 
@@ -20,8 +17,7 @@ _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
 class AttributeReader:
     """Reads the attributes of one class from its methods."""
 
-    def __init__(self, model: PytreeModel, symbol: ClassSymbol) -> None:
-        self.model = model
+    def __init__(self, symbol: ClassSymbol) -> None:
         self.symbol = symbol
         self.module = symbol.module
 
@@ -45,12 +41,9 @@ class AttributeReader:
             return leaves + [f for f in static if f.name not in children_part]
         return None
 
-    def from_init(self, declared: list[Field], ancestors: list[PytreeClass]) -> list[Field]:
-        """Every attribute that `__init__` assigns: a leaf unless a class body marks it static."""
+    def from_init(self, declared: list[Field], static: Collection[str]) -> list[Field]:
+        """Every attribute that `__init__` assigns: a leaf unless a class body marks it `static`."""
         init = self._method("__init__")
-        owners = [self.symbol, *(c.symbol for c in ancestors)]
-        marks = [self.model.bodies.marks(owner, "pytree_node") for owner in owners]
-        static = {name for found in marks for name, mark in found.items() if mark is False}
         fields = {f.name: f for f in declared}
         for assignment in init.self_assignments if init is not None else ():
             if assignment.attr not in fields:

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
+from jaxlint.pytrees.context import FieldContext
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter
 from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
-
-if TYPE_CHECKING:
-    from jaxlint.pytrees.context import FieldContext
 
 #: Decorators of methods that subclasses are to define.
 _ABSTRACT = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})

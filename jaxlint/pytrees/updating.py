@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
@@ -161,59 +160,23 @@ def _is_original(expr: Expr, function: Function, name: str | None) -> bool:
     return isinstance(expr, Name) and expr.id == name
 
 
-class Accepted(msgspec.Struct, frozen=True, array_like=True):
-    """The keywords that a method can be called with; `any_other` if it takes all."""
+def see_updates(visible: VisibleUpdates, root: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
+    """Sort the methods of a class under a root."""
+    for name in UPDATE_METHODS:
+        _see(visible, root, name, cls, updating)
 
-    names: frozenset[str]
-    any_other: bool
 
-
-class VisibleUpdates(msgspec.Struct, array_like=True):
-    """What `replace(...)` and kin may mean where the receiver is not known: what the visible classes make of them.
-
-    Visible are the classes under the roots that a module sees.
-    """
-
-    #: By root and the method's name: the fields of the classes whose instances are copied by it.
-    fields: dict[tuple[str, str], set[frozenset[str]]] = msgspec.field(default_factory=dict)
-    #: By root and the method's name: what the methods accept that may do something else.
-    others: dict[tuple[str, str], set[Accepted]] = msgspec.field(default_factory=dict)
-
-    def see(self, root: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
-        """Sort the methods of a class under a root."""
-        for name in UPDATE_METHODS:
-            self._see(root, name, cls, updating)
-
-    def _see(self, root: str, name: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
-        framework = cls.framework
-        own = cls.symbol.declaration.methods.get(name)
-        copies = (name == framework.replace_method and cls.has_framework_replace) or name in framework.copying_methods
-        if cls.is_pytree and (copies or (name == "apply_gradients" and is_train_state(cls))):
-            fields = frozenset((*(f.name for f in cls.fields), *cls.init_vars))
-            self.fields.setdefault((root, name), set()).add(fields)
-        elif own:
-            function = cls.module.outline.functions[own[-1]]
-            if not updating.updates(cls, function, cls.module) and cls.frozen is not True:
-                self.others.setdefault((root, name), set()).add(_accepted(function))
-
-    def add(self, other: VisibleUpdates) -> None:
-        """Add what other classes make of them."""
-        for place, fields in other.fields.items():
-            self.fields.setdefault(place, set()).update(fields)
-        for place, accepted in other.others.items():
-            self.others.setdefault(place, set()).update(accepted)
-
-    def only_copies(self, roots: Iterable[str], method: str, keywords: frozenset[str], extra: frozenset[str]) -> bool:
-        """Whether a call with these keywords fits a class whose instances it copies, and no method that may differ.
-
-        `extra` are the fields of one more such class.
-        """
-        names = keywords - {"grads"} if method == "apply_gradients" else keywords
-        others = [accepted for root in roots for accepted in self.others.get((root, method), ())]
-        if not keywords or any(accepted.any_other or keywords <= accepted.names for accepted in others):
-            return False
-        copied = [fields for root in roots for fields in self.fields.get((root, method), ())]
-        return any(names <= fields for fields in (*copied, extra) if fields)
+def _see(visible: VisibleUpdates, root: str, name: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
+    framework = cls.framework
+    own = cls.symbol.declaration.methods.get(name)
+    copies = (name == framework.replace_method and cls.has_framework_replace) or name in framework.copying_methods
+    if cls.is_pytree and (copies or (name == "apply_gradients" and is_train_state(cls))):
+        fields = frozenset((*(f.name for f in cls.fields), *cls.init_vars))
+        visible.fields.setdefault((root, name), set()).add(fields)
+    elif own:
+        function = cls.module.outline.functions[own[-1]]
+        if not updating.updates(cls, function, cls.module) and cls.frozen is not True:
+            visible.others.setdefault((root, name), set()).add(_accepted(function))
 
 
 def _accepted(function: Function) -> Accepted:

@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Finding, page_url
-from jaxlint.project.files import shown_path
+from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source
 
 #: Where CI systems say which directory holds the repository: paths in what they read are relative to it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from jaxlint.project.files import shown_path
 from jaxlint.report.base import Report, by_file
 from jaxlint.report.text import Line, clean, headline, write_lines
+from jaxlint.syntax.paths import shown_path
 
 
 def write(report: Report, stream: TextIO) -> None:

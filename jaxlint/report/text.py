@@ -11,8 +11,8 @@ from typing import TextIO
 import msgspec
 
 from jaxlint.finding import Finding, Severity
-from jaxlint.project.files import shown_path
 from jaxlint.report.base import Report, message, notes, url
+from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source, Unreadable
 
 #: Pieces of text with their styles, in the terms of rich.

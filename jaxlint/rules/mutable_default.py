@@ -100,10 +100,10 @@ class MutableDefault(ClassRule):
                     yield self._shared(cls, field, kind[1])
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
-            if not everywhere and evaluator.model.settings.python_before(*HASH_DECIDES):
+            if not everywhere and evaluator.model.target.python_before(*HASH_DECIDES):
                 yield _accepted(cls, field, kind)
                 continue
-            everywhere |= evaluator.model.settings.python_before(*HASH_DECIDES) is False
+            everywhere |= evaluator.model.target.python_before(*HASH_DECIDES) is False
             when = (
                 "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
             )

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
-from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
 from jaxlint.project.index import Crossing
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 

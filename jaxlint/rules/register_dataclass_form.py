@@ -93,7 +93,7 @@ class RegisterDataclassForm(ClassRule):
                 yield _missing(cls, registration)
             elif registration.is_factory:
                 yield _factory(cls, registration)
-            elif _lists_nothing(registration) and evaluator.model.settings.jax_before(*READS_FIELDS_ITSELF):
+            elif _lists_nothing(registration) and evaluator.model.target.jax_before(*READS_FIELDS_ITSELF):
                 yield _too_old(cls, registration)
 
 

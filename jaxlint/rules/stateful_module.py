@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.finding import Confidence
+from jaxlint.infer.applied import rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, as_instance
-from jaxlint.libraries.transforms import TRANSFORMS, Kind, rebuilt_parameters
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange

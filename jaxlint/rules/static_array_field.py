@@ -9,7 +9,6 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
-from jaxlint.infer.non_arrays import non_array
 from jaxlint.infer.transformed_classes import crossing_of, instances_in
 from jaxlint.infer.values import (
     NONE,
@@ -25,6 +24,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, as_instance
-from jaxlint.libraries.transforms import Applied, Kind, Returns
+from jaxlint.libraries.transforms import Kind, Returns
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.config.settings import did_you_mean
 from jaxlint.finding import Severity
 from jaxlint.rules.base import Problem, SuppressionRule
 from jaxlint.suppression.comments import Comments, Kind, Malformed, Selector, Suppression
+from jaxlint.syntax.spelling import did_you_mean
 
 
 class UnknownSuppression(SuppressionRule):

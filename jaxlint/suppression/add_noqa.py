@@ -19,8 +19,8 @@ import msgspec
 from jaxlint.cache.atomic import write_atomically
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.project.files import shown_path
 from jaxlint.suppression.comments import NOQA, Comments
+from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source, Unreadable
 
 #: The group of the rules about the checking itself: their findings are not for comments to hide.

@@ -12,8 +12,8 @@ import msgspec
 from jaxlint.cache.atomic import write_atomically
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.project.files import shown_path
 from jaxlint.suppression.fingerprint import Identity, file_lines, identities
+from jaxlint.syntax.paths import shown_path
 
 #: The finding that no baseline takes.
 UNREADABLE = "JAX001"

@@ -11,15 +11,12 @@ import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
 from jaxlint.finding import Finding
 from jaxlint.syntax.source import Source
-
-if TYPE_CHECKING:
-    from jaxlint.rules.base import Rule
 
 #: The code of the finding that no comment suppresses.
 _UNREADABLE = "JAX001"
@@ -53,6 +50,18 @@ class Kind(str, Enum):
     IGNORE_FILE = "ignore-file"
 
 
+class Named(Protocol):
+    """What has the code and the name of a rule, as the class of a rule has."""
+
+    @property
+    def code(self) -> str:
+        """Like `JAX401`."""
+
+    @property
+    def name(self) -> str:
+        """Like `frozen-assignment`."""
+
+
 class Selector(msgspec.Struct, frozen=True):
     """A code, code prefix or rule name that a comment lists; columns from 1, the end exclusive."""
 
@@ -65,13 +74,13 @@ class Selector(msgspec.Struct, frozen=True):
         """Whether it is a code of ours, or a prefix of codes."""
         return re.fullmatch(_CODE_PREFIX, self.text) is not None
 
-    def matches(self, rule: Finding | type[Rule]) -> bool:
+    def matches(self, rule: Finding | Named) -> bool:
         """Whether it means a rule (that of a finding): by name, or by code or code prefix in any case."""
         if self.is_code:
             return rule.code.startswith(self.text.upper())
         return self.text == rule.name
 
-    def names(self, rule: Finding | type[Rule]) -> bool:
+    def names(self, rule: Finding | Named) -> bool:
         """Whether it means just this rule."""
         return self.text in (rule.name, rule.code) or self.text.upper() == rule.code
 
@@ -140,7 +149,7 @@ class Comments:
     `ran` are the rules whose findings in the file are all known.
     """
 
-    def __init__(self, source: Source, findings: Iterable[Finding], ran: Collection[type[Rule]]) -> None:
+    def __init__(self, source: Source, findings: Iterable[Finding], ran: Collection[Named]) -> None:
         self.ran = ran
         self.source = source
         found = list(_comments(source)) if _ANY.search(source.text) else []

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jaxlint.project.files import ancestors
+from jaxlint.syntax.paths import ancestors
 
 if sys.version_info >= (3, 11):
     import tomllib

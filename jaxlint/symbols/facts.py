@@ -19,7 +19,7 @@ from jaxlint import __version__
 from jaxlint.cache.digests import blake2b
 from jaxlint.cache.packs import NoPack, Pack, PackWriter
 from jaxlint.errors import UserError
-from jaxlint.project.files import shown_path
+from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:

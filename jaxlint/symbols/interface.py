@@ -32,7 +32,7 @@ from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, Name, Span,
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
-    from jaxlint.editor.edited_outline import Mark
+    from jaxlint.symbols.edited_outline import Mark
 
 T = TypeVar("T")
 

@@ -10,3 +10,10 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     import difflib  # which loads slowly, and is seldom needed
 
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
+    by_lower = {name.lower(): name for name in known}
+    near = nearest(word.lower(), by_lower, 0.7)
+    return "" if near is None else f"; did you mean `{by_lower[near]}`?"

@@ -27,19 +27,19 @@ from jaxlint.infer.indexing import subclasses_among
 from jaxlint.infer.transformed_classes import Crossings
 from jaxlint.infer.values import Array, Value
 from jaxlint.project.environment import site_packages
-from jaxlint.project.files import stamp
-from jaxlint.project.index import Crossing, Key
+from jaxlint.project.index import Crossing, Key, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import VisibleUpdates, is_train_state
+from jaxlint.pytrees.updating import is_train_state, see_updates
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.suppression.comments import suppressions
 from jaxlint.symbols.outline import Class, Function
 from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.typed import TypedEvaluator
@@ -462,7 +462,7 @@ class _FocusedModel(PytreeModel):
         """What the methods of the classes that were asked for so far make of `replace(...)` and kin."""
         found = VisibleUpdates()
         for cls in self.classes_built():
-            found.see(self.project.package_root(cls.module.path), cls, self.updating_methods)
+            see_updates(found, self.project.package_root(cls.module.path), cls, self.updating_methods)
         return found
 
 

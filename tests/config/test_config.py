@@ -18,7 +18,6 @@ from jaxlint.cli import main as cli
 from jaxlint.config.settings import (
     ConfigError,
     Configuration,
-    ExtraField,
     PerFileIgnore,
     Settings,
     all_keys,
@@ -28,6 +27,7 @@ from jaxlint.config.settings import (
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
 from jaxlint.project.files import Patterns
+from jaxlint.pytrees.target import ExtraField
 from jaxlint.report import configuration as documentation
 from jaxlint.rules.base import Rule
 

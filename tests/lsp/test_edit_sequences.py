@@ -14,12 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from jaxlint import check_paths
 from jaxlint.config.settings import Configuration
-from jaxlint.editor.edited_outline import EditedOutline
 from jaxlint.editor.rechecking import Rechecks
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.project.modules import Module
+from jaxlint.symbols.edited_outline import EditedOutline
 from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]

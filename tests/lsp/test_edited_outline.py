@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.editor.edited_outline import BrokenEdit, EditedOutline
 from jaxlint.editor.workspace import Workspace
+from jaxlint.symbols.edited_outline import BrokenEdit, EditedOutline
 from jaxlint.symbols.outline import Outline
 from jaxlint.symbols.outliner import build_outline, parse_tree
 from jaxlint.symbols.parsing import parse

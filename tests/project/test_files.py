@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from jaxlint.project.files import PathError, Patterns, discover, matches, project_root, shown_path
+from jaxlint.project.files import PathError, Patterns, discover, matches
+from jaxlint.syntax.paths import project_root, shown_path
 from jaxlint.syntax.source import Source, Unreadable
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from jaxlint import check_paths
-from jaxlint.config.settings import ExtraField, Settings
+from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence
+from jaxlint.pytrees.target import ExtraField
 
 STATE = """
     from flax import struct

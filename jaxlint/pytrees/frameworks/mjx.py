@@ -59,11 +59,12 @@ def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
                 return True
             if head is not None:
                 return False
-            cls = field.class_of(expr)
-            if cls is None:
+            nested = field.fields_of(expr)
+            if nested is None:
                 return None
-            found = [_is_leaf(field.at(f.annotation), depth + 1) for f in cls.fields if f.annotation is not None]
-            return True if True in found else None if None in found or not cls.fields_known else False
+            fields, complete = nested
+            found = [_is_leaf(one, depth + 1) for one in fields]
+            return True if True in found else None if None in found or not complete else False
     return False
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import jaxlint.project.prefilter
+import jaxlint.linter.prefilter
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths, make_project
+from jaxlint.linter.prefilter import FRAMEWORK_PACKAGES, _Names, silent_files
 from jaxlint.project.modules import Module
-from jaxlint.project.prefilter import FRAMEWORK_PACKAGES, _Names, silent_files
 from jaxlint.pytrees.frameworks import FRAMEWORKS
 
 FILES: dict[str, str | bytes] = {
@@ -63,13 +63,13 @@ def test_small_projects_are_parsed(project: Path) -> None:
 
 
 def test_which_files_are_silent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxlint.project.prefilter, "_WORTH_A_LOOK", 0)
+    monkeypatch.setattr(jaxlint.linter.prefilter, "_WORTH_A_LOOK", 0)
     assert look(project) == SILENT
 
 
 def test_what_is_no_file_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe would never end."""
-    monkeypatch.setattr(jaxlint.project.prefilter, "_WORTH_A_LOOK", 0)
+    monkeypatch.setattr(jaxlint.linter.prefilter, "_WORTH_A_LOOK", 0)
     os.mkfifo(project / "pkg" / "pipe.py")
     assert look(project) == SILENT
 
@@ -95,7 +95,7 @@ def test_which_names_are_found(text: str, expected: bool) -> None:
 
 
 def test_where_jax_is_everywhere_all_is_parsed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxlint.project.prefilter, "_WORTH_A_LOOK", 0)
+    monkeypatch.setattr(jaxlint.linter.prefilter, "_WORTH_A_LOOK", 0)
     for number in range(20):
         (project / "pkg" / f"filler{number}.py").write_text("import jax\n")
     assert look(project) == set()
@@ -105,7 +105,7 @@ def test_where_jax_is_everywhere_all_is_parsed(project: Path, monkeypatch: pytes
 def test_the_findings_are_the_same(project: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     """But for syntax errors where nothing else could be found."""
     everything = check_paths([str(project)]).findings
-    monkeypatch.setattr(jaxlint.project.prefilter, "_WORTH_A_LOOK", 0)
+    monkeypatch.setattr(jaxlint.linter.prefilter, "_WORTH_A_LOOK", 0)
     monkeypatch.setattr("jaxlint.linter.parallel.PAYS_FROM", {"fork": 0, "spawn": 0})
     checked: list[str] = []
     check = Checker.check

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from jaxlint.cache.digests import digest
 from jaxlint.config.settings import Settings
-from jaxlint.project.files import DEFAULT_EXCLUDES, SUFFIXES, stamp
+from jaxlint.project.files import DEFAULT_EXCLUDES, SUFFIXES
 from jaxlint.project.modules import Module, Project
+from jaxlint.syntax.paths import stamp
 
 #: Less than that (bytes) is parsed in any case, so that syntax errors are told.
 _WORTH_A_LOOK = 500_000

@@ -16,12 +16,12 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.editor.shift import shifted
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.suppression.comments import mentions_jaxlint
 from jaxlint.symbols.nodes import grouped
 from jaxlint.symbols.outline import Binding, Outline, Scope, Unit
 from jaxlint.symbols.outliner import ROW_END, Context, OutlineBuilder, parse_tree, referring, split_rows
+from jaxlint.symbols.shift import shifted
 from jaxlint.syntax.expressions import Span
 
 #: What is known of it depends on all that is done to it.

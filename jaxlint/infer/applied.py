@@ -1,0 +1,90 @@
+"""A transformation as it is applied to a function: its options, and what becomes of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from jaxlint.libraries.transforms import Kind, Transform
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Span, span_of
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """A transformation applied to a function, with its options.
+
+    The lists of parameters are None where they are given and cannot be read.
+    """
+
+    transform: Transform
+    #: The decorator or the call, for a finding to point at.
+    at: object
+    static_argnums: tuple[int, ...] | None = ()
+    static_argnames: tuple[str, ...] | None = ()
+    #: What is differentiated; None if that cannot be read.
+    argnums: tuple[int, ...] | None = (0,)
+    has_aux: bool | None = False
+    is_decorator: bool = False
+    #: How many positional parameters are given already (the receiver of a bound method, what a partial holds).
+    bound: int = 0
+    #: The names of the parameters that a partial gives by keyword.
+    given: frozenset[str] = frozenset()
+    #: The names of all options that are given.
+    options: frozenset[str] = frozenset()
+
+    @property
+    def refuses_non_arrays(self) -> bool:
+        """Whether leaves that are neither arrays nor numbers are certainly refused.
+
+        equinox's filtered transformations hold them static, and what is not mapped over goes through `jax.vmap`.
+        """
+        mapped_in_part = self.transform.kind is Kind.MAP and not self.options.isdisjoint({"in_axes", "in_specs"})
+        return self.transform.rebuilds and not self.transform.filters and not mapped_in_part
+
+    @property
+    def refuses_results(self) -> bool:
+        """Whether a result with such leaves is refused, too. Derivatives hand an `aux` on, whatever it is."""
+        is_traced = self.transform.kind in (Kind.JIT, Kind.MAP, Kind.LOOP, Kind.BRANCH)
+        return is_traced and self.refuses_non_arrays and self.options.isdisjoint({"out_axes", "out_specs"})
+
+    def static_parameters(self, function: Function) -> frozenset[str] | None:
+        """The names of the parameters of `function` that are static; None if they cannot be told."""
+        if self.static_argnums is None or self.static_argnames is None:
+            return None
+        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
+        return frozenset({*chosen, *self.static_argnames})
+
+    def rebuilt_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that certainly receive copies of what the caller passes."""
+        static = self.static_parameters(function)
+        if not self.transform.rebuilds or static is None:
+            return frozenset()
+        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        if self.transform.kind is Kind.GRAD:
+            numbers = self.argnums or ()
+            return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
+        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static - self.given
+
+    def is_around(self, other: Applied) -> bool:
+        """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""
+        if self.is_decorator or other.is_decorator or isinstance(self.at, Span) or isinstance(other.at, Span):
+            return self.is_decorator  # of what other modules apply only the function itself is told
+        outer, inner = span_of(self.at), span_of(other.at)
+        return outer != inner and outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+
+    def given_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` that were given before it was transformed."""
+        positional = [p.name for p in function.parameters if p.kind == "positional"]
+        return self.given | frozenset(positional[: self.bound])
+
+
+def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:
+    """The parameters that receive copies, whichever of the transformations is taken."""
+    rebuilding = [one for one in applied if one.transform.rebuilds]
+    sets = [
+        frozenset().union(*(o.rebuilt_parameters(function) for o in rebuilding if o is one or o.is_around(one)))
+        for one in rebuilding
+    ]
+    return frozenset.intersection(*sets) if sets else frozenset()

@@ -1,0 +1,30 @@
+"""Functions and lambdas inside the code that is being read, with the variables around them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.events import Place
+from jaxlint.infer.values import LocalFunction, Value
+
+
+class FunctionReader(Protocol):
+    """Reads the body of a function that is defined inside the code which it has read."""
+
+    def call(self, function: Closure, arguments: list[Value] | None) -> Value:
+        """What calling the function returns. The arguments become known to its parameters."""
+
+
+class Closure(LocalFunction, eq=False, kw_only=True):
+    """A local function with the variables around it, the place where it stands, and who reads its body."""
+
+    outer: Environment
+    place: Place | None
+    reader: FunctionReader | None
+    #: What the callers that are known pass for its parameters.
+    hints: list[Value] = msgspec.field(default_factory=list)
+    result: Value | None = None
+    running: bool = False

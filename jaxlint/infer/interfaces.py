@@ -1,0 +1,65 @@
+"""What the evaluator asks of the parts that are built on it, and that it is given when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from jaxlint.infer.applications import Application
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.notes import Notes
+from jaxlint.infer.transformed import TransformedFunctions
+from jaxlint.infer.values import FunctionValue, Value
+from jaxlint.project.index import Crossing, Key
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Lambda
+from jaxlint.syntax.statements import Body
+
+
+class Calls(Protocol):
+    """Evaluates calls, and knows the functions of the project (`infer.calls.CallEvaluator`)."""
+
+    notes: Notes
+    transformed: TransformedFunctions
+    #: The statements of a function, or None if they cannot be read.
+    body_of: Callable[[FunctionSymbol], Body | None]
+
+    def call(self, call: Call, env: Environment) -> Value:
+        """What is known of the value of a call."""
+
+    def lambda_value(self, expr: Lambda, env: Environment) -> Value:
+        """A lambda whose caller is not known."""
+
+    def returned(self, function: FunctionValue) -> Value:
+        """What calling a function of the project returns."""
+
+    def kept_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+        """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
+
+
+class ClassesInTransformations(Protocol):
+    """Which classes go into transformed functions (`infer.transformed_classes.Crossings`)."""
+
+    def of(self, cls: PytreeClass) -> Crossing | None:
+        """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
+
+    def is_declared(self, symbol: ClassSymbol) -> bool:
+        """Whether declarations tell that instances of the class go in, so that every module can know."""
+
+    @property
+    def declared(self) -> Mapping[Key, Crossing]:
+        """The classes that declarations of the project send into transformed functions."""
+
+    def note(self, value: Value, crossing: Crossing) -> None:
+        """Note what the module being read passes to a transformed function."""
+
+    def declared_by(
+        self, functions: Iterable[Function], applications: Iterable[Application], module: Module
+    ) -> dict[Key, Crossing]:
+        """The classes that declarations of a module and calls in it send into transformed functions."""
+
+    def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
+        """The classes of the instances in a value that goes in, with those that their leaves hold."""

@@ -1,0 +1,49 @@
+"""Paths: how they are shown, what is above them, and where a project begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+#: The files that hold a configuration; of two in one directory the first counts.
+CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
+#: What marks the directory of a project.
+ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
+
+
+def project_root(path: str) -> str:
+    """The nearest directory at or above `path` that holds a project file or `.git`; else the directory of `path`."""
+    path = os.path.abspath(path)
+    start = path if os.path.isdir(path) else os.path.dirname(path)
+    for directory in ancestors(start):
+        if any(os.path.exists(os.path.join(directory, marker)) for marker in ROOT_MARKERS):
+            return directory
+    return start
+
+
+def shown_path(path: str) -> str:
+    """`path` as a user wants to read it: relative to the current directory if it lies below it."""
+    here = os.getcwd().rstrip(os.sep) + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def ancestors(directory: str) -> Iterator[str]:
+    """`directory` (absolute) and all directories above it, nearest first."""
+    while True:
+        yield directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return
+        directory = parent
+
+
+def stamp(path: str) -> tuple[int, int]:
+    """When a file was changed (in nanoseconds), and its size; zeros if there is none.
+
+    What was moved or copied here with an old time was changed when that happened.
+    """
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return max(status.st_mtime_ns, status.st_ctime_ns), status.st_size
