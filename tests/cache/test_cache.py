@@ -257,5 +257,6 @@ def test_an_unchanged_run_loads_little(project: Path, tmp_path: Path, monkeypatc
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "JAX401" in done.stdout
     assert "jaxlint.report.text" in loaded
-    heavy = {"outline", "parsing", "checker", "rules", "pytrees", "infer", "suppress", "parallel"}
+    heavy = {"symbols.outline", "symbols.parsing", "linter.checker", "rules", "pytrees.model", "infer"}
+    heavy |= {"suppression.comments", "linter.parallel"}
     assert loaded.isdisjoint({"pathspec", *(f"jaxlint.{name}" for name in heavy)})
