@@ -5,7 +5,6 @@ from __future__ import annotations
 from mypy import nodes
 from mypy.nodes import (
     MDEF,
-    Argument,
     ClassDef,
     DataclassTransformSpec,
     FuncDef,
@@ -13,23 +12,19 @@ from mypy.nodes import (
     RefExpr,
     SymbolTableNode,
     TypeInfo,
-    TypeVarExpr,
     Var,
 )
 from mypy.plugin import ClassDefContext
-from mypy.plugins.common import add_method_to_class
 from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag
-from mypy.types import PROTOCOL_NAMES, AnyType, CallableType, LiteralType, TypeOfAny, TypeVarId, TypeVarType
-from mypy.typevars import fill_typevars_with_any
+from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 
 from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint_mypy.chex import add_chex_methods
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
+from jaxlint_mypy.methods import MethodMaker
 
 #: The functions that declare fields, by all names that mypy may know them by.
 _FIELD_SPECIFIERS = ("dataclasses.field", "dataclasses.Field", *sorted(FIELD_FUNCTIONS))
-_SELF = "_JaxlintSelf"
 
 
 class ClassTeller:
@@ -37,6 +32,7 @@ class ClassTeller:
 
     def __init__(self, front: FrontEnd) -> None:
         self.front = front
+        self.methods = MethodMaker(front)
 
     def sign(self, ctx: ClassDefContext) -> None:
         """Write what jaxlint knows of a class into its symbols, where the daemon sees that it changes."""
@@ -68,12 +64,10 @@ class ClassTeller:
         )
         if not self._transformed(ctx, spec, cls):
             return False
-        _unfreeze(ctx.cls.info)
-        if cls.framework is CHEX:
-            add_chex_methods(ctx, cls)
-            if cls.option("mappable_dataclass", True) is not False:
-                _make_keyword_only(ctx.cls.info)
-        self.add_replace(ctx)
+        _protect(ctx.cls.info, cls)
+        if cls.framework is CHEX and cls.option("mappable_dataclass", True) is not False:
+            _make_keyword_only(ctx.cls.info)
+        self.methods.add(ctx.api, ctx.cls.info, cls)
         return True
 
     def _transformed(self, ctx: ClassDefContext, spec: DataclassTransformSpec, cls: PytreeClass) -> bool:
@@ -93,43 +87,13 @@ class ClassTeller:
             return None
         return cls if cls.is_dataclass else None
 
-    def add_replace(self, ctx: ClassDefContext) -> None:
-        """A method `replace` that takes any keyword; `Signatures` says more at each call."""
+    def complete(self, ctx: ClassDefContext) -> None:
+        """A class that inherits from a pytree class: the methods that this gives it, and what may not be written to."""
         info = ctx.cls.info
         cls = self.front.class_of(info)
-        name = cls.framework.replace_method if cls is not None else None
-        if cls is None or name is None or not cls.has_framework_replace:
-            return
-        own = info.names.get(name)
-        if own is not None and not own.plugin_generated and not cls.framework.replace_overwrites:
-            return
-        any_type = AnyType(TypeOfAny.explicit)
-        self_type = TypeVarType(
-            _SELF,
-            f"{info.fullname}.{_SELF}",
-            id=TypeVarId(-1, namespace=f"{info.fullname}.{name}"),
-            values=[],
-            upper_bound=fill_typevars_with_any(info),
-            default=AnyType(TypeOfAny.from_omitted_generics),
-        )
-        info.names[_SELF] = SymbolTableNode(
-            MDEF,
-            TypeVarExpr(
-                _SELF,
-                f"{info.fullname}.{_SELF}",
-                [],
-                fill_typevars_with_any(info),
-                AnyType(TypeOfAny.from_omitted_generics),
-            ),
-            plugin_generated=True,
-        )
-        changes = Argument(Var("changes", any_type), any_type, None, nodes.ARG_STAR2)
-        add_method_to_class(
-            ctx.api, ctx.cls, name, args=[changes], return_type=self_type, self_type=self_type, tvar_def=self_type
-        )
-        symbol = info.names.get(name)
-        if symbol is not None and isinstance(symbol.node, FuncDef) and isinstance(symbol.node.type, CallableType):
-            symbol.node.type.definition = symbol.node
+        if cls is not None and cls.is_pytree:
+            self.methods.add(ctx.api, info, cls)
+            _protect(info, cls)
 
 
 def _is_protocol(definition: ClassDef) -> bool:
@@ -138,11 +102,17 @@ def _is_protocol(definition: ClassDef) -> bool:
     return any(isinstance(base, RefExpr) and base.fullname in PROTOCOL_NAMES for base in bases)
 
 
-def _unfreeze(info: TypeInfo) -> None:
-    """Take back that fields are read-only properties: jaxlint reports writes, and knows where they are allowed."""
-    for symbol in info.names.values():
-        if isinstance(symbol.node, Var) and symbol.node.is_property:
-            symbol.node.is_property = False
+def _protect(info: TypeInfo, cls: PytreeClass) -> None:
+    """Make fields read-only for protocols. jaxlint reports writes, as it knows where they are allowed.
+
+    mypy reports writes to a property that has no setter, and takes no property of this kind for a settable attribute.
+    """
+    for name, symbol in info.names.items():
+        node = symbol.node
+        if not isinstance(node, Var) or node.is_final or node.is_classvar:
+            continue
+        if node.is_property or (cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None):
+            node.is_property = node.is_settable_property = True
 
 
 def _make_keyword_only(info: TypeInfo) -> None:

@@ -22,6 +22,7 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
+from mypy.plugins.dataclasses import dataclass_class_maker_callback
 from mypy.types import FunctionLike, Type
 
 import jaxlint
@@ -124,7 +125,16 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
+        if fullname == "dataclasses.dataclass":
+            return self._on_plain_dataclass
         return partial(self._on_class, self.classes.transform, True) if self._is_maker(fullname) else None
+
+    def _on_plain_dataclass(self, ctx: ClassDefContext) -> bool:
+        """What mypy takes for a plain dataclass may be a pytree class: frameworks say so under `TYPE_CHECKING`."""
+        done = dataclass_class_maker_callback(ctx)
+        if done:
+            self._on_class(self.classes.complete, None, ctx)
+        return done
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
@@ -169,11 +179,15 @@ class JaxlintPlugin(Plugin):
         if fullname == "typing.NamedTuple":
             return partial(self._on_class, self._check_named_tuple, None)
         info = self.front.info(fullname)
-        if info is None:
-            return partial(self._on_class, self.classes.add_replace, None)
-        if info.metaclass_type is None or not self.front.may_be_pytree(info):
-            return None
-        return partial(self._on_class, self._check_class_early, None)
+        if info is not None and not self.front.may_be_pytree(info):
+            cls = self.front.class_of(info)
+            if cls is None or not cls.is_pytree:
+                return None
+        return partial(self._on_class, self._inherits, None)
+
+    def _inherits(self, ctx: ClassDefContext) -> None:
+        self.classes.complete(ctx)
+        self._check_class_early(ctx)
 
     def _on_class(self, do: Callable[[ClassDefContext], _T], otherwise: _T, ctx: ClassDefContext) -> _T:
         self._refresh()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.mypy.frameworks import SPELLINGS, WITH_STATIC
+from tests.mypy.method_cases import METHOD_CASES
 from tests.mypy.more_cases import MORE_CASES
 
 #: What a report must match, by the word of the mark.
@@ -25,6 +26,7 @@ REASONS = {
     "counter": r"\[jaxlint-static-counter\]",
     "mutable": r"\[jaxlint-mutable-default\]",
     "mutated": r"\[jaxlint-mutated-static-value\]",
+    "repeated": r"\[jaxlint-repeated-init\]",
     "undecorated": r"\[jaxlint-undecorated-subclass\]",
     "fields": r"\[jaxlint-register-dataclass-fields\]",
     "marker": r"\[jaxlint-foreign-static-marker\]",
@@ -1004,7 +1006,7 @@ class Program:
 
 def programs() -> Iterator[Program]:
     """All programs."""
-    for case, text in {**CASES, **MORE_CASES}.items():
+    for case, text in {**CASES, **MORE_CASES, **METHOD_CASES}.items():
         for framework in _frameworks(text):
             yield Program(f"{case}__{framework}", framework, SPELLINGS[framework].expand(_HEADER.sub("", text)))
 

@@ -40,6 +40,7 @@ TYPES_TELL = {
     "decorated_function": "what a decorator leaves of a function, by its annotations",
     "overloaded": "which overload is called",
     "type_guard": "a guard",
+    "chex_tuples": "what a generated method makes",
     "unpacked": "the items of a list behind a star",
     "counting": "no low-confidence finding about a class yields to a better one elsewhere",
 }

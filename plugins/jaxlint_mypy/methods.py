@@ -1,0 +1,190 @@
+"""The methods that frameworks generate, put on mypy's classes with their signatures, so that they are real wherever
+they are reached from: `self.replace` in a method, `partial(state.replace, ...)`, a protocol, an editor."""
+
+from __future__ import annotations
+
+from mypy import nodes
+from mypy.nodes import MDEF, Argument, Block, FuncDef, PassStmt, SymbolTableNode, TypeInfo, TypeVarExpr, Var
+from mypy.plugin import SemanticAnalyzerPluginInterface
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, TypeType, TypeVarId, TypeVarType
+from mypy.typevars import fill_typevars_with_any
+
+from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import is_train_state
+from jaxlint_mypy.codes import STRICT_REPLACE
+from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.parameters import (
+    ANY,
+    TRAIN_STATE,
+    Parameters,
+    field_type,
+    filled,
+    of_create,
+    of_gradients,
+    replaced,
+    widened,
+)
+
+#: The type variable of the generated methods, found among the names of the class.
+_SELF = "_JaxlintSelf"
+_OMITTED = TypeOfAny.from_omitted_generics
+
+
+class MethodMaker:
+    """Puts methods on classes."""
+
+    def __init__(self, front: FrontEnd) -> None:
+        self.front = front
+
+    def add(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
+        """The methods that the framework gives a class. What mypy does not know yet takes anything until it does."""
+        name = cls.framework.replace_method
+        if name is not None and cls.has_framework_replace:
+            overwrites = cls.framework.replace_overwrites and cls.registered is not False
+            self._put_update(api, info, cls, name, overwrites=overwrites)
+        if is_train_state(cls) and info.fullname != TRAIN_STATE:
+            self._put_train_state(api, info, cls)
+        if cls.framework is CHEX and (cls.registered is not False or len(info.bases) > 1):
+            self._put_chex(api, info, cls)
+
+    def _put_update(
+        self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass, name: str, *, overwrites: bool
+    ) -> None:
+        if not overwrites and _is_own(info, name):
+            return
+        named = self.named(info, cls)
+        owner = _self_of(info, name)
+        parameters = _anything("changes") if named is None else named
+        _put(api, info, name, _Method(owner, parameters, owner))
+
+    def _put_train_state(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
+        named = self.named(info, cls)
+        for name in ("create", "apply_gradients"):
+            if named is None or _is_own(info, name) or not is_flax_method(info, name):
+                continue
+            owner = _self_of(info, name)
+            if name == "create":
+                _put(api, info, name, _Method(TypeType(owner), of_create(named, cls), owner, is_class=True))
+            else:
+                _put(api, info, name, _Method(owner, of_gradients(named), owner))
+
+    def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
+        """`to_tuple` and `from_tuple`, and the methods of a mapping unless the decorator is told that it is none."""
+        owner = filled(info)
+        if owner is None:
+            return
+        values: Type = ANY
+        if cls.fields_known and cls.registered is not False:
+            items = [field_type(owner, field.name) for field in cls.fields]
+            values = TupleType(items, api.named_type("builtins.tuple", [ANY]))
+        self._put_new(api, info, "to_tuple", _Method(owner, [], values))
+        given: Parameters = [("args", nodes.ARG_POS, self._generic(api, "typing.Iterable", ANY))]
+        made = _self_of(info, "from_tuple")
+        self._put_new(api, info, "from_tuple", _Method(TypeType(made), given, made, is_class=True))
+        if cls.option("mappable_dataclass", True) is False:
+            return
+        text, number, truth = (api.named_type(f"builtins.{name}") for name in ("str", "int", "bool"))
+        key: Parameters = [("key", nodes.ARG_POS, text)]
+        anything: Parameters = [("key", nodes.ARG_POS, api.named_type("builtins.object"))]
+        default: Parameters = [("default", nodes.ARG_OPT, ANY)]
+        for name, parameters, returned in (
+            ("__getitem__", key, ANY),
+            ("__iter__", [], self._generic(api, "typing.Iterator", text)),
+            ("__len__", [], number),
+            ("__contains__", anything, truth),
+            ("keys", [], self._generic(api, "typing.KeysView", text)),
+            ("values", [], self._generic(api, "typing.ValuesView", ANY)),
+            ("items", [], self._generic(api, "typing.ItemsView", text, ANY)),
+            ("get", [*key, *default], ANY),
+        ):
+            self._put_new(api, info, name, _Method(owner, parameters, returned))
+
+    def _put_new(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method) -> None:
+        if not _is_own(info, name):
+            _put(api, info, name, method)
+
+    def _generic(self, api: SemanticAnalyzerPluginInterface, name: str, *arguments: Type) -> Type:
+        return api.named_type_or_none(name, list(arguments)) or ANY
+
+    def named(self, info: TypeInfo, cls: PytreeClass) -> Parameters | None:
+        """The fields as keywords that may be left out; None if they are not known."""
+        names, receiver = replaced(cls), filled(info)
+        if names is None or receiver is None:
+            return None
+        return [(name, nodes.ARG_NAMED_OPT, self._type(receiver, name)) for name in names]
+
+    def _type(self, receiver: Instance, name: str) -> Type:
+        typ = field_type(receiver, name)
+        return typ if STRICT_REPLACE in self.front.options.enabled_error_codes else widened(self.front, typ)
+
+
+class _Method:
+    """A method that is to be put on a class."""
+
+    def __init__(self, owner: Type, parameters: Parameters, returned: Type, *, is_class: bool = False) -> None:
+        self.owner = owner
+        self.parameters = parameters
+        self.returned = returned
+        self.is_class = is_class
+
+
+def is_flax_method(info: TypeInfo, name: str) -> bool:
+    """Whether a method of `TrainState` is that of flax, and no override of the user's."""
+    owner = info.get_containing_type_info(name)
+    return owner is not None and (owner.fullname == TRAIN_STATE or owner.names[name].plugin_generated)
+
+
+def _is_own(info: TypeInfo, name: str) -> bool:
+    own = info.names.get(name)
+    return own is not None and not own.plugin_generated
+
+
+def _anything(name: str) -> Parameters:
+    return [(name, nodes.ARG_STAR2, ANY)]
+
+
+def _self_of(info: TypeInfo, method: str) -> TypeVarType:
+    """The type of the receiver, whatever subclass it is of."""
+    full_name, bound, default = f"{info.fullname}.{_SELF}", fill_typevars_with_any(info), AnyType(_OMITTED)
+    declared = TypeVarExpr(_SELF, full_name, [], bound, default)
+    info.names[_SELF] = SymbolTableNode(MDEF, declared, plugin_generated=True)
+    identity = TypeVarId(-1, namespace=f"{info.fullname}.{method}")
+    return TypeVarType(_SELF, full_name, id=identity, values=[], upper_bound=bound, default=default)
+
+
+def _put(api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method) -> None:
+    """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at."""
+    first = ("cls" if method.is_class else "self", nodes.ARG_POS, method.owner)
+    parameters = [first, *method.parameters]
+    typ = CallableType(
+        [one for _, _, one in parameters],
+        [kind for _, kind, _ in parameters],
+        [text for text, _, _ in parameters],
+        method.returned,
+        api.named_type("builtins.function"),
+        name=name,
+        variables=_variables(method.owner),
+    )
+    arguments = [Argument(Var(text, one), one, None, kind) for text, kind, one in parameters]
+    function = FuncDef(name, arguments, Block([PassStmt()]), typ)
+    function.info = info
+    function.is_class = method.is_class
+    function._fullname = f"{info.fullname}.{name}"
+    function.line = info.line
+    typ.definition = function
+    node: nodes.SymbolNode = function
+    if method.is_class:
+        function.is_decorated = True
+        variable = Var(name, typ)
+        variable.info = info
+        variable._fullname = function._fullname
+        variable.is_classmethod = True
+        node = nodes.Decorator(function, [], variable)
+        node.line = info.line
+    info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=True)
+
+
+def _variables(owner: Type) -> list[TypeVarType]:
+    item = owner.item if isinstance(owner, TypeType) else owner
+    return [item] if isinstance(item, TypeVarType) else []

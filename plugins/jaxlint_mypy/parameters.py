@@ -1,0 +1,154 @@
+"""What the methods of a pytree class take: its fields by name, and mypy's types of them.
+
+Under `jit` a field `n: int` holds an array, and a field of arrays is given plain numbers where it is made. So numbers
+and arrays stand for each other, alone and in containers, unless `jaxlint-strict-replace` is enabled.
+"""
+
+from __future__ import annotations
+
+from mypy import nodes
+from mypy.expandtype import expand_type, expand_type_by_instance
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import ArgKind, TypeInfo
+from mypy.semanal_shared import has_placeholder
+from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
+from mypy.typevars import fill_typevars
+
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.updates import accepted_keywords
+from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.values import ARRAYS, SCALARS
+
+ANY = AnyType(TypeOfAny.explicit)
+TRAIN_STATE = "flax.training.train_state.TrainState"
+#: What `TrainState.create` names itself, and what it sets by itself.
+_CREATE_GIVEN = ("apply_fn", "params", "tx")
+_CREATE_SET = ("step", "opt_state")
+_NUMBERS = frozenset(f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"})
+#: What any number or array is an instance of, as far as a program knows these classes.
+_NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
+_INIT_VAR = "dataclasses.InitVar"
+_MAX_DEPTH = 4
+Parameters = list[tuple[str, ArgKind, Type]]
+
+
+def replaced(cls: PytreeClass) -> list[str] | None:
+    """The names that `replace` takes, in the order of the fields; None if that cannot be told."""
+    accepted = accepted_keywords(cls)
+    if accepted is None:
+        return None
+    fixed = {field.name for field in cls.fields if not field.init}
+    order = [*(f.name for f in cls.fields), *cls.init_vars]
+    order += sorted(accepted - set(order))
+    return [name for name in dict.fromkeys(order) if name in accepted and name not in fixed]
+
+
+def of_gradients(named: Parameters) -> Parameters:
+    """The parameters of `apply_gradients`."""
+    set_there = ("params", "opt_state", "step", "grads")
+    return [("grads", nodes.ARG_NAMED, ANY), *(one for one in named if one[0] not in set_there)]
+
+
+def of_create(named: Parameters, cls: PytreeClass) -> Parameters:
+    """The parameters of `create`: fields that have no default must be given."""
+    parameters: Parameters = [(name, nodes.ARG_NAMED, ANY) for name in _CREATE_GIVEN]
+    for name, _, typ in named:
+        if name not in (*_CREATE_GIVEN, *_CREATE_SET):
+            field = cls.field(name)
+            optional = field is None or field.has_default or field.opaque
+            parameters.append((name, nodes.ARG_NAMED_OPT if optional else nodes.ARG_NAMED, typ))
+    return parameters
+
+
+def field_type(receiver: Instance, name: str) -> Type:
+    """mypy's type of a field, as far as it is known by now."""
+    owner = receiver.type.get_containing_type_info(name)
+    symbol = owner.names.get(name) if owner is not None else None
+    if owner is None or symbol is None or not isinstance(symbol.node, nodes.Var) or symbol.type is None:
+        return ANY
+    if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type):
+        return ANY  # `params` of flax is annotated as a FrozenDict, and is a plain dict nearly everywhere
+    typ = expand_type_by_instance(symbol.type, map_instance_to_supertype(receiver, owner))
+    if owner.self_type is not None:
+        typ = expand_type(typ, {owner.self_type.id: receiver})
+    proper = get_proper_type(typ)
+    if isinstance(proper, Instance) and proper.type.fullname == _INIT_VAR:
+        return proper.args[0] if proper.args else ANY
+    return typ
+
+
+def filled(info: TypeInfo) -> Instance | None:
+    """The instance of a class within itself."""
+    found = fill_typevars(info)
+    return found if isinstance(found, Instance) else None
+
+
+# -- numbers and arrays stand for each other ---------------------------------------------------------
+
+
+def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
+    """A type that takes any number or array where `typ` takes one."""
+    proper = get_proper_type(typ)
+    if depth > _MAX_DEPTH or not is_numeric(proper):
+        return typ
+    if isinstance(proper, UnionType):
+        return UnionType.make_union([widened(front, item, depth + 1) for item in proper.items])
+    if isinstance(proper, TupleType):
+        return proper.copy_modified(items=[widened(front, item, depth + 1) for item in proper.items])
+    if not isinstance(proper, Instance):
+        return typ
+    if _is_number(proper.type):
+        found = [front.info(name) for name in _NUMERIC]
+        return UnionType.make_union([proper, *(_of_any(info) for info in found if info is not None)])
+    # many containers are invariant, so that an argument cannot be made wider
+    return proper.copy_modified(args=[ANY if is_numeric(argument) else argument for argument in proper.args])
+
+
+def _of_any(info: TypeInfo) -> Instance:
+    return Instance(info, [ANY] * len(info.type_vars))
+
+
+def is_numeric(typ: Type, depth: int = 0) -> bool:
+    """Whether values of the type are numbers or arrays, or hold some."""
+    proper = get_proper_type(typ)
+    if depth > _MAX_DEPTH:
+        return False
+    if isinstance(proper, UnionType):
+        return any(is_numeric(item, depth + 1) for item in proper.items)
+    if isinstance(proper, TupleType):
+        return any(is_numeric(item, depth + 1) for item in proper.items)
+    if isinstance(proper, Instance):
+        if _is_number(proper.type):
+            return True
+        return any(is_numeric(argument, depth + 1) for argument in proper.args)
+    return False
+
+
+def _is_number(info: TypeInfo) -> bool:
+    if info.fullname in _NUMBERS:
+        return True
+    return any(base.fullname in ARRAYS or base.fullname == "numpy.generic" for base in info.mro)
+
+
+def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:
+    """Whether a number or array is given where a number or array is wanted, alone or in a like container."""
+    formal, given = get_proper_type(wanted), get_proper_type(actual)
+    if depth > _MAX_DEPTH:
+        return False
+    if isinstance(given, AnyType) or isinstance(formal, AnyType):
+        return True
+    if isinstance(formal, UnionType):
+        return any(fits(item, given, depth + 1) for item in formal.items)
+    if isinstance(given, UnionType):
+        return any(fits(formal, item, depth + 1) for item in given.items)
+    if isinstance(formal, TupleType) and isinstance(given, TupleType):
+        if len(formal.items) != len(given.items):
+            return False
+        return all(fits(f, g, depth + 1) for f, g in zip(formal.items, given.items, strict=True))
+    if not isinstance(formal, Instance) or not isinstance(given, Instance):
+        return formal == given
+    if _is_number(formal.type):
+        return _is_number(given.type)
+    if formal.type is not given.type or len(formal.args) != len(given.args):
+        return False
+    return all(fits(f, g, depth + 1) for f, g in zip(formal.args, given.args, strict=True))

@@ -1,0 +1,314 @@
+"""Cases about methods that a framework generates, wherever they are reached from, and about what may be written to."""
+
+from __future__ import annotations
+
+_STATE = """
+@class S
+    x: jax.Array
+    n: int = 0
+    s: str = "a"
+"""
+_SELF = "from typing_extensions import Self\n"
+
+METHOD_CASES: dict[str, str] = {
+    # -- replace is a method ------------------------------------------------------------------
+    "replace_in_self": "# only: replace\n"
+    + _SELF
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    s: str = "a"
+    def a(self) -> Self:
+        return self.replace(nope=1)  # E: unknown
+    def b(self) -> Self:
+        return self.replace(s=2)  # E: type
+    def c(self) -> Self:
+        return self.replace(x=1.5, n=jnp.sum(self.x), s="b")
+    def d(self) -> Self:
+        return self.replace(self.x)  # E: positional
+""",
+    "replace_type_variable": "# only: replace"
+    + _STATE
+    + """
+T = t.TypeVar("T", bound=S)
+def f(s: T) -> T:
+    return s.replace(nope=1)  # E: unknown
+def g(s: T) -> T:
+    return s.replace(n=jnp.sum(s.x), x=0.5)
+def h(s: T) -> T:
+    return s.replace(s=3)  # E: type
+""",
+    "replace_taken": "# only: replace"
+    + _STATE
+    + """
+import functools
+def f(s: S) -> None:
+    g = s.replace
+    print(g(nope=1))  # E: unknown
+    a: S = g(n=2)
+    b = g(n=jnp.ones(()))
+    b.x.at[0].set(1)  # E: discard
+    print(g(s=4))  # E: type
+    h = functools.partial(s.replace, nope=2)  # E: unknown
+    i = functools.partial(s.replace, n=2)
+    c: S = i(x=s.x)
+    S.replace(s, nope=2)  # E: unknown
+    d: S = S.replace(s, n=2)
+    print(a, c, d, h)
+""",
+    "replace_protocol": "# only: flax node chex"
+    + _STATE
+    + """
+class CanReplace(t.Protocol):
+    def replace(self, *, n: int) -> "CanReplace": ...
+class OtherReplace(t.Protocol):
+    def replace(self, *, other: int) -> t.Any: ...
+def f(c: CanReplace) -> None: ...
+def g(c: OtherReplace) -> None: ...
+def h(s: S) -> None:
+    f(s)
+    g(s)  # E: type
+""",
+    "replace_subclass": "# only: replace"
+    + _STATE
+    + """
+@class D(S)
+    m: float = 0.0
+@class E(D)
+    k: bool = False
+def f(d: D, e: E) -> S:
+    d.replace(k=True)  # E: unknown
+    e2: E = e.replace(m=1.0, n=2, k=True)
+    d2: D = d.replace(m=1.0, n=2)
+    d3: D = e2.replace(x=d2.x)
+    return d3.replace(k=False)  # E: unknown
+""",
+    "replace_generic": "# only: flax chex node"
+    + """
+T = t.TypeVar("T")
+@class S(t.Generic[T])
+    x: T
+    n: int = 0
+def f(a: S[str], b: S[int]) -> None:
+    c: S[str] = a.replace(x="b")
+    a.replace(x=1)  # E: type
+    a.replace(y=1)  # E: unknown
+    d = b.replace(x=2)
+    e: S[int] = d
+    g = a.replace
+    print(g(x=2))  # E: type
+    print(c, e)
+""",
+    "replace_forward": "# only: replace"
+    + """
+@class S
+    x: "Later"
+    n: t.Optional["S"] = None
+    c: t.Callable[[int], "Later"] = print  # type: ignore[assignment]
+    def f(self) -> "S":
+        return self.replace(x=Later(y=1), n=None)
+    def g(self) -> "S":
+        h = self.replace
+        return h(x=1)  # E: type
+@class Later
+    y: int = 0
+    def g(self) -> "Later":
+        return self.replace(z=1)  # E: unknown
+""",
+    "replace_own_ok": "# only: simple_pytree"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    def replace(self, **changes: t.Any) -> "S":
+        return self
+def f(s: S) -> S:
+    return s.replace(anything=1)
+""",
+    "replace_two_bases": "# only: flax chex"
+    + """
+@class A
+    x: int = 0
+@class B
+    y: int = 0
+@class C(A, B)
+    z: int = 0
+class D(A, B):  # E: undecorated
+    pass
+def f(c: C, d: D) -> None:
+    c2: C = c.replace(x=1, y=2, z=3)
+    d2 = d.replace(x=1)
+    print(c2, d2)
+""",
+    "replace_revealed": "# only: flax node chex"
+    + _STATE
+    + """
+def f(s: S) -> None:
+    reveal_type(s.replace(n=2))
+    good: t.Callable[..., S] = s.replace
+    bad: t.Callable[..., int] = s.replace  # E: assignment
+    print(good, bad)
+""",
+    "replace_local_class": "# only: flax chex"
+    + """
+def f() -> None:
+    @class S
+        x: int
+        s: str = ""
+    g = S(x=1).replace
+    print(g(nope=2))  # E: unknown
+    print(g(x=3))
+""",
+    "replace_init_var": "# only: flax"
+    + """
+@class S
+    x: jax.Array
+    scale: dataclasses.InitVar[float]  # E: repeated
+    y: int = dataclasses.field(init=False, default=0)
+def f(s: S) -> None:
+    g = s.replace
+    print(g(scale=2.0))
+    print(g(y=2))  # E: unknown
+""",
+    "replace_wide_types_ok": "# only: replace"
+    + """
+@class S
+    a: t.Tuple[int, jax.Array]
+    b: t.Dict[str, jax.Array]
+    c: t.List[float]
+    d: t.Optional[int] = None
+    e: t.Union[float, str] = 1.0
+    def f(self: "S") -> "S":
+        g = self.replace
+        print(g(a=(jnp.ones(()), 1.0)))
+        print(g(b={"a": np.ones(3)}))
+        print(g(c=[jnp.ones(())]))
+        print(g(d=jnp.ones(()), e=np.float32(3)))
+        return g(d=None, e="a")
+""",
+    # -- chex ---------------------------------------------------------------------------------
+    "chex_tuples": "# only: chex"
+    + _STATE
+    + """
+def f(s: S) -> None:
+    x, n, name = s.to_tuple()
+    name.nope()  # E: attribute
+    x.nope()  # E: attribute
+    s2 = S.from_tuple((x, n, name))
+    s2.n = 3  # E: frozen
+    s2.nope  # E: attribute
+    for key in s.keys():
+        key.nope()  # E: attribute
+    len(s)
+    print(s["x"], "x" in s, dict(s), list(s.values()), s.get("x"), s.get("y", 1))
+""",
+    # -- TrainState ---------------------------------------------------------------------------
+    "train_state_methods": "# only: node\nfrom flax.training.train_state import TrainState\n"
+    + _SELF
+    + """
+class TS(TrainState):
+    key: jax.Array
+    metrics: t.Optional[int] = None
+    def a(self, g: t.Any) -> Self:
+        return self.apply_gradients(grads=g, nope=1)  # E: unknown
+    def b(self, g: t.Any) -> Self:
+        return self.apply_gradients(grads=g, metrics=jnp.ones(()))
+    def c(self) -> Self:
+        return self.replace(nope=1)  # E: unknown
+    def d(self) -> Self:
+        return self.replace(params={"a": 1}, step=self.step + 1)
+    @classmethod
+    def make(cls, tx: t.Any, key: jax.Array) -> Self:
+        return cls.create(apply_fn=print, params={}, tx=tx, key=key)
+    @classmethod
+    def bad(cls, tx: t.Any) -> Self:
+        return cls.create(apply_fn=print, params={}, tx=tx)  # E: unknown
+def f(tx: t.Any, key: jax.Array) -> None:
+    make = TS.create
+    print(make(apply_fn=print, params={}, tx=tx))  # E: unknown
+    s = make(apply_fn=print, params={}, tx=tx, key=key)
+    s.step = 2  # E: frozen
+    s.key.nope  # E: attribute
+    step = s.apply_gradients
+    print(step())  # E: unknown
+    t2 = step(grads={}, metrics=2)
+    t2.key = key  # E: frozen
+""",
+    # -- frozen is read-only ------------------------------------------------------------------
+    "protocol_settable": "# only: seen"
+    + _STATE
+    + """
+class HasN(t.Protocol):
+    n: int
+class ReadsN(t.Protocol):
+    @property
+    def n(self) -> int: ...
+def writes(s: HasN) -> None:
+    s.n = 1
+def reads(s: ReadsN) -> int:
+    return s.n
+def f(s: S) -> None:
+    reads(s)
+    writes(s)  # E: type
+    h: HasN = s  # E: assignment
+    s.n = 2  # E: frozen
+""",
+    "protocol_open_ok": "# only: flax node chex"
+    + """
+@dataclasses.dataclass
+class S:
+    n: int = 0
+class HasN(t.Protocol):
+    n: int
+def writes(s: HasN) -> None:
+    s.n = 1
+writes(S())
+""",
+    "written_everywhere": _STATE
+    + """
+def f(s: S, pairs: t.List[t.Tuple[int, int]], c: t.ContextManager[int], name: str) -> None:
+    (s.n, other) = 1, 2  # E: frozen
+    [s.n, *rest] = [1, 2]  # E: frozen
+    for s.n, k in pairs:  # E: frozen
+        print(k)
+    with c as s.n:  # E: frozen
+        pass
+    s.n += 1  # E: frozen
+    s.n = other = 3  # E: frozen
+    setattr(s, "n", 3)  # E: frozen
+    s.n: int = 4  # E: frozen
+    print(rest, other)
+""",
+    "expected_writes_ok": "# only: seen\nimport pytest"
+    + _STATE
+    + """
+def test_frozen() -> None:
+    s = S(x=jnp.zeros(2))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        s.n = 2  # type: ignore[misc,unused-ignore]
+""",
+    "narrowed_frozen_ok": "# only: seen"
+    + """
+@class S
+    x: jax.Array
+    n: t.Optional[int] = None
+    f: t.Optional[t.Callable[[int], int]] = None
+    g: t.Callable[[int], int] = abs
+def f(s: S) -> int:
+    if s.n is not None and s.f is not None:
+        return s.n + s.f(s.n) + s.g(1)
+    return s.n or 0
+""",
+    "subclass_narrows_ok": "# only: flax node chex equinox"
+    + """
+@class A
+    x: object
+    n: t.Optional[int] = None
+@class B(A)
+    x: jax.Array
+    n: int = 0
+def f(b: B) -> jax.Array:
+    return b.x + b.n
+""",
+}
