@@ -16,6 +16,7 @@ from mypy.plugin import (
     CheckerPluginInterface,
     ClassDefContext,
     FunctionContext,
+    FunctionSigContext,
     MethodContext,
     MethodSigContext,
     Plugin,
@@ -27,12 +28,13 @@ from mypy.types import FunctionLike, Type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
-from jaxlint.pytrees.frameworks import BY_DECORATOR
+from jaxlint.pytrees.frameworks import BY_DECORATOR, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
 from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report
@@ -314,6 +316,8 @@ class JaxlintPlugin(Plugin):
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(name, 0)
             return partial(self._on_function, partial(self._function_update, name, position))
+        if name in FIELD_FUNCTIONS and name != "dataclasses.field":
+            return self._default_of_field
         cls = self.front.class_named(fullname)
         if cls is None or not cls.is_pytree or not (cls.tells_when_constructed or self.front.is_daemon):
             return None
@@ -322,6 +326,19 @@ class JaxlintPlugin(Plugin):
     def _on_function(self, do: Callable[[FunctionContext], None], ctx: FunctionContext) -> Type:
         self._guarded("a call", lambda: None, do, ctx, api=ctx.api, at=ctx.context)
         return ctx.default_return_type
+
+    def _default_of_field(self, ctx: FunctionContext) -> Type:
+        return self._guarded("a field", lambda: ctx.default_return_type, default_type, ctx, api=ctx.api, at=ctx.context)
+
+    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        """The functions of frameworks that declare fields."""
+        if fullname.rpartition(".")[2] not in FIELD_NAMES:
+            return None
+        name = self._guarded("a function", lambda: "", self.front.canonical, fullname)
+        return self._keywords_of_field if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
+
+    def _keywords_of_field(self, ctx: FunctionSigContext) -> FunctionLike:
+        return self._guarded("a field", lambda: ctx.default_signature, with_keywords, ctx, api=ctx.api, at=ctx.context)
 
     def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
         self.feeder.set_by_name(ctx, how)

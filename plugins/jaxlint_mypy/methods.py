@@ -6,13 +6,25 @@ from __future__ import annotations
 from mypy import nodes
 from mypy.nodes import MDEF, Argument, Block, FuncDef, PassStmt, SymbolTableNode, TypeInfo, TypeVarExpr, Var
 from mypy.plugin import SemanticAnalyzerPluginInterface
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, TypeType, TypeVarId, TypeVarType
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeType,
+    TypeVarId,
+    TypeVarType,
+)
 from mypy.typevars import fill_typevars_with_any
 
-from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.pytrees.frameworks import CHEX, EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint_mypy.codes import STRICT_REPLACE
+from jaxlint_mypy.fields import converted, note_converters
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.parameters import (
     ANY,
@@ -28,6 +40,13 @@ from jaxlint_mypy.parameters import (
 
 #: The type variable of the generated methods, found among the names of the class.
 _SELF = "_JaxlintSelf"
+#: The kinds of parameters, by whether they are keywords and have a default.
+_KINDS = {
+    (False, False): nodes.ARG_POS,
+    (False, True): nodes.ARG_OPT,
+    (True, False): nodes.ARG_NAMED,
+    (True, True): nodes.ARG_NAMED_OPT,
+}
 _OMITTED = TypeOfAny.from_omitted_generics
 
 
@@ -45,6 +64,8 @@ class MethodMaker:
             self._put_update(api, info, cls, name, overwrites=overwrites)
         if is_train_state(cls) and info.fullname != TRAIN_STATE:
             self._put_train_state(api, info, cls)
+        if cls.framework is EQUINOX:
+            self._put_constructor(api, info, cls)
         if cls.framework is CHEX and (cls.registered is not False or len(info.bases) > 1):
             self._put_chex(api, info, cls)
 
@@ -68,6 +89,18 @@ class MethodMaker:
                 _put(api, info, name, _Method(TypeType(owner), of_create(named, cls), owner, is_class=True))
             else:
                 _put(api, info, name, _Method(owner, of_gradients(named), owner))
+
+    def _put_constructor(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
+        """The constructor of a class whose fields have converters: it takes what these take."""
+        note_converters(info.defn)
+        types, receiver, parameters = converted(api, info), filled(info), cls.constructor()
+        if not types or receiver is None or parameters is None or cls.custom_init() is not None:
+            return
+        named: Parameters = []
+        for one in parameters:
+            kind = _KINDS[one.kind == "keyword", one.default is not None]
+            named.append((one.name, kind, types.get(one.name) or field_type(receiver, one.name)))
+        _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
 
     def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         """`to_tuple` and `from_tuple`, and the methods of a mapping unless the decorator is told that it is none."""
@@ -153,8 +186,13 @@ def _self_of(info: TypeInfo, method: str) -> TypeVarType:
     return TypeVarType(_SELF, full_name, id=identity, values=[], upper_bound=bound, default=default)
 
 
-def _put(api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method) -> None:
-    """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at."""
+def _put(
+    api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method, *, generated: bool = True
+) -> None:
+    """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at.
+
+    What is not `generated` is left alone when mypy itself makes a dataclass of the class.
+    """
     first = ("cls" if method.is_class else "self", nodes.ARG_POS, method.owner)
     parameters = [first, *method.parameters]
     typ = CallableType(
@@ -182,7 +220,7 @@ def _put(api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method
         variable.is_classmethod = True
         node = nodes.Decorator(function, [], variable)
         node.line = info.line
-    info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=True)
+    info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=generated)
 
 
 def _variables(owner: Type) -> list[TypeVarType]:

@@ -4,6 +4,7 @@
     n: static int     a static field
     y: T = factory E  a field with a default factory
 REPLACE(s, x=1)       a copy with changes
+FIELD(default=E)      the function that declares a field; `STATIC` among its arguments marks it static
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Spelling:
         field = _FIELD.match(line)
         if field and (field["static"] or field["factory"]):
             return [self._field(field)]
+        line = line.replace("FIELD(", f"{self.field}(").replace("STATIC)", f"{self.static})")
         return [_REPLACE.sub(lambda m: self.replace.format(base=m["base"]), line)]
 
     def _field(self, field: re.Match[str]) -> str:

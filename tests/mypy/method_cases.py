@@ -311,4 +311,81 @@ def f(s: S) -> int:
 def f(b: B) -> jax.Array:
     return b.x + b.n
 """,
+    # -- fields --------------------------------------------------------------------------------
+    "default_type": "# only: flax node equinox"
+    + """
+@class A
+    x: int = FIELD(default="a")  # E: assignment
+    y: t.List[int] = FIELD(default_factory=dict)  # E: assignment
+    z: str = FIELD(default_factory=lambda: 1)  # E: assignment
+    s: str = FIELD(default=1, STATIC)  # E: assignment
+    n: int = FIELD(unknown=1, default=2)  # E: unknown
+""",
+    "default_type_ok": "# only: flax node equinox"
+    + """
+T = t.TypeVar("T")
+def make() -> jax.Array:
+    return jnp.zeros(3)
+@class A
+    x: jax.Array = FIELD(default=0.0)
+    y: jax.Array = FIELD(default_factory=lambda: np.zeros(3))
+    m: t.Mapping[str, jax.Array] = FIELD(default_factory=dict)
+    q: t.Sequence[int] = FIELD(default_factory=list)
+    p: t.Optional[int] = FIELD(default=None)
+    later: jax.Array = FIELD(default=None)
+    f: t.Callable[[int], int] = FIELD(default=abs, STATIC)
+    g: t.Tuple[int, ...] = FIELD(default=(), STATIC)
+    d: float = FIELD(default=0, repr=False, compare=False, kw_only=True)
+    k: jax.Array = FIELD(default_factory=make, init=True, hash=None)
+    e: t.Any = FIELD(default=object())
+    u: t.Union[str, jax.Array] = FIELD(default=1.0)
+""",
+    "converter": "# only: equinox"
+    + """
+def scale(v: t.Union[int, float]) -> jax.Array:
+    return jnp.asarray(v)
+class A(eqx.Module):
+    x: jax.Array = eqx.field(converter=jnp.asarray)
+    k: t.Tuple[int, ...] = eqx.field(converter=tuple, default=())
+    s: jax.Array = eqx.field(converter=scale, default=1.0)
+    n: int = 0
+class B(A):
+    y: jax.Array = eqx.field(converter=lambda v: jnp.asarray(v), kw_only=True, default=0)
+class C(A):
+    s: jax.Array = eqx.field(default_factory=lambda: jnp.zeros(2))
+A(1.5)
+A(x=[1, 2], k=[1], s=2)
+A(np.zeros(3), (1,), s="a")  # E: type
+A(1.5, n="a")  # E: type
+A()  # E: unknown
+A(1, nope=2)  # E: unknown
+B(2.0, y=[1])
+B(2.0, [1], "a")  # E: type
+C(2.0, s=jnp.zeros(1))
+C(2.0, s=2)  # E: type
+""",
+    "only_static_field": "# only: static"
+    + """
+@class S
+    n: static int = 0
+def f(s: S) -> None:
+    print(s.n)
+    s.n = 2  # E: frozen
+""",
+    "plain_for_checkers": "# only: chex"
+    + """
+if t.TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from chex import dataclass
+@dataclass
+class S:
+    x: jax.Array
+    n: int = 0
+def f(s: S) -> S:
+    s.n = 2
+    s.replace(n=3)  # E: discard
+    s.replace(m=3)  # E: unknown
+    return s.replace(n=s.x)
+""",
 }
