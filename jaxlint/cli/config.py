@@ -12,7 +12,7 @@ from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
 
 if TYPE_CHECKING:
-    from jaxlint.config.settings import Configuration, Setting
+    from jaxlint.config.configuration import Configuration, Setting
     from jaxlint.rules.base import Rule
 
 

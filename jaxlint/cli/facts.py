@@ -9,7 +9,7 @@ import click
 from jaxlint.cli.options import configured
 
 if TYPE_CHECKING:
-    from jaxlint.config.settings import Configuration
+    from jaxlint.config.configuration import Configuration
 
 
 @click.command()

@@ -14,7 +14,7 @@ from jaxlint.cli.report import Reporting, tell_of_no_files
 from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
-    from jaxlint.config.settings import Configuration
+    from jaxlint.config.configuration import Configuration
     from jaxlint.linter.result import Result
     from jaxlint.syntax.source import Source
 

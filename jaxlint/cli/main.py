@@ -29,7 +29,7 @@ from jaxlint.errors import UserError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from jaxlint.config.settings import Configuration
+    from jaxlint.config.configuration import Configuration
     from jaxlint.linter.shards import Shard
     from jaxlint.rules.base import Rule
 

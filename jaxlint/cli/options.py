@@ -67,7 +67,8 @@ def configured(settings: bool = True) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**arguments: Any) -> Any:
-            from jaxlint.config.settings import Configuration, Table
+            from jaxlint.config.configuration import Configuration
+            from jaxlint.config.table import Table
 
             config: tuple[str, ...] = arguments.pop("config")
             isolated: bool = arguments.pop("isolated")

@@ -17,7 +17,8 @@ from itertools import count
 
 from jaxlint.cache.packs import open_packs
 from jaxlint.cache.store import Cache
-from jaxlint.config.settings import Configuration, Settings
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings
 from jaxlint.editor.rechecking import Rechecks
 from jaxlint.editor.relearning import Lessons
 from jaxlint.finding import Confidence, Finding

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from jaxlint.cache.store import Cache
-from jaxlint.config.settings import Configuration
+from jaxlint.config.configuration import Configuration
 from jaxlint.editor.trees import Group, Texts, TooMany, Tree
 from jaxlint.finding import Finding
 from jaxlint.linter.draw import Drawer

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from jaxlint import __version__
-from jaxlint.config.settings import EnabledRules, Settings, unknown_target
+from jaxlint.config.layers import unknown_target
+from jaxlint.config.settings import EnabledRules, Settings
 from jaxlint.errors import UserError
 from jaxlint.finding import Edit, Finding, Fix
 from jaxlint.infer.evaluate import Evaluator

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from jaxlint.cache.store import Cache
-from jaxlint.config.settings import Configuration, Settings, is_sure_enough
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings, is_sure_enough
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.keeping import Keeping
 from jaxlint.linter.prefilter import mark_silent

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import msgspec
 
-from jaxlint.config.settings import SELECTING, Key, Table, all_keys
+from jaxlint.config.table import SELECTING, Key, Table, all_keys
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
 from jaxlint.report.rules_table import insert

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from jaxlint.cache.store import Cache, default_folder
-from jaxlint.config.settings import Configuration
+from jaxlint.config.configuration import Configuration
 from jaxlint.finding import Finding
 from jaxlint.linter.engine import check_content, check_paths
 from jaxlint.linter.result import Result

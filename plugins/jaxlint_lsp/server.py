@@ -16,7 +16,7 @@ from pygls.lsp.server import LanguageServer
 
 from jaxlint import __version__
 from jaxlint.cache.store import Cache, default_folder
-from jaxlint.config.settings import Configuration
+from jaxlint.config.configuration import Configuration
 from jaxlint.editor.workspace import Workspace
 from jaxlint.errors import UserError
 from jaxlint.syntax.source import Unreadable

@@ -18,7 +18,8 @@ from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint import __version__
-from jaxlint.config.settings import Configuration, Settings, is_sure_enough, rule_enabled
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
 from jaxlint.errors import UserError
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.evaluate import Evaluator

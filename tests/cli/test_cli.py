@@ -18,7 +18,8 @@ import pytest
 import jaxlint.rules
 from jaxlint import __version__
 from jaxlint.cli import main as cli
-from jaxlint.config.settings import Configuration, Settings
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
 from jaxlint.project.files import PathError, Patterns
 from jaxlint.rules.base import Rule

@@ -15,15 +15,10 @@ import pytest
 
 import jaxlint.rules
 from jaxlint.cli import main as cli
-from jaxlint.config.settings import (
-    ConfigError,
-    Configuration,
-    PerFileIgnore,
-    Settings,
-    all_keys,
-    read_config,
-    rule_enabled,
-)
+from jaxlint.config.configuration import Configuration, read_config
+from jaxlint.config.layers import ConfigError
+from jaxlint.config.settings import PerFileIgnore, Settings, rule_enabled
+from jaxlint.config.table import all_keys
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
 from jaxlint.project.files import Patterns
@@ -519,7 +514,7 @@ def test_config_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "[per-file-ignores]  # project/pyproject.toml:16\n" in out
     assert "# 1 rules run:\n#   JAX001 unreadable-file\n" in out
     code, out, err = run(capsys, "config", "--isolated")
-    assert 'min-confidence = "low"  # default\n' in out
+    assert 'min-confidence = "medium"  # default\n' in out
     assert "# baseline is not set\n" in out
 
 

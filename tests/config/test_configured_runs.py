@@ -11,7 +11,8 @@ import pytest
 from jaxlint import check_paths, check_source
 from jaxlint.cache.store import Cache
 from jaxlint.cli import main as cli
-from jaxlint.config.settings import Configuration, Settings
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
 
 PROGRAM = """\

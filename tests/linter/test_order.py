@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Finding
+from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
 from tests.oracle.cases import one_of_each, programs
 
-SETTINGS = Settings(select=("ALL",), preview=True)
+SETTINGS = Settings(select=("ALL",), preview=True, min_confidence=Confidence.LOW)
 
 
 def without_one_import(files: Mapping[str, str]) -> Iterator[Mapping[str, str]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from jaxlint import check_paths
-from jaxlint.config.settings import Configuration
+from jaxlint.config.configuration import Configuration
 from jaxlint.editor.rechecking import Rechecks
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding

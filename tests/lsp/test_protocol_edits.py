@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxlint import check_paths
-from jaxlint.config.settings import Configuration
+from jaxlint.config.configuration import Configuration
 from tests.lsp.client import Client
 from tests.lsp.projects import FILES, LINES, write
 

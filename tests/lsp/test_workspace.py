@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from jaxlint import check_paths
-from jaxlint.config.settings import ConfigError, Configuration
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.layers import ConfigError
 from jaxlint.editor import trees
 from jaxlint.editor.workspace import Workspace
 from jaxlint.linter.engine import check_content

@@ -11,7 +11,7 @@ import pytest
 
 import jaxlint
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Finding
+from jaxlint.finding import Confidence, Finding
 from jaxlint.project.environment import site_packages
 from jaxlint.rules import all_rules
 from tests.oracle import cases
@@ -46,7 +46,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding
         program.write(root)
     found: dict[str, list[Finding]] = defaultdict(list)
     for folder, selected in linted_together(root).items():
-        for finding in jaxlint.check_paths([folder], Settings(select=selected)).findings:
+        for finding in jaxlint.check_paths([folder], Settings(select=selected, min_confidence=Confidence.LOW)).findings:
             rule, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
     return dict(found)

@@ -19,7 +19,7 @@ from tests.oracle import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = all_rules()
-ALL = Settings(select=("ALL",), preview=True)
+ALL = Settings(select=("ALL",), preview=True, min_confidence=Confidence.LOW)
 EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 #: The rules that look at programs, and so have fixtures.
 CHECKING = [rule for rule in RULES if rule.code != "JAX001"]

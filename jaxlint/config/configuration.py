@@ -1,0 +1,212 @@
+"""Which settings hold for which file: what files and options say, merged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from jaxlint.config.layers import (
+    ConfigError,
+    FileLayer,
+    InlineLayer,
+    Layer,
+    OptionsLayer,
+    Origin,
+    extra_field,
+    file_in,
+    numbers,
+    python_version,
+)
+from jaxlint.config.settings import PerFileIgnore, Settings
+from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
+from jaxlint.finding import Confidence
+from jaxlint.project.files import Patterns
+from jaxlint.syntax.paths import ancestors
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """The effective value of a key as it would stand in a file (None: nothing), and where it comes from."""
+
+    key: str
+    value: Any
+    origins: tuple[Origin, ...]
+
+
+class Configuration:
+    """Which settings hold for which file: those of the nearest configuration file, changed by options.
+
+    A `config` is a file to use for all paths instead, with its paths relative to the current directory, or a line
+    of TOML such as `min-confidence = "high"`, which counts as an option. With `isolated` no file is read.
+    `options` are values by key, as in a file. Raises `ConfigError` for what cannot be used.
+    """
+
+    def __init__(
+        self,
+        config: Sequence[str] = (),
+        isolated: bool = False,
+        options: Mapping[str, object] | None = None,
+    ) -> None:
+        here = os.getcwd()
+        files = [text for text in config if "=" not in text or os.path.exists(text)]
+        if len(files) > 1:
+            raise ConfigError(f"--config: {files[0]} and {files[1]} are two files; give one")
+        self._options: list[Layer] = [InlineLayer(text, here) for text in config if text not in files]
+        if options:
+            self._options.append(OptionsLayer(options, here))
+        self._reads_files = not isolated and not files
+        self._given = FileLayer(files[0], here) if files else None
+        self._files: dict[str, FileLayer | None] = {}
+        self._settings: dict[FileLayer | None, Settings] = {}
+        for layer in [self._given, *self._options]:
+            if layer is not None:
+                layer.check()
+
+    def use_no_baseline(self) -> None:
+        """Leave out no findings because a baseline holds them."""
+        self._options.append(OptionsLayer({"baseline": ""}, os.getcwd()))
+
+    def settings(self, path: str) -> Settings:
+        """The settings for the file or directory `path`. Raises `ConfigError`."""
+        file = self._file(path)
+        if file not in self._settings:
+            if file is not None:
+                file.check()
+            self._settings[file] = _settings(self._layers(file))
+        return self._settings[file]
+
+    def excludes(self, directory: str) -> Sequence[Patterns]:
+        """What a walk leaves out below `directory`."""
+        return self.settings(directory).exclude
+
+    def groups(self, paths: Iterable[str]) -> list[tuple[Settings, list[str]]]:
+        """`paths` by the settings that hold for them, in the order in which they come first."""
+        found: dict[FileLayer | None, tuple[Settings, list[str]]] = {}
+        for path in paths:
+            found.setdefault(self._file(path), (self.settings(path), []))[1].append(path)
+        return list(found.values())
+
+    def explain(self, path: str) -> list[Setting]:
+        """The value of every key for `path`, and where it comes from."""
+        self.settings(path)
+        said = _said(self._layers(self._file(path)))
+        return [_setting(key, said.get(key.name, [])) for key in all_keys().values()]
+
+    def _layers(self, file: FileLayer | None) -> list[Layer]:
+        return [*([] if file is None else [file]), *self._options]
+
+    def _file(self, path: str) -> FileLayer | None:
+        """The configuration file for `path`."""
+        if not self._reads_files:
+            return self._given
+        path = os.path.abspath(path)
+        return self._nearest(path if os.path.isdir(path) else os.path.dirname(path))
+
+    def _nearest(self, directory: str) -> FileLayer | None:
+        """The nearest configuration file at or above a directory."""
+        passed = []
+        found: FileLayer | None = None
+        for above in ancestors(directory):
+            if above in self._files:
+                found = self._files[above]
+                break
+            passed.append(above)
+            found = file_in(above)
+            if found is not None:
+                break
+        self._files.update(dict.fromkeys(passed, found))
+        return found
+
+
+def read_config(path: str) -> Settings:
+    """The settings in the file `path`, with paths relative to its directory. Raises `ConfigError`."""
+    file = FileLayer(path)
+    file.check()
+    return _settings([file])
+
+
+_Said: TypeAlias = dict[str, list[tuple[Any, Layer]]]
+
+
+def _said(layers: Iterable[Layer]) -> _Said:
+    """What counts of all that the layers say, by key, the later behind the earlier.
+
+    A later layer that selects rules starts afresh: it takes the place of all that the earlier ones say of rules.
+    """
+    said: _Said = {}
+    for layer in layers:
+        if "select" in layer.values:
+            for key in SELECTING:
+                said.pop(key, None)
+        for key, value in layer.values.items():
+            if key in ADDING or key in ADDING_TABLES:
+                said.setdefault(key, []).append((value, layer))
+            else:
+                said[key] = [(value, layer)]
+    return said
+
+
+def _settings(layers: Iterable[Layer]) -> Settings:
+    """The settings that the layers make, all of them checked."""
+    said = _said(layers)
+
+    def words(*keys: str) -> tuple[str, ...]:
+        return tuple(word for key in keys for value, _ in said.get(key, ()) for word in value)
+
+    def paths(key: str) -> tuple[str, ...]:
+        return tuple(layer.path(path) for value, layer in said.get(key, ()) for path in _listed(value))
+
+    def table(key: str) -> dict[str, Any]:
+        return {name: like for value, _ in said.get(key, ()) for name, like in value.items()}
+
+    def last(key: str) -> Any:
+        return said[key][-1][0] if key in said else None
+
+    return Settings(
+        select=words("select") if "select" in said else None,
+        ignore=words("ignore", "extend-ignore"),
+        extend_select=words("extend-select"),
+        per_file_ignores=tuple(
+            PerFileIgnore(layer.base, pattern, tuple(selectors))
+            for value, layer in said.get("per-file-ignores", ())
+            for pattern, selectors in value.items()
+        ),
+        exclude=tuple(
+            Patterns(layer.base, tuple(value))
+            for key in ("exclude", "extend-exclude")
+            for value, layer in said.get(key, ())
+        ),
+        src=paths("src"),
+        python=next(iter(paths("python")), None),
+        target_version=python_version(last("target-version")),
+        target_jax=numbers(last("target-jax")),
+        min_confidence=Confidence(last("min-confidence") or Confidence.MEDIUM),
+        preview=bool(last("preview")),
+        baseline=next(iter(paths("baseline")), None) if last("baseline") else None,
+        extra_decorators=table("extra-decorators"),
+        extra_bases=table("extra-bases"),
+        extra_fields={name: extra_field(like) for name, like in table("extra-fields").items()},
+    )
+
+
+def _setting(key: Key, said: list[tuple[Any, Layer]]) -> Setting:
+    """The value of a key as it would stand in a file; paths are absolute there."""
+    if not said:
+        return Setting(key.name, key.default, (Origin("default"),))
+    origins = tuple(layer.origin(key.name) for _, layer in said)
+    value, layer = said[-1]
+    if key.name in ("python", "baseline"):
+        value = layer.path(value) if value else None
+    elif key.name == "src":
+        value = [layer.path(path) for path in value]
+    elif key.name in ADDING:
+        value = [word for words, _ in said for word in words]
+    elif key.name in ADDING_TABLES:
+        value = {name: like for table, _ in said for name, like in table.items()}
+    return Setting(key.name, value, origins)
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value

@@ -1,0 +1,220 @@
+"""The table of all keys: reading, messages, the JSON schema and the documentation come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from jaxlint.pytrees.target import ExtraField
+
+#: Selectors, by the key that holds them.
+SELECTING = ("select", "ignore", "extend-select", "extend-ignore")
+#: The keys of which the command line adds to the file. Any other value takes the place of that in the file.
+ADDING = frozenset({"ignore", "extend-select", "extend-ignore", "extend-exclude"})
+ADDING_TABLES = frozenset({"per-file-ignores", "extra-decorators", "extra-bases", "extra-fields"})
+
+
+def _key(description: str, must: str, example: str, default: object = None) -> Meta:
+    """What is to be known of a key: Markdown, what its value must be, a line of TOML, and its value if not given."""
+    return Meta(description=description, extra={"must": must, "example": example, "default": default})
+
+
+_STRINGS = "a list of strings"
+
+
+class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """The keys of `[tool.jaxlint]`."""
+
+    select: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules to run: codes (`JAX401`), prefixes (`JAX4`), names (`frozen-assignment`), groups (`updates`) or"
+            " `ALL`. Without it the rules that are on by default run. Of `select` and `ignore` the more specific"
+            " selector decides, and `ignore` wins where both are equally specific.",
+            must=_STRINGS,
+            example='select = ["JAX2", "frozen-assignment"]',
+        ),
+    ] = UNSET
+    ignore: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules to leave out, named as in `select`. That a file could not be checked (JAX001) is always told,"
+            " unless just this rule is named.",
+            must=_STRINGS,
+            example='ignore = ["static-counter"]',
+            default=[],
+        ),
+    ] = UNSET
+    extend_select: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "Rules to run in addition to those of `select`, or to those that are on by default.",
+            must=_STRINGS,
+            example='extend-select = ["local-pytree-class"]',
+            default=[],
+        ),
+    ] = UNSET
+    extend_ignore: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "Rules to leave out in addition to those of `ignore`.",
+            must=_STRINGS,
+            example='extend-ignore = ["JAX3"]',
+            default=[],
+        ),
+    ] = UNSET
+    per_file_ignores: Annotated[
+        dict[str, list[str]] | UnsetType,
+        _key(
+            "Rules to leave out in the files that a pattern means. Patterns are those of a `.gitignore`, relative to"
+            " the directory of the configuration; one that begins with `!` means all other files.",
+            must='a table of lists of strings like "tests/" = ["JAX3"]',
+            example='[tool.jaxlint.per-file-ignores]\n"tests/" = ["JAX3"]\n"!src/" = ["static-counter"]',
+            default={},
+        ),
+    ] = UNSET
+    exclude: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "What a walk through a directory leaves out, in addition to what `.gitignore` files name and to"
+            " directories that hold no sources of one's own (`.venv`, `build`, `node_modules`, …): patterns as in a"
+            " `.gitignore`, relative to the directory of the configuration. `!build` takes `build` in. A path that"
+            " is named on the command line is always checked.",
+            must=_STRINGS,
+            example='exclude = ["third_party/", "*_pb2.py"]',
+            default=[],
+        ),
+    ] = UNSET
+    extend_exclude: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "Patterns in addition to those of `exclude`.",
+            must=_STRINGS,
+            example='extend-exclude = ["experiments/"]',
+            default=[],
+        ),
+    ] = UNSET
+    src: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The directories in which absolute imports start, relative to the directory of the configuration, for"
+            " where the folders with `__init__.py` do not tell.",
+            must=_STRINGS,
+            example='src = ["src", "tools"]',
+            default=[],
+        ),
+    ] = UNSET
+    python: Annotated[
+        str | UnsetType,
+        _key(
+            "The interpreter or the environment whose installed packages the code imports, relative to the directory"
+            " of the configuration. Without it the activated environment is read, if there is one. Nothing in it is"
+            " run.",
+            must="a string",
+            example='python = ".venv"',
+        ),
+    ] = UNSET
+    target_version: Annotated[
+        str | UnsetType,
+        _key(
+            "The version of Python that the code runs on. Rules then say what holds for this version; without it they"
+            " say what holds for which version.",
+            must='a string like "3.11"',
+            example='target-version = "3.11"',
+        ),
+    ] = UNSET
+    target_jax: Annotated[
+        str | UnsetType,
+        _key(
+            "The version of jax that the code runs with. Rules then also report what this version does not have yet;"
+            " without it a recent one is meant.",
+            must='a string like "0.4.35"',
+            example='target-jax = "0.4.35"',
+        ),
+    ] = UNSET
+    min_confidence: Annotated[
+        Literal["low", "medium", "high"] | UnsetType,
+        _key(
+            "How sure a finding must be to be reported: of `high` ones at least 98 % were true on code in the wild, of"
+            " `medium` ones at least 85 %; `low` is a guess by name and type, and only shown when it is asked for.",
+            must='"low", "medium" or "high"',
+            example='min-confidence = "low"',
+            default="medium",
+        ),
+    ] = UNSET
+    preview: Annotated[
+        bool | UnsetType,
+        _key(
+            "Whether `ALL`, groups and prefixes mean rules in preview too. A rule that is selected by its code or name"
+            " runs in any case.",
+            must="true or false",
+            example="preview = true",
+            default=False,
+        ),
+    ] = UNSET
+    baseline: Annotated[
+        str | UnsetType,
+        _key(
+            "A file with findings that are not to be reported, made with `--write-baseline`, relative to the directory"
+            " of the configuration; an empty string means none. See [Suppressing findings](suppressing.md#baseline).",
+            must="a string",
+            example='baseline = "jaxlint-baseline.json"',
+        ),
+    ] = UNSET
+    extra_decorators: Annotated[
+        dict[str, str] | UnsetType,
+        _key(
+            "Class decorators that jaxlint cannot see through, and the known decorator that each stands for.",
+            must='a table of strings like "mylib.dataclass" = "flax.struct.dataclass"',
+            example='[tool.jaxlint.extra-decorators]\n"mylib.pytree" = "flax.struct.dataclass"',
+            default={},
+        ),
+    ] = UNSET
+    extra_bases: Annotated[
+        dict[str, str] | UnsetType,
+        _key(
+            "Base classes that jaxlint cannot see through, and the known base that each stands for.",
+            must='a table of strings like "mylib.Node" = "flax.struct.PyTreeNode"',
+            example='[tool.jaxlint.extra-bases]\n"mylib.Node" = "flax.struct.PyTreeNode"',
+            default={},
+        ),
+    ] = UNSET
+    extra_fields: Annotated[
+        dict[str, str | ExtraField] | UnsetType,
+        _key(
+            "Field functions that jaxlint cannot see through: the known one that each is `like`, and whether it always"
+            " makes a `static` field.",
+            must='a table like "mylib.static" = { like = "flax.struct.field", static = true }',
+            example=(
+                "[tool.jaxlint.extra-fields]\n"
+                '"mylib.field" = "flax.struct.field"\n'
+                '"mylib.static" = { like = "flax.struct.field", static = true }'
+            ),
+            default={},
+        ),
+    ] = UNSET
+
+
+class Key(msgspec.Struct, frozen=True):
+    """One key of the table: its name, and what `_key` says of it."""
+
+    name: str
+    description: str
+    must: str
+    example: str
+    default: Any
+
+
+@cache
+def all_keys() -> Mapping[str, Key]:
+    """All keys, by name; few runs need to know."""
+    hints = get_type_hints(Table, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(Table):
+        meta: Meta = hints[field.name].__metadata__[0]
+        found[field.encode_name] = Key(field.encode_name, str(meta.description), **(meta.extra or {}))
+    return found
