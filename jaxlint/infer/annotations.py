@@ -10,10 +10,12 @@ from jaxlint.infer.values import (
     Container,
     Instance,
     Scalar,
+    Symbolic,
     Value,
     choice,
 )
 from jaxlint.libraries.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.libraries.pallas import REFERENCES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -117,6 +119,8 @@ class AnnotationReader:
             case External(name=name):
                 if name in ARRAY_TYPES:
                     return Array(ARRAY_TYPES[name], declared=True)
+                if name in REFERENCES:
+                    return Symbolic(symbol)
                 if name == "typing.Self":
                     return Instance(owner) if owner is not None else UNKNOWN
                 prefix, _, last = name.rpartition(".")

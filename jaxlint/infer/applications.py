@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from jaxlint.infer.applied import Applied
 from jaxlint.libraries.transforms import TRANSFORMS, Transform
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL, Callee
 from jaxlint.symbols.outline import Applying, Function
@@ -85,15 +85,16 @@ class Applications:
         bound = 0
         names: frozenset[str] = frozenset()
         while isinstance(expr, Call):
-            callee = self.model.callees.of_call(expr, module, applying.scope)
             positional = expr.positional
-            if callee is None or not positional:
+            if not positional:
                 return None
-            if callee.name == PARTIAL:
+            if self.model.resolver.resolve(expr.func, module, applying.scope) == External(PARTIAL):
                 bound += len(positional) - 1
                 names |= {a.keyword for a in expr.args if a.keyword is not None}
-            elif callee.name not in TRANSFORMS:
-                return None
+            else:
+                callee = self.model.callees.of_call(expr, module, applying.scope)
+                if callee is None or callee.name not in TRANSFORMS:
+                    return None
             expr = positional[0]
         match expr:
             case Name(id=name) if name in applying.shadowed:

@@ -24,6 +24,7 @@ class Kind(Enum):
     CHECKPOINT = "rematerialises it"
     CUSTOM = "gives it a derivative"
     ABSTRACT = "traces it for shapes"
+    KERNEL = "runs it on references"
 
 
 _REBUILDING = frozenset({Kind.JIT, Kind.MAP, Kind.GRAD, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT})
@@ -104,6 +105,8 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("jax.lax.fori_loop", Kind.LOOP, ((2, "body_fun"),), runs=True),
     Transform("jax.lax.cond", Kind.BRANCH, ((1, "true_fun"), (2, "false_fun")), runs=True),
     Transform("jax.lax.switch", Kind.BRANCH, ((1, "branches"),), runs=True),
+    Transform("jax.experimental.pallas.pallas_call", Kind.KERNEL, ((0, "kernel"),), returns=Returns.UNKNOWN),
+    Transform("jax.experimental.pallas.tpu.emit_pipeline", Kind.KERNEL, ((0, "body"),), returns=Returns.UNKNOWN),
     Transform("equinox.filter_jit", Kind.JIT, filters=True),
     Transform("equinox.filter_pmap", Kind.JIT, filters=True),
     Transform("equinox.filter_vmap", Kind.MAP, filters=True),

@@ -68,7 +68,10 @@ def codes_checked(checked: Iterable[tuple[Settings, Sequence[str]]]) -> dict[str
 
 
 def ordered(findings: list[Finding]) -> list[Finding]:
-    """Findings in the order of their report, guesses left out where the same thing is known for certain."""
+    """Findings in the order of their report, one of each thing at a place.
+
+    Guesses are left out where the same thing is known for certain.
+    """
     certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
     known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
     kept = [
@@ -77,7 +80,9 @@ def ordered(findings: list[Finding]) -> list[Finding]:
         if f.confidence is Confidence.HIGH
         or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
     ]
-    return sorted(kept, key=lambda f: f.sort_key)
+    kept.sort(key=lambda f: f.sort_key)
+    first = {(_place(f), f.subject): f for f in reversed(kept)}
+    return [f for f in kept if not f.subject or first[_place(f), f.subject] is f]
 
 
 def _place(finding: Finding) -> tuple[str, str, int, int]:

@@ -97,6 +97,7 @@ Symbol: TypeAlias = External | ModuleSymbol | ClassSymbol | FunctionSymbol | Val
 #: Other spellings of the same object, by prefix or in full.
 _CANONICAL_PREFIXES = (
     ("typing_extensions.", "typing."),
+    ("beartype.typing.", "typing."),
     ("jax._src.tree_util.", "jax.tree_util."),
     ("flax.experimental.nnx.", "flax.nnx."),
     ("flax.nnx.training.metrics.", "flax.nnx.metrics."),

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.libraries.standard import may_construct
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.index import Key, Knowledge, NotLearntYet, VisibleUpdates
 from jaxlint.project.modules import Module, Project
@@ -340,6 +341,8 @@ class _ClassBuilder:
         #: The visible bases that stand before the framework's base class, if that is a base.
         self.before_root: list[PytreeClass] | None = None
         self.unknown_base = False
+        #: Whether a base of the standard library, as `dict`, brings a constructor and more.
+        self.constructing_base = False
         self.unknown_decorator = False
         self.dataclass_options: Callee | None = None
         #: The framework whose decorator runs the dataclass machinery.
@@ -393,7 +396,7 @@ class _ClassBuilder:
             parents=tuple(self.parents),
             fields=tuple(fields),
             fields_known=known,
-            bases_known=not self.unknown_base and all(p.bases_known for p in self.parents),
+            bases_known=not (self.unknown_base or self.constructing_base) and all(p.bases_known for p in self.parents),
             attributes_known=self._attributes_known(framework, fields, generated_init, init),
             frozen=frozen,
             is_dataclass=is_dataclass,
@@ -439,6 +442,8 @@ class _ClassBuilder:
                     self.roots.append(framework)
                 elif symbol.name.partition(".")[0] not in _NEUTRAL_PACKAGES:
                     self.unknown_base = True
+                else:
+                    self.constructing_base |= may_construct(symbol.name)
             else:
                 self.unknown_base = True
 

@@ -8,13 +8,25 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, External, Resolver
+from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, Resolver
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
 from jaxlint.symbols.outline import FieldDeclaration
-from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, parse_annotation
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Expr,
+    Name,
+    Subscript,
+    last_name,
+    parse_annotation,
+)
 
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
+#: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
+_MARKERS = {name.rpartition(".")[2]: name for name in (*_KINDS, "dataclasses.KW_ONLY")}
 #: Annotations that equinox hides from the dataclass machinery.
 _ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
 #: Metadata of which nothing is known.
@@ -95,7 +107,8 @@ class BodyReader:
         if not isinstance(annotation, (Name, Attribute)):
             return None
         symbol = self.resolver.resolve(annotation, module, scope)
-        return symbol.name if isinstance(symbol, External) else None
+        name = symbol.name if isinstance(symbol, External) else last_name(annotation) if symbol == UNKNOWN else None
+        return _MARKERS.get((name or "").rpartition(".")[2], name)
 
     def read_field(self, declaration: FieldDeclaration, module: Module, scope: str, kw_only: bool) -> DeclaredField:
         """One annotated name, with what its value says if that is a call of a field function."""

@@ -11,6 +11,7 @@ from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import Conversion, leaf_uses, rebuilt_by
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Span, place_of
 
 #: When a conversion goes wrong.
 _OUTCOMES = {
@@ -108,26 +109,32 @@ class ConversionInInit(BodyRule):
         rebuilt = rebuilt_by(code, evaluator)
         if rebuilt is None:
             return
+        at_place: dict[Span, dict[str, Conversion]] = {}
         for use in leaf_uses(code, rebuilt, evaluator):
             if isinstance(use, Conversion):
-                yield _problem(use, rebuilt)
+                at_place.setdefault(place_of(use.at), {}).setdefault(use.field, use)
+        for uses in at_place.values():
+            yield _problem(list(uses.values()), rebuilt)
 
 
-def _problem(use: Conversion, rebuilt: Rebuild) -> Problem:
+def _problem(uses: list[Conversion], rebuilt: Rebuild) -> Problem:
+    """What one conversion does to the leaves that come to it."""
+    use = next((one for one in uses if one.needs == "value"), uses[0])
     method, cls = rebuilt.function.name, rebuilt.cls.name
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
     way_out = "unflatten with `object.__new__(cls)`" if custom else "convert in a classmethod"
+    leaves = ", ".join(f"`{one.field}`" for one in uses)
     return Problem(
         at=use.at,
         message=(
-            f"`{method}` of `{cls}` converts leaf `{use.field}` with `{use.function}`, and jax runs it again to rebuild"
-            f" instances: {_OUTCOMES[use.needs]}; {way_out}"
+            f"`{method}` of `{cls}` converts {'leaf' if len(uses) == 1 else 'leaves'} {leaves} with `{use.function}`,"
+            f" and jax runs it again to rebuild instances: {_OUTCOMES[use.needs]}; {way_out}"
         ),
         reason="instances are rebuilt with tracers, None, ShapeDtypeStructs and other placeholders as leaves",
         help=(
             "let `tree_unflatten` make the instance with `object.__new__(cls)` and set its attributes"
             if custom
-            else f"write a classmethod that converts `{use.field}` and returns `cls(...)`"
+            else f"write a classmethod that converts {leaves} and returns `cls(...)`"
         ),
         confidence=Confidence.HIGH if use.needs == "value" else None,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",

@@ -14,6 +14,8 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.references import is_whole, may_be_reference
+from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Assignment
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted
@@ -112,6 +114,12 @@ class ItemAssignment(EventRule):
         declared = any(array.declared for array in arrays)
         if declared and event.made_here:
             return  # a numpy array may have been put there
+        if any(may_be_reference(array, event.target, event.place) for array in arrays):
+            return
+        if declared and is_whole(event.index):
+            return  # which is how references are written
+        if arrays and may_be_rewritten(event.place, evaluator):
+            return
         if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
             return
         name = dotted(event.target)

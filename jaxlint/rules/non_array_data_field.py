@@ -10,14 +10,16 @@ from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
 from jaxlint.project.index import Crossing
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Span, place_of
 
 _FUNCTION = "a function"
+_OPTIMIZER = "an optimizer"
 #: Modules whose functions are no pytrees.
 _FUNCTION_MODULES = (
     *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
@@ -155,7 +157,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     cls = event.cls.cls
     crossing = evaluator.crossings.of(cls)
-    if crossing is None:
+    if crossing is None or _is_kept_out(event, evaluator):
         return
     for argument in event.arguments:
         field = cls.field(argument.name)
@@ -164,6 +166,28 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
         yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing))
+
+
+def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
+    """Whether a class body puts the instance that is made into what is no leaf of a class that crosses."""
+    module, at = event.place.module, place_of(event.call.at)
+    if event.place.functions:
+        return False
+    for declaration in module.outline.classes.values():
+        statements = {a.name: a.at for a in declaration.assignments} | {f.name: f.at for f in declaration.fields}
+        for name, statement in statements.items():
+            if _holds(statement, at):
+                cls = evaluator.model.build(ClassSymbol(module, declaration))
+                field = cls.field(name)
+                is_leaf = field is not None and field.role is Role.LEAF
+                return not is_leaf or evaluator.crossings.of(cls) is None
+    return False
+
+
+def _holds(statement: Span, at: Span) -> bool:
+    """Whether a statement holds a place."""
+    begins = (statement.row, statement.column) <= (at.row, at.column)
+    return begins and (at.end_row, at.end_column) <= (statement.end_row, statement.end_column)
 
 
 def _is_function(value: Value) -> bool:
@@ -193,6 +217,8 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     what = non_array(field.annotation, evaluator.model.resolver)
     if what is not None and what.endswith(_FUNCTION):
         return what if _is_function(default) else None
+    if what is not None and what.endswith(_OPTIMIZER) and "state" in field.name:
+        return None  # what `init` of an optimizer returns, whatever the annotation says
     return what
 
 

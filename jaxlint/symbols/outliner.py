@@ -56,6 +56,8 @@ _NEW_CONTAINERS = frozenset({ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Dict
 _CONTAINER_TYPES = frozenset({"list", "dict", "set", "defaultdict", "deque", "OrderedDict", "Counter"})
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})
+#: Packages of which it is told which of their parts are imported by name.
+_PARENTS = frozenset({"jax._src", "jax.experimental"})
 #: Functions that return a value and make the program fail when that is computed.
 _FAILING = frozenset({"error_if", "branched_error_if"})
 #: Expressions that have variables of their own.
@@ -421,7 +423,7 @@ class OutlineBuilder:
             if alias.name == "*":
                 self.star_imports.append(Import(module, "*", node.level, self._guard))
                 continue
-            if node.level or "." not in module:
+            if node.level or "." not in module or module in _PARENTS:
                 self.imported[(node.level, f"{module}.{alias.name}" if module else alias.name)] = None
             self._bind(scope, alias.asname or alias.name, Import(module, alias.name, node.level, self._guard))
             if alias.asname and alias.name in LAST_NAMES:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import builtins
-
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.libraries.standard import may_give
 from jaxlint.project.resolution import External, Symbol
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.syntax.expressions import Call, Constant, dotted
+from jaxlint.syntax.expressions import Call, Constant, Subscript, dotted
 
 #: What gives instances attributes that no class declares.
 _ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
-#: Modules of the standard library whose classes say what others are like, and have few methods of their own.
-_ABSTRACT = frozenset({"typing", "typing_extensions", "abc", "enum", "collections.abc", "dataclasses"})
-#: Classes of these modules that are like a dict or a list.
-_CONTAINERS = frozenset({"Dict", "List", "DefaultDict", "OrderedDict", "Deque", "Counter", "ChainMap"})
 
 
 def lacks_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
@@ -44,18 +39,16 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     if any(a.attr == name for f in functions for a in f.self_assignments):
         return True
     bases = (a.value for a in declaration.bases if a.keyword is None)
-    symbols = [evaluator.model.resolver.resolve(base, cls.module, declaration.scope) for base in bases]
+    heads = (base.value if isinstance(base, Subscript) else base for base in bases)
+    symbols = [evaluator.model.resolver.resolve(head, cls.module, declaration.scope) for head in heads]
     return any(_gives(s, name) for s in symbols if evaluator.model.class_of_symbol(s) is None)
 
 
 def _gives(base: Symbol, name: str) -> bool:
     """Whether a base class that is not read may have the attribute."""
-    if not isinstance(base, External) or base.name in BY_BASE:
-        return False
-    module, _, last = base.name.rpartition(".")
-    if module == "builtins":
-        return hasattr(getattr(builtins, last, None), name)
-    return not (module in _ABSTRACT and last not in _CONTAINERS and not last.startswith("Mutable"))
+    if not isinstance(base, External):
+        return True
+    return base.name not in BY_BASE and may_give(base.name, name)
 
 
 def _sets(call: Call, name: str) -> bool:

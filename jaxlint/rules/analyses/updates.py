@@ -8,6 +8,7 @@ from jaxlint.infer.values import Array
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.expressions import Call
 
 #: Libraries in which `x.at[...]` may be a cell of a table.
@@ -49,9 +50,12 @@ def unknown_keywords(update: Replace) -> list[KeywordValue]:
 def array_copy(update: Update) -> Confidence | None:
     """How certain it is that `x.at[i].set(v)` and kin copy an array; None if they may do something else.
 
-    Jax arrays are never changed in place, but what a cell of a pandas table holds may be; numpy arrays have no `at`.
+    Jax arrays are never changed in place, but references are, and what a cell of a pandas table holds may be; numpy
+    arrays have no `at`.
     """
     array = update.receiver
+    if may_be_reference(array, update.base, update.place):
+        return None
     if isinstance(array, Array):
         if array.library == "numpy":
             return Confidence.MEDIUM if array.declared else None

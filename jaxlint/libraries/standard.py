@@ -1,0 +1,29 @@
+"""What the classes of the standard library give to those that extend them."""
+
+from __future__ import annotations
+
+import importlib
+
+#: Modules whose classes are looked at; nothing is known of those of others.
+_MODULES = frozenset({"abc", "builtins", "collections", "collections.abc", "contextlib", "enum", "typing"})
+#: Classes that only tell what others are like, and whose constructors make way for those of others.
+_NEUTRAL = frozenset({"builtins.object", "typing.Generic", "typing.Protocol"})
+
+
+def standard_class(name: str) -> type | None:
+    """The class of the standard library with a dotted name; of `typing.Dict` it is `dict`."""
+    module, _, last = name.rpartition(".")
+    found = getattr(importlib.import_module(module), last, None) if module in _MODULES else None
+    origin = getattr(found, "__origin__", found)
+    return origin if isinstance(origin, type) else None
+
+
+def may_give(name: str, *attrs: str) -> bool:
+    """Whether a class of that dotted name may give one of some attributes to those that extend it."""
+    found = standard_class(name)
+    return found is None or any(attr in vars(ancestor) for ancestor in found.__mro__[:-1] for attr in attrs)
+
+
+def may_construct(name: str) -> bool:
+    """Whether a class of that dotted name may have a constructor of its own."""
+    return name not in _NEUTRAL and may_give(name, "__init__", "__new__")
