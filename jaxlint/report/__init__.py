@@ -1,4 +1,7 @@
-"""The forms in which findings are shown: one module each, named in one table and imported when it is needed."""
+"""Report: the forms in which findings are shown, one module each, named in one table and imported when needed.
+
+Imports findings and what is below; it never looks at code.
+"""
 
 from __future__ import annotations
 

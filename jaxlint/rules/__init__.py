@@ -1,4 +1,8 @@
-"""The rules: one module each, found by their file name. Nothing else has to be told of a new rule."""
+"""Rules: one file each, found by its name, with its page as docstring. Nothing else names a rule.
+
+Class rules look at a `PytreeClass`, event rules at what is done to an instance, body rules at a function; what two or
+three of them share is in `analyses`. Imports `infer` and what is below; problems come out.
+"""
 
 from __future__ import annotations
 
