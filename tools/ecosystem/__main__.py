@@ -1,0 +1,97 @@
+"""`python -m tools.ecosystem`: which findings on real code came and went, and whether they are true."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from tools.ecosystem import ledger, sources
+from tools.ecosystem.ledger import Found, Judgement
+
+
+@click.group()
+def main() -> None:
+    """Run jaxlint over pinned packages and repositories, and compare with the ledger or another version."""
+
+
+@main.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("names", nargs=-1)
+def packages(folder: Path, names: tuple[str, ...]) -> None:
+    """Download the pinned packages (or those with these NAMES) into FOLDER.
+
+    Repositories are unpacked by hand, at the commits of repositories.tsv, into folders named owner+name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, requirement in sources.pinned().items():
+        if (not names or name in names) and not (folder / name).exists():
+            click.echo(f"{name} {'ok' if sources.download(name, requirement, folder) else 'not to be had'}")
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--jaxlint", default=f"{sys.executable} -m jaxlint", help="The command of the version to run.")
+@click.option("--select", default="", help="The rules to run, instead of the default ones.")
+def run(folder: Path, out: Path, jaxlint: str, select: str) -> None:
+    """Check each folder of FOLDER, and write all findings to OUT."""
+    found: list[Found] = []
+    failed = False
+    for source in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        try:
+            found += sources.check(jaxlint.split(), source, ["--select", select] if select else [])
+        except sources.CheckFailed as failure:
+            click.echo(f"FAILED {failure}", err=True)
+            failed = True
+    sources.save(found, out)
+    click.echo(f"{len(found)} findings")
+    sys.exit(failed)
+
+
+@main.command()
+@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def diff(before: Path, after: Path) -> None:
+    """Show which findings of two runs came and went, by rule and confidence, with their verdicts."""
+    old, new = ({one.place: one for one in sources.load(path)} for path in (before, after))
+    verdicts = ledger.read_ledger()
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for sign, these, others in (("-", old, new), ("+", new, old)):
+        for place in sorted(these.keys() - others.keys()):
+            one = these[place]
+            counts[sign, place.code, one.confidence] += 1
+            _show(sign, one, verdicts.get(place, ledger.UNJUDGED))
+    for (sign, code, confidence), count in sorted(counts.items()):
+        click.echo(f"{sign}{count} {code} {confidence}")
+
+
+@main.command()
+@click.argument("found", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def judge(found: Path) -> None:
+    """Hold the findings of a run against the ledger; exit with 1 if one is FALSE, lost or unjudged."""
+    judgement = Judgement(sources.load(found), ledger.read_ledger())
+    for one, verdict in judgement.verdicts.items():
+        if verdict in ("FALSE", ledger.UNJUDGED):
+            _show("!", one, verdict)
+    for place in judgement.lost:
+        click.echo(f"LOST {place.source} {place.path}:{place.row} {place.code}")
+    for by in ("code", "confidence"):
+        for key, counts in sorted(judgement.tally(by).items()):
+            numbers = ", ".join(f"{counts[v]} {v.lower()}" for v in ("TRUE", "FALSE", "DEBATABLE", ledger.UNJUDGED))
+            kept = "" if ledger.precision(counts) >= ledger.PROMISED.get(key, 0) else ", less than promised"
+            click.echo(f"{key}: {numbers}; precision {ledger.precision(counts):.0%}{kept}")
+    sys.exit(not judgement.holds)
+
+
+def _show(sign: str, one: Found, verdict: str) -> None:
+    place = one.place
+    click.echo(
+        f"{sign} {verdict} {place.source} {place.path}:{place.row} {place.code} [{one.confidence}] {one.message}"
+    )
+
+
+if __name__ == "__main__":
+    main()
