@@ -94,6 +94,8 @@ class Triggers:
         self._static_rows: list[int] = []
         #: Which pieces of the units of the module that was asked for last hold a trigger, by the first row of the unit.
         self.held: dict[int, Held] = {}
+        #: The calls that the rules wait for, by the last part of what is called.
+        self.awaited: frozenset[str] = frozenset()
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
 
@@ -133,6 +135,7 @@ class Triggers:
         everywhere = (
             _UPDATES,
             _LOUD,
+            self.awaited,
             knowledge.updating_method_names,
             knowledge.changing_method_names,
             knowledge.pytree_class_names,
@@ -249,6 +252,7 @@ class Triggers:
             unit.stores
             or not unit.discards.isdisjoint(knowledge.updating_method_names)
             or not unit.calls.isdisjoint(_UPDATES)
+            or not unit.calls.isdisjoint(self.awaited)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
             or not unit.mutations.isdisjoint(knowledge.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))

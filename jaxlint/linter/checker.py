@@ -51,6 +51,7 @@ class Checker:
         self.model.know(knowledge)
         self.reader = ModuleReader(self.model)
         enabled = self.enabled.rules
+        self.reader.triggers.awaited = frozenset[str]().union(*(rule.calls for rule in enabled))
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]

@@ -66,6 +66,9 @@ class Rule:
     enabled: ClassVar[bool] = True
     preview: ClassVar[bool] = False
     since: ClassVar[str]
+    #: What the rule waits for, besides its events: code that calls one of these (the last part of the name, as in
+    #: `tree_at` for `eqx.tree_at`) is read where a pytree class can be seen.
+    calls: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def page(cls) -> str:
