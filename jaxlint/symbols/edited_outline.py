@@ -1,7 +1,7 @@
 """The outline of a text that is being edited: only the units that an edit touches are parsed again.
 
 It is put together from *parts*, one for each unit, and equals the outline that `build_outline` makes of the whole text.
-What the statements before a unit say that matters to its part is little (`jaxlint.symbols.outliner.Context`). Where an
+What the statements before a unit say that matters to its part is little (`jaxlint.symbols.collected.Context`). Where an
 edit changes that, or where a piece of the text does not mean by itself what it means in its place, all is read anew.
 """
 
@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.suppression.comments import mentions_jaxlint
+from jaxlint.symbols.collected import ROW_END, Context, parse_tree, referring, split_rows
 from jaxlint.symbols.nodes import grouped
 from jaxlint.symbols.outline import Binding, Outline, Scope, Unit
-from jaxlint.symbols.outliner import ROW_END, Context, OutlineBuilder, parse_tree, referring, split_rows
+from jaxlint.symbols.outliner import OutlineBuilder
 from jaxlint.symbols.shift import shifted
 from jaxlint.syntax.expressions import Span
 

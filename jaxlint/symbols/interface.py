@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.cache.digests import DIGEST_SIZE, blake2b
 from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.symbols.collected import split_rows
 from jaxlint.symbols.outline import (
     COPY_AND_MUTATE,
     EXPECTS_ERROR,
@@ -27,7 +28,6 @@ from jaxlint.symbols.outline import (
     Import,
     Outline,
 )
-from jaxlint.symbols.outliner import split_rows
 from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, Name, Span, dotted
 from jaxlint.syntax.statements import parts
 

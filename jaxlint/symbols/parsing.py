@@ -9,8 +9,9 @@ import ast
 import re
 from collections.abc import Callable
 
+from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.outline import Outline
-from jaxlint.symbols.outliner import build_outline, parse_tree
+from jaxlint.symbols.outliner import build_outline
 from jaxlint.syntax.deep_stack import with_deep_stack
 from jaxlint.syntax.source import Source, Unreadable
 

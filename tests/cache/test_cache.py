@@ -16,8 +16,9 @@ from jaxlint.finding import Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths
 from jaxlint.project.modules import Module
+from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.interface import interface_digest
-from jaxlint.symbols.outliner import build_outline, parse_tree
+from jaxlint.symbols.outliner import build_outline
 from jaxlint.syntax.source import Source
 from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from jaxlint.editor.workspace import Workspace
+from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.edited_outline import BrokenEdit, EditedOutline
 from jaxlint.symbols.outline import Outline
-from jaxlint.symbols.outliner import build_outline, parse_tree
+from jaxlint.symbols.outliner import build_outline
 from jaxlint.symbols.parsing import parse
 from jaxlint.syntax.source import Source, Unreadable
 from tests.lsp.edits import edited

@@ -23,7 +23,7 @@ from jaxlint.linter.runs import shown_without_import
 from jaxlint.project.index import Knowledge
 from jaxlint.project.modules import Module
 from jaxlint.symbols import facts
-from jaxlint.symbols.outliner import parse_tree
+from jaxlint.symbols.collected import parse_tree
 from jaxlint.syntax.source import Source
 from tests.small_project import BOTH, STEP, found, write_project
 
