@@ -21,6 +21,7 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.editor.rechecking import Rechecks
 from jaxlint.editor.relearning import Lessons
+from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.linter.checker import Checker
@@ -205,7 +206,7 @@ class Group:
                         checker.learn(modules, self._texts.step, neighbours)
                         self._lessons = Lessons()
                     else:
-                        self._lessons.learn(checker, modules, self._texts.step, neighbours)
+                        self._learn_again(checker, self._lessons, modules, neighbours)
                 except BaseException:
                     self._drop_checker()
                     raise
@@ -215,6 +216,19 @@ class Group:
             self._has_learnt = True
             self._note_stamps(self._project.paths_read())
         return checker
+
+    def _learn_again(
+        self, checker: Checker, lessons: Lessons, modules: Sequence[Module], neighbours: Sequence[Module]
+    ) -> None:
+        """Learn what has changed; if that fails, all of it, where a failure costs no more than its module."""
+        try:
+            lessons.learn(checker, modules, self._texts.step, neighbours)
+        except (UserError, TooMany):
+            raise
+        except Exception:
+            self._lessons = Lessons()
+            checker.start_again(Knowledge())
+            checker.learn(modules, self._texts.step, neighbours)
 
     def module(self, path: str) -> Module:
         """The module of a file as it is now."""

@@ -70,7 +70,7 @@ class ModuleReader:
 
     def statements(self, module: Module, unit: Unit, rows: Rows | None = None) -> Body | None:
         """The statements of a unit, without the functions that the rows do not hold; None if they cannot be read."""
-        key = (module.path, unit.first, None if rows is None else rows.places)
+        key = (module.path, unit.first, None if rows is None or not unit.pieces else rows.places)
         if key in self._units:
             self._units.move_to_end(key)
             return self._units[key]

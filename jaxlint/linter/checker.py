@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 from jaxlint import __version__
@@ -19,6 +21,7 @@ from jaxlint.linter.prefilter import framework_packages
 from jaxlint.project.index import ImportGraph, Knowledge, NotLearntYet
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.reachability import import_graph
+from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules import all_rules
@@ -114,7 +117,8 @@ class Checker:
     def told_by(self, module: Module) -> Knowledge:
         """What one module tells, which is worth a look; who imports whom must be known."""
         part = Knowledge()
-        self.learner(part).learn(module)
+        with self.guard("learning", module):
+            self.learner(part).learn(module)
         return part
 
     def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
@@ -125,7 +129,8 @@ class Checker:
             if isinstance(one, Knowledge):
                 knowledge.add(one)
             elif one.path in graph.relevant:
-                self.learner(knowledge).learn(one)
+                with self.guard("learning", one):
+                    self.learner(knowledge).learn(one)
                 self.make_room()
         knowledge.close()
 
@@ -173,11 +178,14 @@ class Checker:
         _ = module.outline
         if module.problem is not None:
             return self.unreadable(module, module.problem)
+        if module.failure is not None:
+            self._failed("reading", module, module.failure)
         try:
-            if module.path in self.knowledge.imports.relevant:
-                return self._findings(module)
-            if module.outline.has_suppressions:
-                return self._hidden_by_comments(module, [], is_complete=True)
+            with self.guard("checking", module):
+                if module.path in self.knowledge.imports.relevant:
+                    return self._findings(module)
+                if module.outline.has_suppressions:
+                    return self._hidden_by_comments(module, [], is_complete=True)
             return []
         except Unreadable as problem:  # it vanished or changed since its outline was made
             return self.unreadable(module, problem)
@@ -212,10 +220,19 @@ class Checker:
     def find_all(self, module: Module) -> Iterator[Finding]:
         """What the rules find in a module, in no order, whatever hides it."""
         self.reader.begin(module)
-        yield from self.find_in_classes(module, self.model.classes_in(module) if self.class_rules else ())
+        yield from self.find_in_classes(module, self._classes_in(module) if self.class_rules else ())
         if self.looks_into(module):
-            for events in self._guarded_events(module):
-                yield from self.find_in_events(module, events)
+            events: list[list[Event]] = []
+            with self.guard("following values", module):
+                events = self.reader.events(module)
+            for in_unit in events:
+                yield from self.find_in_events(module, in_unit)
+
+    def _classes_in(self, module: Module) -> Iterator[PytreeClass]:
+        """The classes that a module declares; those that cannot be built are left out."""
+        for declaration in module.outline.classes.values():
+            with self.guard(f"the model of `{declaration.name}`", module):
+                yield self.model.build(ClassSymbol(module, declaration))
 
     def looks_into(self, module: Module) -> bool:
         """Whether there is a rule that looks into the units of a module."""
@@ -226,6 +243,13 @@ class Checker:
         if not findings and not module.outline.has_suppressions:
             return []
         enabled = self.enabled.at(module.path)
+        with self.guard("reading comments", module):
+            findings = self._with_comments(module, findings, enabled, is_complete)
+        return findings
+
+    def _with_comments(
+        self, module: Module, findings: list[Finding], enabled: frozenset[type[Rule]], is_complete: bool
+    ) -> list[Finding]:
         comments = Comments(module.source, findings, enabled if is_complete else frozenset())
         if not comments:
             return findings
@@ -246,51 +270,33 @@ class Checker:
 
     def find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
         """What the rules find in the declarations of some classes of a module."""
-        for problem, rule in self._class_problems(module, classes):
-            yield self._finding(problem, rule, module, self._place(problem, module))
-
-    def _class_problems(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[tuple[Problem, Rule]]:
         for cls in classes:
             if cls.symbol.declaration.expects_error:
                 continue
             for rule in self.class_rules:
-                if not cls.is_pytree and not rule.all_classes:
-                    continue
-                try:
-                    problems = list(rule.check_class(cls, self.reader.evaluator))
-                except Exception as error:
-                    self._failed(rule.code, module, error)
-                    continue
-                for problem in problems:
-                    yield problem, rule
-
-    def _guarded_events(self, module: Module) -> list[list[Event]]:
-        try:
-            return self.reader.events(module)
-        except Exception as error:
-            self._failed("the reader", module, error)
-            return []
+                if cls.is_pytree or rule.all_classes:
+                    yield from self._found_by(rule, module, partial(rule.check_class, cls, self.reader.evaluator))
 
     def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
         """What the rules find in what happens in a unit of a module."""
         self.reader.step()
+        evaluator = self.reader.evaluator
         for event in events:
-            for problem, rule in self._problems_of(event, module):
-                yield self._finding(problem, rule, module, self._place(problem, module))
+            kind = type(event)
+            if kind not in self._checks:
+                self._checks[kind] = self._checks_of(kind)
+            for rule, check in self._checks[kind]:
+                yield from self._found_by(rule, module, partial(check, event, evaluator))
 
-    def _problems_of(self, event: Event, module: Module) -> Iterator[tuple[Problem, Rule]]:
-        """What the event rules and body rules say of an event."""
-        kind, evaluator = type(event), self.reader.evaluator
-        if kind not in self._checks:
-            self._checks[kind] = self._checks_of(kind)
-        for rule, check in self._checks[kind]:
-            try:
-                problems = list(check(event, evaluator))
-            except Exception as error:
-                self._failed(rule.code, module, error)
-                continue
-            for problem in problems:
-                yield problem, rule
+    def _found_by(self, rule: Rule, module: Module, check: Callable[[], Iterator[Problem]]) -> list[Finding]:
+        """What one rule finds in one place."""
+        try:
+            return [self._finding(p, rule, module, self._place(p, module)) for p in check()]
+        except Unreadable:
+            raise
+        except Exception as error:
+            self._failed(rule.code, module, error)
+            return []
 
     def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
         """The rules that look at events of a kind, and their methods for it."""
@@ -315,12 +321,25 @@ class Checker:
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         return rule.finding(problem, module.path, place, _fix(problem, module, place))
 
+    @contextmanager
+    def guard(self, what: str, module: Module) -> Iterator[None]:
+        """Whatever fails meanwhile is one line about a module; all others are checked."""
+        try:
+            yield
+        except (Unreadable, UserError, NotLearntYet):
+            raise
+        except Exception as error:
+            self._failed(what, module, error)
+
     def _failed(self, what: str, module: Module, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""
-        text = " ".join(str(error).split())
-        self.errors.append(
-            f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
-        )
+        self.errors.append(failure_line(what, module, error))
+
+
+def failure_line(what: str, module: Module, error: Exception) -> str:
+    """One line about a failure of ours in a module."""
+    text = " ".join(str(error).split())
+    return f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
 
 
 def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:

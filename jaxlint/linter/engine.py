@@ -51,8 +51,10 @@ def make_project(
     return project
 
 
-#: How many files beside those that were asked for are read to see subclasses.
+#: How many files beside those that were asked for are read to see subclasses, and how many bytes of them: in a package
+#: that is larger, those that are closest.
 _MAX_NEIGHBOURS = 1000
+_MAX_NEIGHBOUR_BYTES = 2_500_000
 
 
 def _names_files(paths: Sequence[str]) -> bool:
@@ -71,7 +73,27 @@ def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
     for folder in sorted(folders):
         names = discover([folder]) if os.path.exists(os.path.join(folder, "__init__.py")) else _python_files(folder)
         found += [name for name in names if name not in asked]
-    return [project.add_file(path) for path in found[:_MAX_NEIGHBOURS] if os.path.isfile(path)]
+    return [project.add_file(path) for path in _closest(found, files)]
+
+
+def _closest(paths: Sequence[str], files: Sequence[str]) -> list[str]:
+    """The regular files among `paths`; if they are too many or too large, those that are closest to `files`."""
+    sizes = {path: os.path.getsize(path) for path in paths if os.path.isfile(path)}
+    if len(sizes) <= _MAX_NEIGHBOURS and sum(sizes.values()) <= _MAX_NEIGHBOUR_BYTES:
+        return list(sizes)
+    asked = {os.path.dirname(path) for path in files}
+    distances = {
+        folder: 0 if folder in asked else min(len(os.path.relpath(folder, to).split(os.sep)) for to in asked)
+        for folder in {os.path.dirname(path) for path in sizes}
+    }
+    chosen: list[str] = []
+    room = _MAX_NEIGHBOUR_BYTES
+    for path in sorted(sizes, key=lambda path: (distances[os.path.dirname(path)], path))[:_MAX_NEIGHBOURS]:
+        room -= sizes[path]
+        if room < 0:
+            break
+        chosen.append(path)
+    return sorted(chosen)
 
 
 def _python_files(folder: str) -> list[str]:
@@ -234,8 +256,11 @@ class _Check:
                 known = self._workers.know(self._known)
                 self._learnt = None if known is self._kept else known
                 self._workers_know = True
+            from jaxlint.linter.checker import failure_line
+
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors
+            self.errors += [failure_line("reading", m, m.failure) for m in self._modules if m.failure is not None]
             return found
         self._know()
         findings: list[Finding] = []

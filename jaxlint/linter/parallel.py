@@ -148,12 +148,12 @@ class Workers:
         """The findings of the modules, in no certain order, and what failed; the project must be known."""
         findings: list[Finding] = []
         failed: list[str] = []
-        for part, (found, errors) in self._spread("check", modules):
+        for part, found in self._spread("check", modules):
             findings += found
-            failed += errors
             for _ in part:
                 advance()
-        for paths, folders, imported in self._ask_all("read", repeat(None)):
+        for paths, folders, imported, errors in self._ask_all("read", repeat(None)):
+            failed += errors
             self._project.read_elsewhere |= paths
             self._project.searched_elsewhere |= folders
             self._project.imported |= imported
@@ -411,27 +411,28 @@ class _Server:
         self._is_known = False
         return found
 
-    def check(self, paths: list[str]) -> tuple[list[Finding], list[str]]:
-        """The findings of these files, and what failed."""
+    def check(self, paths: list[str]) -> list[Finding]:
+        """The findings of these files."""
         from jaxlint.linter.checker import Checker
 
         project = self._checker.project
         if not self._is_known:
+            errors = self._checker.errors
             self._checker = Checker(project, self._plan.settings)  # which has built nothing yet
+            self._checker.errors = errors
             modules = [project.add_file(path) for path in self._plan.modules]
             self._checker.learn(modules, neighbours=[project.add_file(path) for path in self._plan.neighbours])
             self._is_known = True
-        self._checker.errors = []
         findings: list[Finding] = []
         for path in paths:
             findings += self._checker.check(project.add_file(path))
             self._checker.make_room()
-        return findings, self._checker.errors
+        return findings
 
-    def read(self, _: None) -> tuple[set[str], set[str], set[str]]:
-        """The modules that were read, the folders that were looked into, and the modules that were imported."""
+    def read(self, _: None) -> tuple[set[str], set[str], set[str], list[str]]:
+        """The modules that were read, the folders that were looked into, the imported modules, and what failed."""
         project = self._checker.project
-        return project.paths_read(), set(project.folders_searched()), project.imported
+        return project.paths_read(), set(project.folders_searched()), project.imported, self._checker.errors
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

@@ -57,6 +57,8 @@ class Module:
         #: The digest of what other modules see of it, if it is known already.
         self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
+        #: What failed in jaxlint when the outline was made; it is empty then.
+        self.failure: Exception | None = None
         #: Whether nothing can be found in it, as its bytes tell; other modules may import it nevertheless.
         self.is_silent = False
 
@@ -124,6 +126,8 @@ class Module:
                 return outline if outline is not None else self._parsed()
             except Unreadable as problem:
                 self.problem = problem
+            except Exception as error:
+                self.failure = error
         from jaxlint.symbols.parsing import EMPTY
 
         return EMPTY
@@ -138,12 +142,22 @@ class Module:
             if facts is not None:
                 self.known_interface = facts.interface
             elif self._outline is None:
-                self._outline = self._parsed()
+                self._outline = self._read_outline()
+                if self.problem is not None and self.content is None:
+                    raise self.problem
         if self.known_interface is None:
-            from jaxlint.symbols.interface import interface_digest
-
-            self.known_interface = interface_digest(self.outline, self.source.text, self.unit_marks)
+            self.known_interface = self._made_interface()
         return self.known_interface
+
+    def _made_interface(self) -> bytes:
+        from jaxlint.symbols.interface import interface_digest
+
+        source = self.source
+        try:
+            return interface_digest(self.outline, source.text, self.unit_marks)
+        except Exception as error:
+            self.failure = error
+            return digest(source.raw)
 
     def follow(self, before: Module) -> None:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""

@@ -29,7 +29,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
         if direct:
             reached.append(module.path)
         for level, name in imports:
-            imported = project.find(name, module) if level == 0 else project.find_relative(level, name, module)
+            imported = _imported(level, name, module, project)
             if imported is None or imported is module:
                 continue
             importers.setdefault(imported.path, []).append(module.path)
@@ -45,6 +45,15 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
     graph = ImportGraph(set(), importers, outward)
     graph.relevant = graph.importing(reached)
     return graph
+
+
+def _imported(level: int, name: str, module: Module, project: Project) -> Module | None:
+    """The module that an import means; if that cannot be found out, the importing module has failed."""
+    try:
+        return project.find(name, module) if level == 0 else project.find_relative(level, name, module)
+    except Exception as error:
+        module.failure = error
+        return None
 
 
 def _is_installed(module: Module, project: Project) -> bool:

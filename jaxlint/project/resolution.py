@@ -123,6 +123,8 @@ class Resolver:
         self._depth = 0
         #: The canonical spelling of the names that were asked for.
         self._spellings: dict[str, str] = {}
+        #: The aliases that are being followed.
+        self._following: set[tuple[str, str]] = set()
 
     # -- public -----------------------------------------------------------------------------
 
@@ -136,17 +138,34 @@ class Resolver:
         return self._lookup(name, module, scope)
 
     def follow(self, symbol: Symbol) -> Symbol:
-        """Follow `A = b.C` aliases to what they stand for."""
-        for _ in range(_MAX_ALIASES):
-            if not isinstance(symbol, ValueSymbol):
-                return symbol
-            value = symbol.assignment.value
-            if value is None or dotted(value) is None:
-                return symbol
-            if dotted(value) == symbol.name:
-                return UNKNOWN
-            symbol = self._resolve(value, symbol.module, symbol.scope)
-        return UNKNOWN
+        """Follow `A = b.C` aliases to what they stand for; those that lead back to themselves stand for nothing."""
+        followed: list[tuple[str, str]] = []
+        try:
+            while isinstance(symbol, ValueSymbol):
+                value = symbol.assignment.value
+                if value is None or dotted(value) is None:
+                    return symbol
+                if symbol.key in self._following or len(self._following) > _MAX_ALIASES:
+                    return UNKNOWN
+                self._following.add(symbol.key)
+                followed.append(symbol.key)
+                symbol = self._aliased(value, symbol)
+            return symbol
+        finally:
+            self._following.difference_update(followed)
+
+    def _aliased(self, value: Expr, symbol: ValueSymbol) -> Symbol:
+        """What the value of an alias means where it is assigned: in `f = f.g`, `f` is what it was before."""
+        scope = symbol.module.outline.scopes.get(symbol.scope)
+        bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
+        if (dotted(value) or "").partition(".")[0] != symbol.name or symbol.assignment not in bindings:
+            return self._resolve(value, symbol.module, symbol.scope)
+        assert scope is not None
+        before = bindings[: bindings.index(symbol.assignment)]
+        found = self._choose(before, symbol.name, symbol.module, scope) if before else UNKNOWN
+        for attr in (dotted(value) or "").split(".")[1:]:
+            found = self.member(self.follow(found), attr)
+        return found
 
     def member(self, symbol: Symbol, attr: str) -> Symbol:
         """The attribute `attr` of what `symbol` stands for."""

@@ -25,7 +25,7 @@ def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple
     try:
         return outline_of(text) if read is None else _outline_read(text, read), None
     except SyntaxError as error:
-        outline = _newer_grammar(text) if _may_be_newer(getattr(error, "piece", text), error) else None
+        outline = _newer_grammar(text) if _may_be_newer(getattr(error, "piece", text)) else None
         return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
     except (ValueError, RecursionError, MemoryError) as error:
         return EMPTY, _syntax_problem(error, source)
@@ -49,32 +49,49 @@ def outline_of(text: str) -> Outline:
 
 def read_statements(text: str, row: int) -> list[ast.stmt] | None:
     """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
-    text = "\n" * (row - 1) + text
+    if row > _MOST_BLANK_ROWS * (text.count("\n") + 1):
+        found = _read_piece(text)
+        for statement in found or ():
+            ast.increment_lineno(statement, row - 1)
+        return found
+    return _read_piece("\n" * (row - 1) + text)
+
+
+def _read_piece(text: str) -> list[ast.stmt] | None:
     try:
         return parse_tree(text).body
     except SyntaxError:
         from jaxlint.syntax.grammar import rewrite
 
         rewritten = rewrite(text)
-        return None if rewritten is None else parse_tree(rewritten).body
+        return None if rewritten is None else _read_rewritten(rewritten)
     except RecursionError:
         return with_deep_stack(lambda: parse_tree(text).body)
     except (ValueError, MemoryError):
         return None
 
 
-#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings, and
-#: f-strings over several lines.
+def _read_rewritten(text: str) -> list[ast.stmt] | None:
+    try:
+        return parse_tree(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+#: To parse so many empty rows takes as long as to count the rows of all nodes of one row that is not empty.
+_MOST_BLANK_ROWS = 64
+
+#: Type parameters and aliases, `except*`, `except A, B`, a star in an index or an annotation, template strings and
+#: f-strings.
 _NEWER = (
-    r"(?m)\b(?:def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|\bexcept\s*\*|\bexcept\s+[\w.]+\s*,"
-    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\bt[rR]?['\"]|\b[rR]t['\"]"
-    r"|\b(?:[fF][rR]?|[rR][fF])['\"][^\n]*\{[^}\n]*$"
+    r"(?m)\b(?:def|class)\s+\w+\s*\[|\btype\s+\w+\s*[\[=]|\bexcept\s*\*|\bexcept\s+[\w.]+\s*[,(]"
+    r"|\[\s*\*|\[[^\]\n()]*,\s*\*\w|:\s*\*\w|\b(?:[fFtT][rR]?|[rR][fFtT])['\"]"
 )
 
 
-def _may_be_newer(text: str, error: SyntaxError) -> bool:
+def _may_be_newer(text: str) -> bool:
     """Whether the grammar may be newer than the running Python; in an editor, texts are just not complete mostly."""
-    return "f-string" in (error.msg or "") or re.search(_NEWER, text) is not None
+    return re.search(_NEWER, text) is not None
 
 
 def _newer_grammar(text: str) -> Outline | None:

@@ -1,114 +1,250 @@
 """Files whose grammar is newer than the running Python.
 
-libcst brings its own parser. What `ast` cannot read is rewritten into older grammar of the same
-meaning (type parameters dropped, `type X = …` an assignment, template strings and
-nested f-strings plain strings), line by line in the same place.
+What `ast` cannot read is written in older grammar of the same meaning: type parameters are dropped, `type X = …` is an
+assignment, template strings and f-strings of the new kind are what is computed in them. Every name stays in its place.
+Only if `ast` reads the result then, it counts.
 """
 
 from __future__ import annotations
 
+import ast
+import keyword
 import re
+from collections.abc import Iterable
 
-import libcst as cst
+from jaxlint.syntax.lexing import Field, Token, Unlexable, tokens_of
 
-_BRACKETS = re.compile(r"[\[\](){}]")
-#: Python's own limit for nested brackets; libcst's parser has none and overflows the stack.
-_MAX_BRACKETS = 200
+_HAS_EXCEPT_STAR = hasattr(ast, "TryStar")
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_ROW_END = re.compile(r"\r\n|\r|\n")
 
 
 def rewrite(text: str) -> str | None:
-    """`text` in Python 3.10 grammar, with all statements on their lines, or None if libcst cannot read it either."""
-    module = None if _nests_too_deep(text) else _parse(text)
-    if module is None:
-        return None
+    """`text` in the grammar of Python 3.10 with all names in their places, or None if it has no tokens."""
     try:
-        return module.visit(_Older()).code
-    except (RecursionError, MemoryError, ValueError, TypeError):
+        tokens = tokens_of(text)
+        edits = _Edits(text)
+        _rewrite_strings(tokens, edits)
+        _rewrite_tokens(_of_one_row(tokens, text), edits)
+    except Unlexable:
         return None
+    return edits.result()
 
 
-def _nests_too_deep(text: str) -> bool:
-    """Whether brackets nest deeper than Python allows (brackets inside strings are counted too)."""
+class _Edits:
+    """Replacements in a text, each of which takes as many bytes of UTF-8 as what it replaces."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._edits: dict[int, tuple[int, str]] = {}
+
+    def put(self, start: int, end: int, new: str) -> None:
+        """Write something else, filled up with spaces."""
+        width = len(self.text[start:end].encode("utf-8", "surrogatepass"))
+        self._edits[start] = end, new.ljust(width)
+
+    def insert(self, at: int, new: str) -> None:
+        """Write something that is not there, which moves what follows in the row."""
+        self._edits[at] = at, new
+
+    def blank(self, start: int, end: int, *, in_brackets: bool = False) -> None:
+        """Put spaces in place of what is written; the rows it takes stay one."""
+        for match in _ROW_END.finditer(self.text, start, end):
+            if match.start() > start:
+                self.put(start, match.start(), "")
+            if not in_brackets:
+                self._edits[match.start()] = match.end(), "\\" + match[0]
+            start = match.end()
+        if end > start:
+            self.put(start, end, "")
+
+    def result(self) -> str:
+        """The text with all replacements."""
+        parts, position = [], 0
+        for start, (end, new) in sorted(self._edits.items()):
+            parts += [self.text[position:start], new]
+            position = end
+        parts.append(self.text[position:])
+        return "".join(parts)
+
+
+# -- strings ------------------------------------------------------------------------------------
+
+
+def _rewrite_strings(tokens: Iterable[Token], edits: _Edits) -> None:
+    """Write the strings that are new, and those that stand beside them, as what is computed in them."""
+    group: list[Token] = []
+    for token in tokens:
+        if token.kind == "string":
+            group.append(token)
+            for field in token.fields:
+                _rewrite_field(field, edits)
+        elif token.kind not in ("comment", "newline"):
+            _rewrite_group(group, edits)
+            group = []
+    _rewrite_group(group, edits)
+
+
+def _rewrite_field(field: Field, edits: _Edits) -> None:
+    _rewrite_strings(field.tokens, edits)
+    _rewrite_tokens([t for t in field.tokens if t.kind not in ("comment", "newline")], edits)
+
+
+def _rewrite_group(group: list[Token], edits: _Edits) -> None:
+    """Write adjacent strings as `(~(x, y))`, which nobody takes for a value that is known, if one of them is new."""
+    if not any(token.is_new for token in group):
+        return
+    fields = [field for token in group for field in token.fields]
+    holding = [token for token in group if token.fields]
+    if not fields:
+        for token in group:
+            edits.blank(token.start, token.end)
+        edits.put(group[0].start, group[0].start + 2, '""')
+        rest = group[0].start + 2
+        edits.blank(rest, group[0].end)
+        return
+    first, last = holding[0], holding[-1]
+    opening = "(~(" if first is group[0] else "~("
+    for token in group:
+        position = token.start
+        if token is first:
+            edits.put(position, position + len(opening), opening)
+            position += len(opening)
+        elif token is group[0]:
+            edits.put(position, position + 1, "(")
+            position += 1
+        for field in token.fields:
+            edits.blank(position, field.start, in_brackets=True)
+            position = field.end
+            if field is not fields[-1]:
+                edits.put(position, position + 1, ",")
+                position += 1
+        end = token.end - 2 if token is last else token.end
+        edits.blank(position, end, in_brackets=token.start <= last.start)
+        if token is last:
+            edits.put(end, token.end, "))")
+
+
+# -- everything else ----------------------------------------------------------------------------
+
+
+def _rewrite_tokens(tokens: list[Token], edits: _Edits) -> None:
+    """Write type parameters, type aliases, `except` and stars in older grammar."""
+    text = edits.text
+    words = [text[t.start : t.end] if t.kind in ("op", "name") else t.kind for t in tokens]
+    brackets: list[tuple[str, bool]] = []
+    skipped = 0
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else "newline"
+        if index < skipped:
+            continue
+        if word == "[" and index > 1 and words[index - 2] in ("def", "class"):
+            skipped = _closing(words, index) + 1
+            edits.blank(tokens[index].start, tokens[skipped - 1].end)
+        elif word in _OPENING:
+            is_subscript = word == "[" and index > 0 and _is_value(tokens[index - 1], before, tokens[index].start)
+            brackets.append((word, is_subscript))
+        elif word in _CLOSING and brackets:
+            brackets.pop()
+        elif word == "*" and (before == ":" or (brackets and brackets[-1][1] and before in ("[", ","))):
+            edits.put(tokens[index].start, tokens[index].end, "")
+        elif not brackets and before in ("newline", ";"):
+            if word == "type":
+                skipped = _rewrite_alias(tokens, words, index, edits)
+            elif word == "except":
+                _rewrite_except(tokens, words, index, edits)
+
+
+def _of_one_row(tokens: Iterable[Token], text: str) -> list[Token]:
+    """The tokens without comments, and without the ends of rows that end no statement."""
+    found, depth = list[Token](), 0
+    for token in tokens:
+        if token.kind == "op":
+            written = text[token.start : token.end]
+            depth += (written in _OPENING) - (written in _CLOSING)
+        if token.kind != "comment" and not (depth and token.kind == "newline"):
+            found.append(token)
+    return found
+
+
+def _is_value(token: Token, word: str, bracket: int) -> bool:
+    """Whether a bracket behind a token is a subscript."""
+    if word in ("case", "match"):
+        return token.end == bracket
+    return word in _CLOSING or token.kind == "string" or (token.kind == "name" and not keyword.iskeyword(word))
+
+
+def _closing(words: list[str], opening: int) -> int:
+    """The place of the bracket that closes another one. Raises `Unlexable`."""
     depth = 0
-    for bracket in _BRACKETS.findall(text):
-        depth += 1 if bracket in "([{" else -1
-        if depth > _MAX_BRACKETS:
-            return True
-    return False
+    for index in range(opening, len(words)):
+        depth += (words[index] in _OPENING) - (words[index] in _CLOSING)
+        if not depth:
+            return index
+    raise Unlexable
 
 
-def _parse(text: str) -> cst.Module | None:
-    try:
-        return cst.parse_module(text)
-    except (cst.ParserSyntaxError, RecursionError, MemoryError, ValueError, TypeError):
-        return None
-    except BaseException as error:  # the native parser reports its own failures as PanicException
-        if type(error).__name__ == "PanicException":
-            return None
-        raise
+def _rewrite_alias(tokens: list[Token], words: list[str], index: int, edits: _Edits) -> int:
+    """`type X[T] = …` is `_ = X = …`; below the top level, where an assignment may mean something else, it is gone.
+
+    Returns the place up to which everything is rewritten.
+    """
+    equals = index + 2
+    if equals >= len(words) or tokens[index + 1].kind != "name" or words[equals] not in ("=", "["):
+        return index
+    if words[equals] == "[":
+        equals = _closing(words, equals) + 1
+        if equals >= len(words) or words[equals] != "=":
+            return index
+    start = tokens[index].start
+    if start and edits.text[start - 1] not in "\r\n":
+        end = _end_of_statement(words, equals)
+        edits.put(start, tokens[index].end, "pass")
+        edits.blank(tokens[index].end, tokens[end - 1].end)
+        return end
+    edits.put(start, tokens[index].end, "_  =")
+    if equals > index + 2:
+        edits.blank(tokens[index + 2].start, tokens[equals - 1].end)
+    return equals
 
 
-class _Older(cst.CSTTransformer):
-    """Drops the grammar of Python 3.11 and later."""
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        return updated_node.with_changes(type_parameters=None)
-
-    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
-        return updated_node.with_changes(type_parameters=None)
-
-    def leave_Index(self, original_node: cst.Index, updated_node: cst.Index) -> cst.Index:
-        return updated_node.with_changes(star=None, whitespace_after_star=None)
-
-    def leave_Annotation(self, original_node: cst.Annotation, updated_node: cst.Annotation) -> cst.Annotation:
-        annotation = updated_node.annotation
-        if isinstance(annotation, cst.StarredElement):
-            return updated_node.with_changes(annotation=annotation.value)
-        return updated_node
-
-    def leave_TypeAlias(self, original_node: cst.TypeAlias, updated_node: cst.TypeAlias) -> cst.Assign:
-        return cst.Assign([cst.AssignTarget(updated_node.name)], updated_node.value)
-
-    def leave_TryStar(self, original_node: cst.TryStar, updated_node: cst.TryStar) -> cst.Try:
-        handlers = [
-            cst.ExceptHandler(
-                body=h.body,
-                type=h.type,
-                name=h.name,
-                leading_lines=h.leading_lines,
-                whitespace_after_except=cst.SimpleWhitespace(" "),
-            )
-            for h in updated_node.handlers
-        ]
-        return cst.Try(
-            body=updated_node.body,
-            handlers=handlers,
-            orelse=updated_node.orelse,
-            finalbody=updated_node.finalbody,
-            leading_lines=updated_node.leading_lines,
-        )
-
-    def leave_ExceptHandler(
-        self, original_node: cst.ExceptHandler, updated_node: cst.ExceptHandler
-    ) -> cst.ExceptHandler:
-        kind = updated_node.type
-        if isinstance(kind, cst.Tuple) and not kind.lpar:
-            kind = kind.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-            return updated_node.with_changes(type=kind)
-        return updated_node
-
-    def leave_FormattedString(
-        self, original_node: cst.FormattedString, updated_node: cst.FormattedString
-    ) -> cst.BaseExpression:
-        return _same_lines(original_node)
-
-    def leave_TemplatedString(
-        self, original_node: cst.TemplatedString, updated_node: cst.TemplatedString
-    ) -> cst.BaseExpression:
-        return _same_lines(original_node)
+def _end_of_statement(words: list[str], index: int) -> int:
+    """The place of what ends a simple statement."""
+    depth = 0
+    while index < len(words):
+        depth += (words[index] in _OPENING) - (words[index] in _CLOSING)
+        if not depth and words[index] in ("newline", ";"):
+            break
+        index += 1
+    return index
 
 
-def _same_lines(node: cst.BaseExpression) -> cst.BaseExpression:
-    """A plain string that covers as many lines as `node`."""
-    breaks = cst.Module([]).code_for_node(node).count("\n")
-    return cst.SimpleString('""' if not breaks else '"""' + "\n" * breaks + '"""')
+def _rewrite_except(tokens: list[Token], words: list[str], index: int, edits: _Edits) -> None:
+    """`except*` is `except`, and the errors behind it stand in parentheses if there are several."""
+    text, after = edits.text, tokens[index].end
+    if index + 1 < len(words) and words[index + 1] == "*":
+        star = tokens[index + 1]
+        after = star.end
+        if not _HAS_EXCEPT_STAR:
+            edits.put(star.start, star.end, "")
+            after = star.start
+    depth, commas, colon = 0, 0, index
+    while colon < len(words) and (depth or words[colon] != ":"):
+        depth += (words[colon] in _OPENING) - (words[colon] in _CLOSING)
+        commas += not depth and words[colon] == ","
+        if words[colon] in ("newline", "as") and not depth:
+            return
+        colon += 1
+    if not commas or colon == len(words):
+        return
+    if text[after] in " \t":
+        edits.put(after, after + 1, "(")
+    else:
+        edits.insert(after, "(")
+    end = tokens[colon].end
+    edits.put(end - 1, end, ")")
+    if text[end : end + 1] in (" ", "\t"):
+        edits.put(end, end + 1, ":")
+    else:
+        edits.insert(end, ":")
