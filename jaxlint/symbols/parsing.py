@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from typing import Any
 
 from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.outline import Outline
@@ -51,10 +52,23 @@ def read_statements(text: str, row: int) -> list[ast.stmt] | None:
     """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
     if row > _MOST_BLANK_ROWS * (text.count("\n") + 1):
         found = _read_piece(text)
-        for statement in found or ():
-            ast.increment_lineno(statement, row - 1)
+        _move_down(list(found or ()), row - 1)
         return found
     return _read_piece("\n" * (row - 1) + text)
+
+
+def _move_down(nodes: list[Any], rows: int) -> None:
+    """Let nodes and all below them stand so many rows further down."""
+    while nodes:
+        fields = nodes.pop().__dict__
+        if "lineno" in fields:
+            fields["lineno"] += rows
+            fields["end_lineno"] += rows
+        for value in fields.values():
+            if type(value) is list:
+                nodes += [node for node in value if type(node) is not str and node is not None]
+            elif isinstance(value, ast.AST):
+                nodes.append(value)
 
 
 def _read_piece(text: str) -> list[ast.stmt] | None:
