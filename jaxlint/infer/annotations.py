@@ -127,9 +127,9 @@ class AnnotationReader:
                 if prefix == "builtins" and last in _SCALARS:
                     return Scalar(last)
                 if f"{prefix}." in _TYPING and last in _SEQUENCES:
-                    return Container(_SEQUENCES[last])
+                    return Container(_SEQUENCES[last], declared=True)
                 if f"{prefix}." in _TYPING and last in _MAPPINGS:
-                    return Container(_MAPPINGS[last])
+                    return Container(_MAPPINGS[last], declared=True)
                 if f"{prefix}." in _TYPING and last in ("tuple", "Tuple"):
                     return Container("tuple")
             case ValueSymbol(module=module, scope=scope, assignment=assignment):
@@ -175,9 +175,10 @@ class AnnotationReader:
                         return Container("tuple", None, read(items[0]))
                     return Container("tuple", tuple(read(i) for i in items))
                 if last in _SEQUENCES:
-                    return Container(_SEQUENCES[last], None, read(items[-1 if last == "Coroutine" else 0]))
+                    element = read(items[-1 if last == "Coroutine" else 0])
+                    return Container(_SEQUENCES[last], None, element, declared=True)
                 if last in _MAPPINGS:
-                    return Container(_MAPPINGS[last], None, read(items[-1]))
+                    return Container(_MAPPINGS[last], None, read(items[-1]), declared=True)
                 if last in ("type", "Type"):
                     inner = read(items[0])
                     return ClassObject(inner.cls, False) if isinstance(inner, Instance) else UNKNOWN

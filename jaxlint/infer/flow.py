@@ -573,7 +573,7 @@ class UnitReader:
                     unlocked |= {target.id}
         outer = env.mutable_copies
         env.mutable_copies |= unlocked
-        self._block_expecting(node.body, env, frozenset({"Exception"}) if expects_error else frozenset())
+        self._block_expecting(node.body, env, frozenset({"Exception", TRIED}) if expects_error else frozenset())
         env.mutable_copies -= unlocked - outer
         if not outer:
             env.mutable_parts = frozenset()

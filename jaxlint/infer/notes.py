@@ -58,7 +58,7 @@ _RAISED: dict[type[Event], frozenset[str]] = {
     MutateField: ANY_ERROR,
     Update: ANY_ERROR | {"TypeError", "ValueError"},
     Replace: ANY_ERROR | {"TypeError", "ValueError"},
-    Discard: ANY_ERROR | {TRIED},
+    Discard: frozenset({TRIED}),
     Construct: ANY_ERROR | {"TypeError", "ValueError"},
     CallMethod: ANY_ERROR | {"AttributeError", "TypeError"},
     Transformed: ANY_ERROR | {"TypeError", "ValueError"},
@@ -79,6 +79,8 @@ class Notes:
         self.into_jit = False
         #: The errors that the code around expects.
         self.expected: frozenset[str] = frozenset()
+        #: The last update of an array whose error a `try` statement would swallow: no event, but it may be thrown away.
+        self.swallowed: Update | None = None
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: The reader of the statements around the expression; None outside of units.
@@ -88,6 +90,8 @@ class Notes:
         """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
         if self.events is not None and not self.expected & _RAISED[type(event)]:
             self.events.append(event)
+        elif self.events is not None and isinstance(event, Update) and event.function.startswith("at."):
+            self.swallowed = event  # which raises nothing that a `try` statement may wait for
 
     @contextmanager
     def silent(self) -> Iterator[None]:
@@ -239,8 +243,9 @@ class Notes:
 
     def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
         """A call whose result nobody takes: if it was an update, that is lost."""
-        for event in self.events[since:] if self.events is not None else ():
+        for event in (*self.events[since:], self.swallowed) if self.events is not None else ():
             if isinstance(event, Update) and event.at is call.at:
+                self.swallowed = None
                 self.add(Discard(event.at, event.place, event, is_alone))
                 return
 

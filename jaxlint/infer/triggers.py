@@ -21,7 +21,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Scope, Unit
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import parts
 
 #: Calls that may be an update or a write, by the last part of what is called.
@@ -272,13 +272,28 @@ class Triggers:
             return True
         if not unit.calls.isdisjoint(ARRAY_MAKERS) and _imports_jax(module):
             return True
-        for function in self._functions(module, unit) if unit.kind != "rest" else ():
+        for function in self._functions(module, unit):
+            if self._holds_array(function, unit, module):
+                return True
             for parameter in function.parameters:
                 if parameter.name in unit.mutations and parameter.annotation is not None:
                     placed = Placed(parameter.annotation, module, function.scope)
                     if _may_take_no_items(self.annotations.read(placed)):
                         return True
         return False
+
+    def _holds_array(self, function: Function, unit: Unit, module: Module) -> bool:
+        """Whether a method changes what another one of its class assigns to an attribute: an array that it makes."""
+        if function.owner is None or not _imports_jax(module):
+            return False
+        methods = (q for found in module.outline.classes[function.owner].methods.values() for q in found)
+        return any(
+            assignment.attr in unit.mutations
+            and isinstance(assignment.value, Call)
+            and last_name(assignment.value.func) in ARRAY_MAKERS
+            for qualname in methods
+            for assignment in module.outline.functions[qualname].self_assignments
+        )
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""

@@ -68,6 +68,8 @@ class Container(msgspec.Struct, frozen=True):
     element: Value = UNKNOWN
     #: For dicts whose keys are literal strings.
     keys: tuple[str, ...] | None = None
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -202,11 +204,12 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _join_containers(a: Container, b: Container) -> Value:
+    declared = a.declared or b.declared
     if a.items is not None and b.items is not None and len(a.items) == len(b.items) and a.keys == b.keys:
         items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
-        return Container(a.kind, items, UNKNOWN, a.keys)
+        return Container(a.kind, items, UNKNOWN, a.keys, declared)
     parts = [p for c in (a, b) for p in (c.items if c.items is not None else (c.element,))]
-    return Container(a.kind, None, joined(list(parts)))
+    return Container(a.kind, None, joined(list(parts)), declared=declared)
 
 
 def choice(values: list[Value]) -> Value:
@@ -256,9 +259,9 @@ def of_any_library(value: Value) -> Value:
     match value:
         case Array(library="jax", single=single, declared=declared):
             return Array("array", single, declared)
-        case Container(kind=kind, items=items, element=element, keys=keys):
+        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
             held = None if items is None else tuple(map(of_any_library, items))
-            return Container(kind, held, of_any_library(element), keys)
+            return Container(kind, held, of_any_library(element), keys, declared)
         case Choice(options=options):
             return joined([of_any_library(option) for option in options])
     return value

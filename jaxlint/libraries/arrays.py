@@ -86,6 +86,39 @@ _LISTING = frozenset(
     """append argpartition argsort argwhere bincount convolve correlate cumprod cumsum delete diff ediff1d flatnonzero
     insert intersect1d lexsort outer partition setdiff1d setxor1d sort union1d unique""".split()
 )
+#: Parts of jax whose functions return one array, whatever they are given, but for those below (jax 0.10.2).
+_OF_ARRAYS = frozenset(
+    {
+        "jax.nn",
+        "jax.numpy",
+        "jax.numpy.fft",
+        "jax.numpy.linalg",
+        "jax.scipy.fft",
+        "jax.scipy.linalg",
+        "jax.scipy.signal",
+        "jax.scipy.special",
+    }
+)
+#: Functions of these that return several arrays, at least in some cases, or something else, and their classes.
+_OTHERS = frozenset(
+    """array_repr array_split array_str average broadcast_arrays broadcast_shapes can_cast diag_indices
+    diag_indices_from divmod dsplit einsum_path frexp frompyfunc get_printoptions gradient histogram histogram2d
+    histogramdd hsplit iscomplexobj isdtype isrealobj isscalar issubdtype iterable ix_ mask_indices meshgrid modf ndim
+    nonzero polydiv polyfit printoptions promote_types result_type save savez set_printoptions shape size split
+    tril_indices tril_indices_from triu_indices triu_indices_from unique_all unique_counts unique_inverse unravel_index
+    unstack vectorize vsplit
+    dtype finfo iinfo generic number object_ ufunc
+    cond eig eigh lstsq qr slogdet svd
+    dot_product_attention get_scaled_dot_general_config logsumexp scaled_dot_general initializers
+    cho_factor eigh_tridiagonal expm_frechet funm hessenberg lu lu_factor polar qr_multiply rsf2csf schur
+    fresnel sici csd istft stft welch""".split()
+)
+#: Functions of numpy that read an array from somewhere.
+_READING = frozenset("fromfile fromiter fromstring genfromtxt load loadtxt memmap".split())
+#: What numpy.fft, scipy.fft and their kin in jax are made of.
+_FFT = frozenset(
+    f"{inverse}{kind}fft{axes}" for inverse in ("", "i") for kind in ("", "r", "h") for axes in ("", "2", "n")
+) | {"fftfreq", "rfftfreq", "fftshift", "ifftshift"}
 #: Functions that return a tuple of arrays.
 _TUPLES = frozenset("nonzero tril_indices triu_indices diag_indices".split())
 _LINEAR_ALGEBRA = frozenset("cholesky eigvals eigvalsh inv matrix_power pinv solve".split())
@@ -134,7 +167,7 @@ _ARRAYS = {
     **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
 }
 #: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
-ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS)
+ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS) | _FFT | _LINEAR_ALGEBRA
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -155,21 +188,19 @@ def returned_library(name: str) -> str | None:
     numpy's element-wise functions and reductions are left out: they return scalars for scalars.
     """
     head, _, last = name.rpartition(".")
-    if head == "jax.numpy":
-        if last in ARRAY_FUNCTIONS or last in _LISTING:
-            return "jax"
-    elif head == "numpy":
-        if last in _SHAPED or last in _CREATION or last in _LISTING:
-            return "numpy"
-    elif last in _LINEAR_ALGEBRA:
-        return {"numpy.linalg": "numpy", "jax.numpy.linalg": "jax"}.get(head)
-    elif (head == "jax.random" and last in _RANDOM) or (head == "jax.nn" and last in ("one_hot", "relu", "softmax")):
-        return "jax"
-    elif name in ("jax.device_put", "jax.lax.stop_gradient", "jax.lax.iota", "jax.numpy.linalg.norm"):
-        return "jax" if last in ("iota", "norm") else None
-    elif head == "numpy.random" and last in _NUMPY_RANDOM_ARRAYS:
-        return "numpy"
-    return None
+    if head in _OF_ARRAYS:
+        return None if last in _OTHERS or not last.islower() else "jax"
+    if head == "numpy":
+        return "numpy" if last in _SHAPED or last in _CREATION or last in _LISTING or last in _READING else None
+    if head in ("numpy.fft", "scipy.fft"):
+        return "numpy" if last in _FFT else None
+    if head == "numpy.linalg":
+        return "numpy" if last in _LINEAR_ALGEBRA else None
+    if head == "jax.random":
+        return "jax" if last in _RANDOM else None
+    if head == "numpy.random":
+        return "numpy" if last in _NUMPY_RANDOM_ARRAYS else None
+    return "jax" if name == "jax.lax.iota" else None
 
 
 def returned_container(name: str, call: Call) -> tuple[str, str] | None:

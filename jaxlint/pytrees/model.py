@@ -270,6 +270,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     eq: bool | None
     #: False if the class or one that it inherits from has a base that cannot be seen.
     bases_known: bool = True
+    #: Whether a base of the standard library brings a constructor of its own.
+    base_constructs: bool = False
     #: False if instances carry further attributes that are flattened like fields.
     attributes_known: bool = True
     #: All that the dataclass machinery keeps of this class and its bases, in that order.
@@ -425,8 +427,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         """The constructor's parameters without `self`, or None if they cannot be told."""
         maker = self._init_owner()
         if maker is None:
-            takes_none = self.bases_known and not self.unknown_decorator and not self.framework.makes_dataclass
-            return () if takes_none else None
+            certain = self.bases_known and not self.base_constructs and not self.unknown_decorator
+            return () if certain and not self.framework.makes_dataclass else None
         custom = maker.symbol.declaration.methods.get("__init__")
         keyword_only = (
             maker.framework.keyword_only and maker.registered and maker.option("mappable_dataclass", True) is not False

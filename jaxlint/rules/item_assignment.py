@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Assignment
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
 _OPERATOR = {"delete": "__delitem__"}
@@ -88,8 +88,10 @@ class ItemAssignment(EventRule):
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
     that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
     arrays of numpy into: one may have been put there, unless an array of jax is seen to be. What may be a numpy array
-    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, nor code
-    that expects the error.
+    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, or one that
+    extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
+    array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
+    called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`).
 
     ## References
 
@@ -122,6 +124,9 @@ class ItemAssignment(EventRule):
             return
         if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
             return
+        keeper = event.owner.cls if event.owner is not None and not event.owner.cls.is_pytree else None
+        if keeper is not None and not all(_is_kept_in(c, event, evaluator) for c in event.place.subclasses(keeper)):
+            return
         name = dotted(event.target)
         if instances:
             what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) takes no items"
@@ -137,8 +142,14 @@ class ItemAssignment(EventRule):
             message=f"{what}: {does}; {way_out}",
             reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
             help=way_out,
-            confidence=Confidence.MEDIUM if declared else None,
+            confidence=Confidence.MEDIUM if declared or keeper is not None else None,
         )
+
+
+def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bool:
+    """Whether what the methods of a class put into the attribute is an array of jax."""
+    held = evaluator.attribute_type(cls, last_name(event.target))
+    return isinstance(held, Array) and held.library == "jax"
 
 
 def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator) -> bool:

@@ -80,7 +80,8 @@ class UnhashableStaticArgument(EventRule):
 
     ## When not to use it
 
-    There is no reason to turn it off: the call cannot work.
+    There is no reason to turn it off: the call cannot work. What only an annotation calls a list, a dict or a set is
+    not reported: `size: list[int]` is given `x.shape` more often than not.
 
     ## References
 

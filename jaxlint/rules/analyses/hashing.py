@@ -38,7 +38,7 @@ def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) ->
     """
     value = plain(value)
     match value:
-        case Container(kind="list" | "dict" | "set" as kind):
+        case Container(kind="list" | "dict" | "set" as kind, declared=False):
             return _DISPLAYS[kind]
         case Container(kind="tuple", items=items) if items is not None:
             found = (unhashable(item, evaluator) for item in items)
