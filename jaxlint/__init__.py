@@ -1,6 +1,6 @@
 """jaxlint: the linter that knows what a pytree is.
 
-`check_paths` and `check_source` give the findings of files and of a text.
+`check_paths` and `check_source` give the findings of files and of a text; `fix_paths` and `fix_source` fix them.
 """
 
 from __future__ import annotations
@@ -11,24 +11,37 @@ TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to sta
 
 if TYPE_CHECKING:
     from jaxlint.finding import Finding
+    from jaxlint.fixes.running import FixedFiles, fix_paths, fix_source
     from jaxlint.linter.engine import check_paths, check_source
     from jaxlint.linter.result import Result
 
-__all__ = ["Finding", "Result", "__version__", "check_paths", "check_source"]
+__all__ = [
+    "Finding",
+    "FixedFiles",
+    "Result",
+    "__version__",
+    "check_paths",
+    "check_source",
+    "fix_paths",
+    "fix_source",
+]
+
+#: Where the public names are.
+_MODULES = {
+    "Finding": "jaxlint.finding",
+    "FixedFiles": "jaxlint.fixes.running",
+    "Result": "jaxlint.linter.result",
+    "check_paths": "jaxlint.linter.engine",
+    "check_source": "jaxlint.linter.engine",
+    "fix_paths": "jaxlint.fixes.running",
+    "fix_source": "jaxlint.fixes.running",
+}
 
 
 def __getattr__(name: str) -> object:
     """Import the public names on first use: `jaxlint --version` needs none of them."""
-    if name in ("check_paths", "check_source"):
-        from jaxlint.linter import engine
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(engine, name)
-    if name == "Finding":
-        from jaxlint.finding import Finding
-
-        return Finding
-    if name == "Result":
-        from jaxlint.linter.result import Result
-
-        return Result
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jaxlint.cli.report import count
 from jaxlint.errors import UserError
 from jaxlint.syntax.paths import shown_path
 
@@ -32,8 +33,8 @@ def write_comments(result: Result, reason: str, quiet: bool) -> list[Finding]:
     for refusal in added.refusals:
         click.echo(f"jaxlint: warning: {refusal}", err=True)
     if not quiet:
-        files = _count(added.files, "file")
-        click.echo(f"jaxlint: added {_count(added.comments, 'suppression comment')} in {files}", err=True)
+        files = count(added.files, "file")
+        click.echo(f"jaxlint: added {count(added.comments, 'suppression comment')} in {files}", err=True)
     return added.left
 
 
@@ -43,9 +44,9 @@ def write_baseline_file(result: Result, path: str, quiet: bool) -> list[Finding]
     from jaxlint.suppression.baseline import UNREADABLE, write_baseline
 
     _refuse_if_incomplete(result, f"{path} was not written")
-    count = write_baseline(path, result.findings, codes_checked(result.checked))
+    entries = write_baseline(path, result.findings, codes_checked(result.checked))
     if not quiet:
-        click.echo(f"jaxlint: {path} holds {_count(count, 'finding')} now", err=True)
+        click.echo(f"jaxlint: {path} holds {count(entries, 'finding')} now", err=True)
     return [finding for finding in result.findings if finding.code == UNREADABLE]
 
 
@@ -88,7 +89,3 @@ def _refuse_if_incomplete(result: Result, consequence: str) -> None:
     """Raise `UserError` if findings may be missing."""
     if result.errors:
         raise UserError(f"{result.errors[0]}; {consequence}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -15,8 +15,6 @@ from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
-    from jaxlint.linter.result import Result
-    from jaxlint.syntax.source import Source
 
 
 def stdin_name(paths: Sequence[str], filename: str | None) -> str | None:
@@ -30,16 +28,8 @@ def stdin_name(paths: Sequence[str], filename: str | None) -> str | None:
     return filename or "-"
 
 
-def check_stdin(name: str, configuration: Configuration) -> tuple[Result, Callable[[str], Source]]:
-    """Check the standard input as the file `name`; also gives what reads that file, and all others, for the report."""
-    from jaxlint.linter.engine import check_content
-    from jaxlint.report.base import reader
-
-    content = _standard_input()
-    return check_content(content, name, configuration), reader(name, content)
-
-
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
+    """What is on the standard input. Raises `UserError`."""
     if sys.stdin is None:
         raise UserError("the standard input is closed")
     try:

@@ -19,7 +19,8 @@ from jaxlint import __version__
 from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config
 from jaxlint.cli.facts import facts
-from jaxlint.cli.input import check_stdin, show_files, stdin_name
+from jaxlint.cli.fix import Fixing, fixing
+from jaxlint.cli.input import show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
 from jaxlint.cli.report import Reporting, report, reporting
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from jaxlint.config.configuration import Configuration
+    from jaxlint.linter.result import Result
     from jaxlint.linter.shards import Shard
     from jaxlint.rules.base import Rule
 
@@ -90,6 +92,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.argument("paths", nargs=-1)
 @configured()
 @reporting
+@fixing
 @click.option("--show-files", "only_files", is_flag=True, help="List the files that would be checked; check nothing.")
 @click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
@@ -108,6 +111,7 @@ def check(
     paths: tuple[str, ...],
     configuration: Configuration,
     reporting: Reporting,
+    fixing: Fixing,
     only_files: bool,
     stdin_filename: str | None,
     force_exclude: bool,
@@ -130,8 +134,9 @@ def check(
     option, configuration or path.
     """
     from jaxlint.cache.store import Cache, default_folder
-    from jaxlint.cli import hide
-    from jaxlint.linter.engine import check_paths
+    from jaxlint.cli import fix, hide
+    from jaxlint.linter.engine import check_content, check_paths
+    from jaxlint.report.base import reader
 
     if reason is not None and not add_noqa:
         raise click.UsageError("--reason goes with --add-noqa.")
@@ -154,12 +159,13 @@ def check(
         return CLEAN
     if no_baseline or write_baseline is not None:
         configuration.use_no_baseline()
-    read = None
-    if stdin is not None:
-        result, read = check_stdin(stdin, configuration)
-    else:
+    is_fixing = not (facts or shard or add_noqa or write_baseline is not None)
+    if not is_fixing and (fixing.is_all or fixing.show):
+        raise click.UsageError("--fix-only, --diff and --show-fixes need a check of all files that does nothing else.")
+
+    def run() -> Result:
         with _progress(sys.stderr, quiet) as progress:
-            result = check_paths(
+            return check_paths(
                 paths,
                 configuration,
                 jobs=jobs or _cpus(),
@@ -170,6 +176,26 @@ def check(
                 facts=facts,
                 shard=shard,
             )
+
+    fixed = read = None
+    if stdin is not None:
+        content = standard_input()
+        done = fix.fix_text(stdin, content, configuration, fixing)
+        if done is None:
+            result = check_content(content, stdin, configuration)
+        else:
+            content, fixed = done
+            if not fixing.diff:
+                fix.write_source(content)
+        read = reader(stdin, content)
+    else:
+        result = run()
+        fixed = fix.fix_files(result, paths, run, fixing) if is_fixing else None
+    if fixed is not None:
+        result = fixed.result
+        fix.show(fixed, fixing, reporting)
+        if fixing.is_all:
+            return fix.exit_code(fixed, fixing)
     if shard is not None and not result.files:
         reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to be told of
     if write_baseline is not None:
@@ -177,7 +203,8 @@ def check(
     elif add_noqa:
         result.findings = hide.write_comments(result, reason or "", quiet)
     if result.findings or not (add_noqa or write_baseline is not None):
-        report(result, reporting, read)
+        is_shown = stdin is not None and fixed is not None  # the standard output holds the fixed text
+        report(result, reporting, read, fixed=len(fixed.fixed) if fixed is not None else 0, to_stderr=is_shown)
     if not quiet or strict_baseline:
         hide.tell_of_stale_entries(result.stale, strict_baseline)
     if not quiet:
@@ -185,6 +212,8 @@ def check(
     if result.errors:
         return FAILURE
     has_findings = bool(result.findings or (strict_baseline and result.stale))
+    if fixing.exit_non_zero and fixed is not None and fixed.files:
+        return FINDINGS
     return FINDINGS if has_findings and not exit_zero else CLEAN
 
 

@@ -44,6 +44,16 @@ _SETTING = (
     click.option("--python", metavar="PATH", help="The interpreter or environment whose packages the code imports."),
     click.option("--target-version", metavar="VERSION", help="The Python that the code runs on, as in 3.11."),
     click.option("--target-jax", metavar="VERSION", help="The jax that the code runs with, as in 0.4.35."),
+    click.option("--fix/--no-fix", default=None, help="Whether to fix what can be fixed safely.  [default: no]"),
+    click.option(
+        "--unsafe-fixes/--no-unsafe-fixes",
+        default=None,
+        help="Whether to apply fixes, too, that may change what the program does.  [default: no]",
+    ),
+    _list("--fixable", "Rules whose fixes are offered and applied.  [default: ALL]"),
+    _list("--unfixable", "Rules of these whose fixes are neither offered nor applied."),
+    _list("--extend-safe-fixes", "Rules whose unsafe fixes count as safe."),
+    _list("--extend-unsafe-fixes", "Rules whose safe fixes count as unsafe."),
     click.option("--baseline", metavar="FILE", help="Leave out the findings that this file holds."),
 )
 _SOURCES = (

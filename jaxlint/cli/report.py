@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,8 +60,18 @@ def reporting(command: Command) -> Command:
     return wrapped
 
 
-def report(result: Result, reporting: Reporting, read: Callable[[str], Source] | None = None) -> None:
-    """Write the findings to stdout or a file, and everything else to stderr; `read` gives texts not as on disk."""
+def report(
+    result: Result,
+    reporting: Reporting,
+    read: Callable[[str], Source] | None = None,
+    *,
+    fixed: int = 0,
+    to_stderr: bool = False,
+) -> None:
+    """Write the findings to stdout (or stderr) or a file, and everything else to stderr; so many were `fixed` before.
+
+    `read` gives texts not as on disk.
+    """
     from jaxlint.report.base import Report
     from jaxlint.report.text import wants_color
     from jaxlint.syntax.source import Source
@@ -67,9 +79,10 @@ def report(result: Result, reporting: Reporting, read: Callable[[str], Source] |
     was_checked = result.files > 0 and not result.errors
     summary = not reporting.quiet and (was_checked or bool(result.findings))
     write = writer(STATISTICS if reporting.statistics else FORMATS, reporting.format)
-    with output(reporting.file) as stream:
+    unsafe = any(settings.unsafe_fixes for settings, _ in result.checked)
+    with nullcontext(sys.stderr) if to_stderr and reporting.file is None else output(reporting.file) as stream:
         color = reporting.file is None and wants_color(stream)
-        write(Report(result.findings, result.errors, read or Source.read, color, summary), stream)
+        write(Report(result.findings, result.errors, read or Source.read, color, summary, fixed, unsafe), stream)
     for error in result.errors:
         click.echo(f"jaxlint: internal error: {error}", err=True)
     if not result.files and not result.findings and not result.errors and not reporting.quiet:
@@ -79,3 +92,8 @@ def report(result: Result, reporting: Reporting, read: Callable[[str], Source] |
 def tell_of_no_files() -> None:
     """Warn that there was nothing to do."""
     click.echo("jaxlint: warning: no Python files found under the given paths", err=True)
+
+
+def count(number: int, noun: str) -> str:
+    """A number with a noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

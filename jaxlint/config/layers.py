@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from jaxlint.config.settings import specificity
-from jaxlint.config.table import SELECTING, Table, all_keys
+from jaxlint.config.table import FIXING, SELECTING, Table, all_keys
 from jaxlint.errors import UserError
 from jaxlint.project.files import is_pattern
 from jaxlint.pytrees.target import ExtraField
@@ -81,7 +81,7 @@ class Layer:
             raise self.error(key, f"must be {all_keys()[key].must}") from error
 
     def _check_value(self, key: str, value: Any) -> None:
-        if key in SELECTING:
+        if key in SELECTING or key in FIXING:
             self._check_selectors(key, value)
         elif key in ("exclude", "extend-exclude"):
             for pattern in value:

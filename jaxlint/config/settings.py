@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint.finding import Confidence
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.project.files import Patterns, matches
 from jaxlint.pytrees.target import Target
 
@@ -42,6 +42,12 @@ class Settings(Target, frozen=True):
     python: str | None = None
     min_confidence: Confidence = Confidence.MEDIUM
     preview: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
     baseline: str | None = None
 
 
@@ -85,6 +91,28 @@ class EnabledRules:
     def codes_at(self, path: str) -> frozenset[str]:
         """The codes of the rules that run in the file `path`."""
         return frozenset(rule.code for rule in self.at(path)) if self._settings.per_file_ignores else self._codes
+
+
+class FixSettings:
+    """Which fixes settings want to be offered, and what they count as."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def applicability(self, rule: type[Rule], own: Applicability) -> Applicability | None:
+        """What a fix of a rule counts as that calls it `own`; None if there is to be none."""
+        settings = self._settings
+        wanted = specificity(rule, settings.fixable)
+        if wanted < 0 or specificity(rule, settings.unfixable) >= wanted:
+            return None
+        safe, unsafe = (
+            specificity(rule, words) for words in (settings.extend_safe_fixes, settings.extend_unsafe_fixes)
+        )
+        if own is Applicability.SAFE and unsafe >= max(safe, 0):
+            return Applicability.UNSAFE
+        if own is Applicability.UNSAFE and safe > unsafe:
+            return Applicability.SAFE
+        return own
 
 
 def is_sure_enough(confidence: Confidence, settings: Settings) -> bool:

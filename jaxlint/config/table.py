@@ -13,8 +13,12 @@ from jaxlint.pytrees.target import ExtraField
 
 #: Selectors, by the key that holds them.
 SELECTING = ("select", "ignore", "extend-select", "extend-ignore")
+#: Selectors of the rules whose fixes are meant.
+FIXING = ("fixable", "unfixable", "extend-safe-fixes", "extend-unsafe-fixes")
 #: The keys of which the command line adds to the file. Any other value takes the place of that in the file.
-ADDING = frozenset({"ignore", "extend-select", "extend-ignore", "extend-exclude"})
+ADDING = frozenset(
+    "ignore extend-select extend-ignore extend-exclude unfixable extend-safe-fixes extend-unsafe-fixes".split()
+)
 ADDING_TABLES = frozenset({"per-file-ignores", "extra-decorators", "extra-bases", "extra-fields"})
 
 
@@ -154,6 +158,61 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
             must="true or false",
             example="preview = true",
             default=False,
+        ),
+    ] = UNSET
+    fix: Annotated[
+        bool | UnsetType,
+        _key(
+            "Whether `jaxlint check` applies fixes, as with `--fix`.",
+            must="true or false",
+            example="fix = true",
+            default=False,
+        ),
+    ] = UNSET
+    unsafe_fixes: Annotated[
+        bool | UnsetType,
+        _key(
+            "Whether fixes that may change what the program does are applied, too, as with `--unsafe-fixes`.",
+            must="true or false",
+            example="unsafe-fixes = true",
+            default=False,
+        ),
+    ] = UNSET
+    fixable: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules whose fixes are offered and applied, named as in `select`.",
+            must=_STRINGS,
+            example='fixable = ["JAX4"]',
+            default=["ALL"],
+        ),
+    ] = UNSET
+    unfixable: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules of those of `fixable` whose fixes are not offered and not applied.",
+            must=_STRINGS,
+            example='unfixable = ["discarded-update"]',
+            default=[],
+        ),
+    ] = UNSET
+    extend_safe_fixes: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules whose unsafe fixes count as safe. Of this and `extend-unsafe-fixes` the more specific selector"
+            " decides, and the latter wins where both are equally specific.",
+            must=_STRINGS,
+            example='extend-safe-fixes = ["JAX403"]',
+            default=[],
+        ),
+    ] = UNSET
+    extend_unsafe_fixes: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "The rules whose safe fixes count as unsafe.",
+            must=_STRINGS,
+            example='extend-unsafe-fixes = ["JAX401"]',
+            default=[],
         ),
     ] = UNSET
     baseline: Annotated[

@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
-from jaxlint.config.settings import EnabledRules, Settings
+from jaxlint.config.settings import EnabledRules, FixSettings, Settings
+from jaxlint.cst.changes import Proposal
+from jaxlint.cst.writing import Writer
 from jaxlint.errors import UserError
-from jaxlint.finding import Edit, Finding, Fix
+from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.indexing import Learner
@@ -25,7 +29,7 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules import all_rules
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Insertion, Problem, Rule, SuppressionRule
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
 from jaxlint.syntax.expressions import place_of
@@ -42,6 +46,8 @@ class Checker:
         self.project = project
         self.settings = settings
         self.enabled = EnabledRules(all_rules(), settings)
+        self.fixes = FixSettings(settings)
+        self._writer: Writer | None = None
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
         #: What says what the rules find in a module instead of `find_all`, if it is known in part.
@@ -319,7 +325,27 @@ class Checker:
         )
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
-        return rule.finding(problem, module.path, place, _fix(problem, module, place))
+        finding = rule.finding(problem, module.path, place)
+        if problem.fix is None:
+            return finding
+        try:
+            return self._with_fix(finding, problem.fix, rule, module)
+        except Exception as error:
+            self._failed(f"the fix of {rule.code}", module, error)
+            return finding
+
+    def _with_fix(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
+        """A finding with the fix that its rule proposes, if the settings let it and the code fits it."""
+        applicability = self.fixes.applicability(type(rule), proposal.applicability)
+        if applicability is None:
+            return finding
+        if self._writer is None or self._writer.source is not module.source:
+            self._writer = Writer(module.source, module.outline)
+        fix = self._writer.fix(structs.replace(proposal, applicability=applicability))
+        if fix is None:
+            return finding
+        shown = self._writer.help_of(fix, proposal)
+        return structs.replace(finding, fix=fix, help=shown or finding.help)
 
     @contextmanager
     def guard(self, what: str, module: Module) -> Iterator[None]:
@@ -340,15 +366,6 @@ def failure_line(what: str, module: Module, error: Exception) -> str:
     """One line about a failure of ours in a module."""
     text = " ".join(str(error).split())
     return f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
-
-
-def _fix(problem: Problem, module: Module, place: tuple[int, int, int, int]) -> Fix | None:
-    """The edits that a problem proposes."""
-    fix = problem.fix
-    if isinstance(fix, Insertion):
-        start = module.source.offset(place[0], place[1] - 1)
-        return Fix(fix.title, fix.applicability, (Edit(start, start, fix.text),))
-    return fix
 
 
 def check_extra_names(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.cache.digests import digest
 from jaxlint.cache.store import Cache, FileRecord, RunRecord
@@ -53,6 +54,7 @@ class Run:
         self._project = project
         self._seen = sorted({m.path: m for m in (*modules, *neighbours)}.values(), key=lambda m: m.path)
         self._modules = modules
+        settings = replace(settings, fix=False, unsafe_fixes=False)  # which change nothing that is found
         known = ([m.path for m in self._seen], project.roots, project.site_packages, settings)
         self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
         self._started = time.time_ns()

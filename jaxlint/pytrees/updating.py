@@ -41,6 +41,8 @@ SELECTION_CHOICES = frozenset(
     """at where refine invert at_pytree_leaves at_children at_subtrees_where at_instances_of at_equal_to at_keypaths
     at_childless pick_nth_selected assert_count_is flatten_selected_selections""".split()
 )
+#: How these functions are written in messages.
+_USUAL_NAMES = {"equinox.tree_at": "eqx.tree_at", "jax_dataclasses.replace": "jdc.replace"}
 _TRAIN_STATE = "flax.training.train_state.TrainState"
 
 
@@ -51,12 +53,28 @@ def is_train_state(cls: PytreeClass) -> bool:
 
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
     """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
+    function = update_function(cls)
+    short = _USUAL_NAMES.get(function, function)
+    given = name or ("" if function.startswith(".") else "...")
+    return update_template(short, field).replace("{base}", given).replace("{value}", "...")
+
+
+def update_function(cls: PytreeClass) -> str:
+    """What copies an instance with changes: a dotted name, or a method behind a point."""
     if cls.framework.replace_method is not None:
-        return f"{name or ''}.{cls.framework.replace_method}({field}=...)"
+        return f".{cls.framework.replace_method}"
     if cls.framework is EQUINOX:
-        return f"eqx.tree_at(lambda m: m.{field}, {name or '...'}, ...)"
-    function = "jdc.replace" if cls.framework is JAX_DATACLASSES else "dataclasses.replace"
-    return f"{function}({name or '...'}, {field}=...)"
+        return "equinox.tree_at"
+    return "jax_dataclasses.replace" if cls.framework is JAX_DATACLASSES else "dataclasses.replace"
+
+
+def update_template(function: str, field: str) -> str:
+    """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given."""
+    if function.startswith("."):
+        return f"{{base}}{function}({field}={{value}})"
+    if function.endswith("tree_at"):
+        return f"{function}(lambda m: m.{field}, {{base}}, {{value}})"
+    return f"{function}({{base}}, {field}={{value}})"
 
 
 class UpdatingMethods:

@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from jaxlint.finding import Confidence, Finding, page_url
+from jaxlint.finding import Applicability, Confidence, Finding, page_url
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source
 
@@ -20,7 +20,8 @@ class Report(msgspec.Struct, frozen=True):
     """What there is to tell about a run.
 
     `errors` are internal errors, one line each. `read(path)` gives the text that was checked, or raises
-    `Unreadable`. `color` and `summary` (how many findings there are) concern the formats for people.
+    `Unreadable`. `color` and `summary` (how many findings there are) concern the formats for people. So many
+    findings were `fixed` before; `unsafe_fixes` says which are fixable.
     """
 
     findings: Sequence[Finding]
@@ -28,6 +29,15 @@ class Report(msgspec.Struct, frozen=True):
     read: Callable[[str], Source] = Source.read
     color: bool = False
     summary: bool = False
+    fixed: int = 0
+    unsafe_fixes: bool = False
+
+    def is_fixable(self, finding: Finding) -> bool:
+        """Whether `--fix` would fix it, with the `--unsafe-fixes` of the run."""
+        fix = finding.fix
+        if fix is None or fix.applicability is Applicability.DISPLAY:
+            return False
+        return self.unsafe_fixes or fix.applicability is Applicability.SAFE
 
 
 def reader(path: str, raw: bytes) -> Callable[[str], Source]:

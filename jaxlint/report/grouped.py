@@ -21,5 +21,5 @@ def _lines(report: Report) -> Iterator[Line]:
         places = [f"{finding.row}:{finding.column}" for finding in findings]
         width = max(map(len, places))
         for place, finding in zip(places, findings, strict=True):
-            yield [(f"  {place:<{width}} ", ""), *headline(finding)]
+            yield [(f"  {place:<{width}} ", ""), *headline(finding, report)]
         yield []

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from jaxlint.finding import Applicability, Finding
+from jaxlint.finding import Finding
 from jaxlint.report.base import Report
 from jaxlint.report.text import STYLES, Line, write_lines
 
@@ -37,7 +37,7 @@ def _lines(report: Report) -> Iterator[Line]:
 
 
 def _objects(report: Report) -> Iterator[dict[str, Any]]:
-    fixable = Counter(f.code for f in report.findings if f.fix and f.fix.applicability is Applicability.SAFE)
+    fixable = Counter(f.code for f in report.findings if report.is_fixable(f))
     for finding, count in _counted(report):
         yield {
             "code": finding.code,

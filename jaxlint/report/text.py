@@ -40,7 +40,7 @@ def write_full(report: Report, stream: TextIO) -> None:
 
 def write_concise(report: Report, stream: TextIO) -> None:
     """Write one line per finding: `path:row:column: CODE message`."""
-    write_lines(concise_lines(report.findings), report, stream)
+    write_lines(concise_lines(report), report, stream)
 
 
 def write_lines(lines: Iterable[Line], report: Report, stream: TextIO) -> None:
@@ -51,7 +51,7 @@ def write_lines(lines: Iterable[Line], report: Report, stream: TextIO) -> None:
         for line in lines:
             stream.write("".join(text for text, _ in line) + "\n")
     if report.summary:
-        stream.write(summary_line(report.findings) + "\n")
+        stream.writelines(f"{line}\n" for line in summary_lines(report))
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
@@ -63,6 +63,22 @@ def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
+def summary_lines(report: Report) -> Iterator[str]:
+    """How many findings there are, and how many of them can be fixed."""
+    found, fixed = len(report.findings), report.fixed
+    if fixed:
+        yield f"Found {found + fixed} error{'s' * (found + fixed != 1)} ({fixed} fixed, {found} remaining)."
+    else:
+        yield summary_line(report.findings)
+    fixable = sum(map(report.is_fixable, report.findings))
+    every = Report(report.findings, unsafe_fixes=True)
+    more = sum(map(every.is_fixable, report.findings)) - fixable
+    if fixable:
+        yield f"[*] {fixable} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`." if more else ".")
+    elif more:
+        yield f"{more} fixable with `--fix --unsafe-fixes`."
+
+
 def summary_line(findings: Iterable[Finding]) -> str:
     """How many findings there are of each severity, as a sentence."""
     counts = Counter(finding.severity for finding in findings)
@@ -71,10 +87,10 @@ def summary_line(findings: Iterable[Finding]) -> str:
     return f"Found {', '.join(parts)}." if parts else "All checks passed!"
 
 
-def concise_lines(findings: Iterable[Finding]) -> Iterator[Line]:
+def concise_lines(report: Report) -> Iterator[Line]:
     """One line per finding: `path:row:column: CODE message`."""
-    for finding in findings:
-        yield [(f"{_place(finding)}: ", "bold"), *headline(finding)]
+    for finding in report.findings:
+        yield [(f"{_place(finding)}: ", "bold"), *headline(finding, report)]
 
 
 def full_lines(report: Report) -> Iterator[Line]:
@@ -86,7 +102,7 @@ def full_lines(report: Report) -> Iterator[Line]:
         except Unreadable:
             frame = None
         margin = " " * len(str(frame.rows[-1] if frame else finding.row))
-        yield headline(finding)
+        yield headline(finding, report)
         yield [(f"{margin}--> ", _FRAME), (_place(finding), "")]
         if frame:
             yield from frame.lines(margin, STYLES[finding.severity])
@@ -95,10 +111,11 @@ def full_lines(report: Report) -> Iterator[Line]:
         yield []
 
 
-def headline(finding: Finding) -> Line:
-    """`CODE message`, where the code leads to the page of the rule."""
+def headline(finding: Finding, report: Report) -> Line:
+    """`CODE message`, where the code leads to the page of the rule; `[*]` marks what `--fix` would fix."""
     link = f"{STYLES[finding.severity]} link {url(finding)}"
-    return [(finding.code, link), (f" {clean(message(finding))}", "")]
+    mark: Line = [(" [", ""), ("*", "cyan"), ("]", "")] if report.is_fixable(finding) else []
+    return [(finding.code, link), *mark, (f" {clean(message(finding))}", "")]
 
 
 def _place(finding: Finding) -> str:

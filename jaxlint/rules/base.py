@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from jaxlint.finding import Applicability, Confidence, Finding, Fix, Severity, page_url
+from jaxlint.cst.changes import Proposal
+from jaxlint.finding import Confidence, Finding, Severity, page_url
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -30,14 +31,6 @@ HEADINGS = (
 )
 
 
-class Insertion(msgspec.Struct, frozen=True):
-    """A fix that puts `text` in front of the place of the problem; `title` is an imperative sentence."""
-
-    title: str
-    applicability: Applicability
-    text: str
-
-
 class Problem(msgspec.Struct, frozen=True):
     """What a rule yields: a place (a span of the outline or a node), a sentence, its reason, the way out.
 
@@ -52,7 +45,7 @@ class Problem(msgspec.Struct, frozen=True):
     severity: Severity | None = None
     #: What the problem is about (`Finding.subject`); a low-confidence finding yields to a better one about the same.
     subject: str = ""
-    fix: Fix | Insertion | None = None
+    fix: Proposal | None = None
 
 
 class Rule:
@@ -87,7 +80,7 @@ class Rule:
         return page_url(cls.name)
 
     @classmethod
-    def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int], fix: Fix | None = None) -> Finding:
+    def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int]) -> Finding:
         """A problem that the rule has found, with its place (rows and columns from 1, the end exclusive)."""
         row, column, end_row, end_column = place
         return Finding(
@@ -104,7 +97,6 @@ class Rule:
             reason=problem.reason,
             help=problem.help,
             subject=problem.subject,
-            fix=fix,
         )
 
 

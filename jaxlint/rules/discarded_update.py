@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import AssignTo, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Discard, Event, Replace, Update
@@ -13,8 +14,9 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
 from jaxlint.rules.analyses.updates import array_copy, is_refused
-from jaxlint.rules.base import EventRule, Insertion, Problem
+from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, place_of, same
 from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
 
@@ -198,13 +200,8 @@ def _is_pure(update: Update, model: PytreeModel) -> bool:
     called = function.body.func if isinstance(function, Lambda) and isinstance(function.body, Call) else function
     if called is None:
         return False
-    symbol = model.resolver.resolve(called, update.place.module, _scope(update))
+    symbol = model.resolver.resolve(called, update.place.module, scope_of(update.place))
     return isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")) and "debug" not in symbol.name
-
-
-def _scope(update: Update) -> str:
-    function = update.place.function
-    return "" if function is None else f"{function.qualname}.<locals>"
 
 
 def _is_shown(event: Discard) -> bool:
@@ -243,7 +240,7 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
 def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
     """Whether a statement asks what time it is."""
     called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
-    symbols = (evaluator.model.resolver.resolve(func, update.place.module, _scope(update)) for func in called)
+    symbols = (evaluator.model.resolver.resolve(func, update.place.module, scope_of(update.place)) for func in called)
     return any(isinstance(symbol, External) and symbol.name in _CLOCKS for symbol in symbols)
 
 
@@ -282,13 +279,13 @@ def _way_out(update: Update, base: str | None) -> str:
         return "return the result and let the caller rebind it"
     if "." in base:
         return "put the result back into what holds it"
-    if not _is_own_variable(base, update):
+    if not is_own_variable(base, update.place):
         return "assign or return the result"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 
 
-def _assignment(event: Discard, base: str | None) -> Insertion | None:
+def _assignment(event: Discard, base: str | None) -> Proposal | None:
     """The fix: assign the result to the variable that is copied, if that is one of the function around."""
     update = event.update
     if base is None or "." in base or not event.is_alone or update.place.function is None:
@@ -297,13 +294,8 @@ def _assignment(event: Discard, base: str | None) -> Insertion | None:
     is_self = method is not None and base == method.self_name
     if is_self or update.base is None or dotted(update.base) != base or update.function.startswith(("at.", "select.")):
         return None
-    scope = update.place.module.outline.scopes.get(_scope(update))
+    scope = update.place.module.outline.scopes.get(scope_of(update.place))
     if scope is None or base not in scope.bindings or base in scope.is_global:
         return None
-    return Insertion(f"Assign the result to `{base}`", Applicability.UNSAFE, f"{base} = ")
-
-
-def _is_own_variable(name: str, update: Update) -> bool:
-    """Whether a variable belongs to the code around the update, so that it may be assigned there."""
-    scope = update.place.module.outline.scopes.get(_scope(update))
-    return scope is not None and (name in scope.bindings or name in scope.is_global)
+    change = AssignTo(event.at, base)
+    return Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (change,))

@@ -16,6 +16,7 @@ from jaxlint.rules.analyses.frozen import (
     may_be_in_construction,
     refuses_assignment,
 )
+from jaxlint.rules.analyses.rebinding import rebinding
 from jaxlint.rules.base import EventRule, Problem
 
 #: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
@@ -83,7 +84,9 @@ class FrozenAssignment(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `sky.wind = gust` becomes `sky = sky.replace(wind=gust)`, in the spelling of the framework, where `sky` is a
+    variable of the function that is used later, or a parameter that is returned. The fix is safe: the line could only
+    raise. There is none for loop variables, `self`, and what is held by something else: that would not see the copy.
 
     ## When not to use it
 
@@ -124,6 +127,7 @@ class FrozenAssignment(EventRule):
             help=_way_out(cls, event),
             confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+            fix=rebinding(event, evaluator),
         )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Replace
+from jaxlint.infer.events import Event, KeywordValue, Replace
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.lookups import is_looked_up
 from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
@@ -67,7 +69,8 @@ class ReplaceUnknownField(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A keyword becomes the field whose name is nearest. The fix is unsafe: the line can only raise, but another field
+    may be meant.
 
     ## When not to use it
 
@@ -102,9 +105,17 @@ class ReplaceUnknownField(EventRule):
                     f" {_error(cls, event.function)}; {hint}"
                 ),
                 reason="every keyword of an update is passed on to the constructor, which takes the fields only",
-                help=f"replace `{keyword.name}` by `{close[0]}`" if close else "name one of the fields of the class",
+                help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
+                fix=_renaming(event, keyword, close),
             )
+
+
+def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Proposal | None:
+    """The fix: the name of the field that is near, unless the call names that one, too."""
+    if close is None or event.call.keyword(keyword.name) is None or event.call.keyword(close) is not None:
+        return None
+    return Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(keyword.at, close),))
 
 
 def _listed(cls: PytreeClass) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
-from jaxlint.finding import Applicability, Confidence, Fix, Severity
+from jaxlint.cst.changes import EditText, Proposal
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule
 from jaxlint.suppression.comments import Comments, Kind, Selector, Suppression, Usage
 from jaxlint.suppression.removal import removal
@@ -112,13 +113,13 @@ def _all_ran(meant: list[type[Rule]], comments: Comments) -> bool:
     return any(rule in comments.ran for rule in meant) and all(rule in comments.ran for rule in wanted)
 
 
-def _fix(comments: Comments, suppression: Suppression, unused: Collection[Selector]) -> Fix | None:
+def _fix(comments: Comments, suppression: Suppression, unused: Collection[Selector]) -> Proposal | None:
     """The removal of all that is unused in a comment, the same for each part of it."""
     edits = removal(comments.source, suppression, unused)
     names = ", ".join(f"`{selector.text}`" for selector in unused)
     is_all = len(unused) == len(suppression.selectors or ())
     title = "Remove the comment, which suppresses nothing" if is_all else f"Remove {names} from the comment"
-    return Fix(title, Applicability.SAFE, edits) if edits else None
+    return Proposal(title, Applicability.SAFE, (EditText(edits),)) if edits else None
 
 
 def _unused(suppression: Suppression) -> Problem:

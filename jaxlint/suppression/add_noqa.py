@@ -7,7 +7,6 @@ file changes.
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import tokenize
@@ -62,7 +61,7 @@ def add_noqa(findings: Sequence[Finding], reason: str = "") -> Added:
         try:
             source = Source.read(path)
             text, count = with_comments(source, hidden, reason)
-            write_atomically(path, _encoded(source, text))
+            write_atomically(path, source.encoded(text))
         except (Refused, Unreadable) as refusal:
             added.left += hidden
             added.refusals.append(f"{shown_path(path)}: no comments were added: {refusal}")
@@ -172,14 +171,3 @@ def _tokens(source: Source) -> list[tokenize.TokenInfo]:
 def _code(source: Source) -> list[tuple[int, str]]:
     """The tokens that are not comments."""
     return [(token.type, token.string) for token in _tokens(source) if token.type != tokenize.COMMENT]
-
-
-def _encoded(source: Source, text: str) -> bytes:
-    """The bytes of `text` in the encoding of the file that `source` was read from. Raises `Refused`."""
-    mark = codecs.BOM_UTF8 if source.bom else b""
-    if mark + source.text.encode(source.encoding) != source.raw:
-        raise Refused(f"its encoding {source.encoding} does not keep all bytes; write them by hand")
-    try:
-        return mark + text.encode(source.encoding)
-    except UnicodeEncodeError as error:
-        raise Refused(f"the reason cannot be written in its encoding {source.encoding}") from error

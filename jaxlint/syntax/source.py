@@ -87,6 +87,16 @@ class Source:
         raw = (codecs.BOM_UTF8 if bom else b"") + text.encode("utf-8", "surrogatepass")
         return cls(os.path.abspath(path), raw, text, "utf-8", bom)
 
+    def encoded(self, text: str) -> bytes:
+        """The bytes of another text in the encoding of this file. Raises `Unreadable` if they would not be the same."""
+        mark = codecs.BOM_UTF8 if self.bom else b""
+        if mark + self.text.encode(self.encoding, "surrogatepass") != self.raw:
+            raise Unreadable(f"its encoding {self.encoding} does not keep all bytes; write them by hand")
+        try:
+            return mark + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise Unreadable(f"some of it cannot be written in its encoding {self.encoding}") from error
+
     @cached_property
     def _ends(self) -> list[int]:
         """The offset behind each line end, and behind the last line if it has none."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from lsprotocol import types
 from msgspec import structs
 
+from jaxlint.cst.edits import made_together, trimmed
 from jaxlint.finding import Applicability, Edit, Finding
 from jaxlint.rules import rules_by_selector
 from jaxlint.suppression.add_noqa import Refused, is_suppressible, with_comments, with_ignore
@@ -79,10 +80,10 @@ class Actions:
         )
         for title, write in ways:
             try:
-                edit = _difference(source, write())
+                edit = trimmed(source.text, write(), start)
             except Refused:
                 continue
-            yield self._action(title, (Edit(start + edit.start, start + edit.end, edit.text),), finding)
+            yield self._action(title, (edit,), finding)
 
     def _page(self, finding: Finding) -> types.CodeAction:
         title = f"Read about {finding.name} ({finding.code})"
@@ -120,33 +121,13 @@ class Actions:
 
 def safe_edits(findings: Sequence[Finding]) -> list[Edit]:
     """The edits of all safe fixes, in order; of two that overlap the second waits for the next time."""
-    kept: list[Edit] = []
-    for finding in findings:
-        fix = finding.fix
-        if fix is None or fix.applicability is not Applicability.SAFE:
-            continue
-        if all(new == old or new.end <= old.start or old.end <= new.start for new in fix.edits for old in kept):
-            kept += [edit for edit in fix.edits if edit not in kept]
-    return sorted(kept, key=lambda edit: edit.start)
+    return made_together(f for f in findings if f.fix is not None and f.fix.applicability is Applicability.SAFE)[1]
 
 
 def rule_url(code: str) -> str | None:
     """Where the page of a rule is."""
     rule = rules_by_selector().get(code)
     return None if rule is None else rule.url()
-
-
-def _difference(source: Source, after: str) -> Edit:
-    """The one edit that makes another text of the text."""
-    before = source.text
-    start = 0
-    shortest = min(len(before), len(after))
-    while start < shortest and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    return Edit(start, len(before) - end, after[start : len(after) - end])
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

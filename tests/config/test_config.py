@@ -94,6 +94,12 @@ target-version = "3.11"
 target-jax = "0.4.35"
 min-confidence = "medium"
 preview = true
+fix = true
+unsafe-fixes = true
+fixable = ["JAX4"]
+unfixable = ["JAX403"]
+extend-safe-fixes = ["JAX402"]
+extend-unsafe-fixes = ["JAX401"]
 baseline = "known.json"
 
 [tool.jaxlint.per-file-ignores]
@@ -131,6 +137,12 @@ def test_reads_every_key(tmp_path: Path) -> None:
         target_jax=(0, 4, 35),
         min_confidence=Confidence.MEDIUM,
         preview=True,
+        fix=True,
+        unsafe_fixes=True,
+        fixable=("JAX4",),
+        unfixable=("JAX403",),
+        extend_safe_fixes=("JAX402",),
+        extend_unsafe_fixes=("JAX401",),
         baseline=f"{base}/known.json",
         extra_decorators={"mylib.state": "flax.struct.dataclass"},
         extra_bases={"mylib.Node": "flax.struct.PyTreeNode"},

@@ -146,14 +146,14 @@ def test_output_file_is_the_old_one_or_the_new_one(run: Run, project: Path, monk
 
 def test_statistics(run: Run) -> None:
     table = "1\tJAX401\tfrozen-assignment\n"
-    assert run("--statistics") == (1, table + "Found 1 error.\n", "")
+    assert run("--statistics") == (1, table + "Found 1 error.\n[*] 1 fixable with `--fix`.\n", "")
     assert run("--statistics", "-q") == (1, table, "")
     assert run("--statistics", "--exit-zero", "--output-format", "grouped")[0] == 0
     assert run("--statistics", "pkg/state.py") == (0, "All checks passed!\n", "")
     code, out, err = run("--statistics", "--output-format", "json")
     assert (code, err) == (1, "")
     assert json.loads(out) == [
-        {"code": "JAX401", "name": "frozen-assignment", "count": 1, "fixable": False, "fixable_count": 0}
+        {"code": "JAX401", "name": "frozen-assignment", "count": 1, "fixable": True, "fixable_count": 1}
     ]
 
 

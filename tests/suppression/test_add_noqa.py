@@ -194,9 +194,9 @@ def test_command_refuses_what_the_encoding_cannot_say(project: Path, capsys: pyt
     latin = b"# coding: latin-1\n" + BAD.format("").encode()
     Path("a.py").write_bytes(latin)
     code, out, err = run(capsys, "check", "a.py", "--add-noqa", "--reason", "日", "--output-format", "concise")
-    assert (code, out.partition(" `")[0]) == (1, "a.py:10:5: JAX401")
+    assert (code, out.partition(" `")[0]) == (1, "a.py:10:5: JAX401 [*]")
     assert err.splitlines() == [
-        "jaxlint: warning: a.py: no comments were added: the reason cannot be written in its encoding iso-8859-1",
+        "jaxlint: warning: a.py: no comments were added: some of it cannot be written in its encoding iso-8859-1",
         "jaxlint: added 0 suppression comments in 0 files",
     ]
     assert Path("a.py").read_bytes() == latin

@@ -1,0 +1,1 @@
+"""Code as libcst trees: read where something was found, rewritten where it is fixed."""

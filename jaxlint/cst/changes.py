@@ -1,0 +1,91 @@
+"""What a rule proposes to change, in words that need no parser: places as events and declarations know them.
+
+`jaxlint.cst.rewriting` makes them out on the libcst tree of the code. A new kind of change is a class here and a
+function there. An `at` is a range of the source or a node of `ast`; the code is that of the module with the problem.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from jaxlint.finding import Applicability, Edit
+
+
+class NeededImport(msgspec.Struct, frozen=True):
+    """`import module`, `import module as alias` or `from module import name`, if the module does not have it yet."""
+
+    module: str
+    name: str | None = None
+    alias: str | None = None
+
+    def __str__(self) -> str:
+        alias = f" as {self.alias}" if self.alias else ""
+        return f"from {self.module} import {self.name}{alias}" if self.name else f"import {self.module}{alias}"
+
+
+class UpdateField(msgspec.Struct, frozen=True):
+    """What is assigned to the attribute `at` of a variable goes into an updated copy, which the variable is bound to.
+
+    `at` is the attribute as a target, or the call of `setattr`. `template` makes the copy out of `{base}` and
+    `{value}`: `{base}.replace(x={value})`.
+    """
+
+    at: object
+    base: str
+    template: str
+
+
+class AssignTo(msgspec.Struct, frozen=True):
+    """What the call `at`, a statement of its own, returns is assigned to `target`."""
+
+    at: object
+    target: str
+
+
+class Rename(msgspec.Struct, frozen=True):
+    """The keyword of the argument `at`, the last name of the attribute `at` or the name `at` becomes another one."""
+
+    at: object
+    name: str
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """The expression `at` becomes another one: `template`, in which `{0}` stands for the first of the `parts`, ….
+
+    Parts are expressions inside of `at`, which are taken over as they are written.
+    """
+
+    at: object
+    template: str
+    parts: tuple[object, ...] = ()
+
+
+class EditCall(msgspec.Struct, frozen=True):
+    """The keyword arguments of the call `at`: some are given another value, or added, and some are left out."""
+
+    at: object
+    given: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+
+
+class EditText(msgspec.Struct, frozen=True):
+    """Edits of what is no code, like comments."""
+
+    edits: tuple[Edit, ...]
+
+
+Change: TypeAlias = UpdateField | AssignTo | Rename | Rewrite | EditCall | EditText
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """A fix as a rule knows it; `title` is an imperative sentence.
+
+    There is none after all if one of the changes cannot be made out in the code.
+    """
+
+    title: str
+    applicability: Applicability
+    changes: tuple[Change, ...]
+    imports: tuple[NeededImport, ...] = ()

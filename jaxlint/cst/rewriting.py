@@ -1,0 +1,284 @@
+"""What each kind of change makes of the libcst tree of the code that it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import singledispatch
+from typing import TypeAlias, TypeVar
+
+import libcst as cst
+
+from jaxlint.cst.changes import AssignTo, Change, EditCall, Rename, Rewrite, UpdateField
+from jaxlint.cst.trees import Tree
+from jaxlint.syntax.expressions import Span
+
+_Kind = TypeVar("_Kind", bound=cst.CSTNode)
+_New: TypeAlias = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]
+#: Makes the new node out of the old one, in which what is inside has been rewritten already.
+Rewriter: TypeAlias = Callable[[cst.CSTNode], _New]
+#: What `at` means in code points.
+Locate: TypeAlias = Callable[[object], Span]
+
+_SIMPLE = (
+    *(cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseNumber, cst.BaseString),
+    *(cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp, cst.SetComp),
+)
+
+
+class CannotChange(Exception):
+    """A change does not fit the code that it is meant for."""
+
+
+class NewNodes(cst.CSTTransformer):
+    """Puts other nodes into a tree."""
+
+    def __init__(self, rewriters: dict[cst.CSTNode, Rewriter]) -> None:
+        """Take what makes a new node of each that is to go."""
+        super().__init__()
+        self._rewriters = rewriters
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> _New:  # type: ignore[override]
+        """The new node."""
+        rewriter = self._rewriters.get(original_node)
+        return updated_node if rewriter is None else rewriter(updated_node)
+
+
+@singledispatch
+def rewriters(change: Change, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    """What makes new nodes of those that a change concerns. Raises `CannotChange`."""
+    raise CannotChange(type(change).__name__)
+
+
+# -- statements ----------------------------------------------------------------------------------
+
+
+@rewriters.register
+def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    statement = _found(tree, locate(change.at), cst.Expr)
+    if not isinstance(statement.value, cst.Call) or statement.value.lpar:
+        raise CannotChange("the call is no statement of its own")
+
+    def assigned(expr: cst.CSTNode) -> _New:
+        assert isinstance(expr, cst.Expr)
+        return assignment(change.target, expr.value, expr.semicolon)
+
+    return {statement: assigned}
+
+
+@rewriters.register
+def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    place = locate(change.at)
+    attribute = tree.node_at(place, cst.Attribute)
+    statement = tree.node_at(place, cst.Expr) if attribute is None else tree.statement_of(attribute)
+    if statement is None or not _is_wanted(change.base, statement, tree):
+        raise CannotChange("nobody would see the copy")
+
+    def updated(old: cst.CSTNode) -> _New:
+        assert isinstance(old, (cst.Assign, cst.AugAssign, cst.Expr))
+        value = _assigned(old)
+        made = expression(change.template.replace("{base}", change.base), tree, value=value)
+        return assignment(change.base, made, old.semicolon)
+
+    if isinstance(statement, cst.Assign) and (len(statement.targets) > 1 or statement.targets[0].target != attribute):
+        raise CannotChange("there are several targets")
+    if isinstance(statement, cst.AugAssign) and statement.target != attribute:
+        raise CannotChange("it is no target")
+    if not isinstance(statement, (cst.Assign, cst.AugAssign)) and not _is_setattr(statement):
+        raise CannotChange("it is no plain assignment")
+    return {statement: updated}
+
+
+def _is_setattr(statement: cst.BaseSmallStatement) -> bool:
+    """Whether a statement is `setattr(x, "name", value)`."""
+    if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call) or statement.value.lpar:
+        return False
+    args = statement.value.args
+    is_plain = len(args) == 3 and not any(arg.star or arg.keyword for arg in args)
+    return is_plain and isinstance(statement.value.func, cst.Name) and statement.value.func.value == "setattr"
+
+
+def _assigned(statement: cst.Assign | cst.AugAssign | cst.Expr) -> cst.BaseExpression:
+    """The new value of an attribute."""
+    if isinstance(statement, cst.Assign):
+        return statement.value
+    if isinstance(statement, cst.Expr):
+        assert isinstance(statement.value, cst.Call)
+        return statement.value.args[2].value
+    operators = {f"{name}Assign": getattr(cst, name) for name in _OPERATORS}
+    operator = operators[type(statement.operator).__name__]()
+    assert isinstance(statement.target, cst.Attribute)
+    return cst.BinaryOperation(statement.target, operator, in_brackets(statement.value))
+
+
+_OPERATORS = (
+    *("Add", "Subtract", "Multiply", "Divide", "FloorDivide", "Modulo", "Power", "MatrixMultiply"),
+    *("BitAnd", "BitOr", "BitXor", "LeftShift", "RightShift"),
+)
+
+
+def assignment(target: str, value: cst.BaseExpression, semicolon: cst.Semicolon | cst.MaybeSentinel) -> cst.Assign:
+    """`target = value`, in place of a statement with this semicolon."""
+    return cst.Assign([cst.AssignTarget(cst.parse_expression(target))], value, semicolon)  # type: ignore[arg-type]
+
+
+def _is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a variable that is bound by a statement of a function is used later; a parameter has to be returned."""
+    function = tree.nearest(statement, cst.FunctionDef)
+    if function is None:
+        return True
+    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+        return False  # what is collected is not the copy
+    row = tree.place_of(statement).end_row
+    loops = [one for one in tree.around(statement) if isinstance(one, (cst.For, cst.While))]
+    start = min([row, *(tree.place_of(loop).row for loop in loops)])
+    later = [use for use in _uses(name, function, tree) if use is not statement and tree.place_of(use).row >= start]
+    later = [use for use in later if statement not in tree.around(use)]
+    if name in _parameters(function):
+        return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
+    return bool(later)
+
+
+def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name]:
+    """Where the value of a variable is asked for, in a function."""
+    for one in tree.all(cst.Name):
+        if one.value != name or function not in tree.around(one):
+            continue
+        around = next(tree.around(one))
+        is_other = isinstance(around, cst.Arg) and around.keyword is one
+        is_other |= isinstance(around, cst.Attribute) and around.attr is one
+        is_bound = isinstance(around, (cst.AssignTarget, cst.Param))
+        if not (is_other or is_bound):
+            yield one
+
+
+def _parameters(function: cst.FunctionDef) -> set[str]:
+    parameters = function.params
+    return {p.name.value for p in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)}
+
+
+def _binds(target: cst.BaseExpression, name: str) -> bool:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return any(_binds(element.value, name) for element in target.elements)
+    return isinstance(target, cst.Name) and target.value == name
+
+
+# -- expressions ---------------------------------------------------------------------------------
+
+
+@rewriters.register
+def _rename(change: Rename, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    place = locate(change.at)
+    argument, attribute = tree.node_at(place, cst.Arg), tree.node_at(place, cst.Attribute)
+    old: cst.CSTNode | None = tree.node_at(place, cst.Name)
+    if argument is not None and argument.keyword is not None:
+        old = argument.keyword
+    elif attribute is not None:
+        old = attribute.attr
+    if old is None:
+        raise CannotChange("there is no name")
+    return {old: lambda node: node.with_changes(value=change.name)}
+
+
+@rewriters.register
+def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    old = _expression(tree, locate(change.at))
+    values = {f"_{number}": _expression(tree, locate(part)) for number, part in enumerate(change.parts)}
+    template = change.template
+    for number in range(len(change.parts)):
+        template = template.replace(f"{{{number}}}", f"{{_{number}}}")
+    new = expression(template, tree, **values)
+    return {old: lambda node: new}
+
+
+@rewriters.register
+def _edit_call(change: EditCall, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    call = _found(tree, locate(change.at), cst.Call)
+    return {call: lambda node: _with_keywords(node, change)}
+
+
+def _with_keywords(call: cst.CSTNode, change: EditCall) -> cst.Call:
+    assert isinstance(call, cst.Call)
+    given = dict(change.given)
+    kept: list[cst.Arg] = []
+    for arg in call.args:
+        name = arg.keyword.value if arg.keyword is not None else None
+        if name in given:
+            arg = arg.with_changes(value=cst.parse_expression(given.pop(name)))
+        if name not in change.without:
+            kept.append(arg)
+    last = call.args[-1] if call.args else None
+    if given and kept:
+        kept[-1] = kept[-1].with_changes(comma=_comma(call))
+    for name, value in given.items():
+        kept.append(keyword_argument(name, cst.parse_expression(value)))
+    if kept:
+        comma = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
+        after = last.whitespace_after_arg if last is not None else cst.SimpleWhitespace("")
+        kept[-1] = kept[-1].with_changes(comma=comma, whitespace_after_arg=after)
+    return call.with_changes(args=kept)
+
+
+def _comma(call: cst.Call) -> cst.Comma:
+    """How the arguments of a call are set apart."""
+    for arg in call.args[:-1]:
+        if isinstance(arg.comma, cst.Comma):
+            return arg.comma
+    return cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+
+
+def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:
+    """`name=value` without spaces."""
+    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    return cst.Arg(value, cst.Name(name), equal)
+
+
+def expression(template: str, tree: Tree, **values: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression that a template says, in which `{name}` stands for an expression that is there already."""
+    names = {f"__{name}__": value for name, value in values.items()}
+    for name in values:
+        template = template.replace(f"{{{name}}}", f"__{name}__")
+    parsed = cst.parse_expression(template, tree.module.config_for_parsing)
+    filled = parsed.visit(_Filled(names))
+    assert isinstance(filled, cst.BaseExpression)
+    return filled
+
+
+class _Filled(cst.CSTTransformer):
+    """Puts expressions in the place of names; in brackets where they would not stay whole."""
+
+    def __init__(self, values: dict[str, cst.BaseExpression]) -> None:
+        super().__init__()
+        self._values = values
+        self._plain: set[cst.CSTNode] = set()
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        self._plain.add(node.value)
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        value = self._values.get(original_node.value)
+        if value is None:
+            return updated_node
+        if original_node in self._plain:
+            return in_brackets(value) if isinstance(value, (cst.Tuple, cst.GeneratorExp, cst.Yield)) else value
+        return in_brackets(value)
+
+
+def in_brackets(value: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression that stays whole beside an operator."""
+    if value.lpar or isinstance(value, _SIMPLE):
+        return value
+    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def _found(tree: Tree, place: Span, kind: type[_Kind]) -> _Kind:
+    node = tree.node_at(place, kind)
+    if node is None:
+        raise CannotChange(f"there is no {kind.__name__}")
+    return node
+
+
+def _expression(tree: Tree, place: Span) -> cst.BaseExpression:
+    node = tree.expression_at(place)
+    if node is None:
+        raise CannotChange("there is no expression")
+    return node

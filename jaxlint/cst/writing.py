@@ -1,0 +1,102 @@
+"""From what a rule proposes to the edits of a fix, and to the words that show it."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Sequence
+
+from jaxlint.cst.changes import Change, EditText, Proposal
+from jaxlint.cst.edits import edits_between, new_lines
+from jaxlint.cst.imports import import_edit
+from jaxlint.cst.places import Rows, rows_around
+from jaxlint.finding import Edit, Fix
+from jaxlint.symbols.outline import Outline
+from jaxlint.syntax.expressions import Span, place_of
+from jaxlint.syntax.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jaxlint.cst.trees import Tree
+
+#: How many lines a help shows.
+_MOST_LINES = 3
+
+
+class Writer:
+    """Writes fixes for one `source`; each of its functions is parsed at most once."""
+
+    def __init__(self, source: Source, outline: Outline) -> None:
+        self.source = source
+        self._outline = outline
+        self._trees: dict[Rows, Tree | None] = {}
+        self._fixes: dict[tuple[str, tuple[Span, ...], str], Fix | None] = {}
+
+    def fix(self, proposal: Proposal) -> Fix | None:
+        """The fix that a rule proposes; None if the code does not fit it."""
+        edits: list[Edit] = []
+        code: dict[Rows, list[Change]] = {}
+        for change in proposal.changes:
+            if isinstance(change, EditText):
+                edits += change.edits
+                continue
+            rows = rows_around(self._outline, self.locate(change.at))
+            if rows is None:
+                return None
+            code.setdefault(rows, []).append(change)
+        for rows, changes in code.items():
+            made = self._edits_of(rows, changes)
+            if made is None:
+                return None
+            edits += made
+        if not edits:
+            return None
+        for needed in proposal.imports:
+            edits.append(import_edit(needed, self.source, self._outline))
+        return Fix(proposal.title, proposal.applicability, tuple(sorted(edits, key=lambda edit: edit.start)))
+
+    def _edits_of(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
+        """The edits in some rows; None if a change does not fit."""
+        from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
+        from jaxlint.cst.trees import Tree
+
+        if rows not in self._trees:
+            self._trees[rows] = Tree.parse(self.source, rows)
+        tree = self._trees[rows]
+        if tree is None:
+            return None
+        try:
+            made = [rewriters(change, tree, self.locate) for change in changes]
+        except CannotChange:
+            return None
+        module = tree.module.visit(NewNodes({node: make for one in made for node, make in one.items()}))
+        return edits_between(tree.text, tree.text_of(module), tree.start)
+
+    def help_of(self, fix: Fix, proposal: Proposal) -> str:
+        """The lines of code as they stand after the fix, and what has to be imported; nothing if no code is written."""
+        imported = [str(needed) for needed in proposal.imports]
+        lines = [_code(line) for line in new_lines(self.source.text, fix.edits)]
+        lines = [line for line in lines if line and line not in imported]
+        if not lines or all(isinstance(change, EditText) for change in proposal.changes):
+            return ""
+        shown = " and ".join(f"`{line}`" for line in lines[:_MOST_LINES])
+        more = ", …" if len(lines) > _MOST_LINES else ""
+        needed = f"; it needs {' and '.join(f'`{one}`' for one in imported)}" if imported else ""
+        return f"write {shown}{more}{needed}"
+
+    def locate(self, at: object) -> Span:
+        """The range of a place, with columns in code points."""
+        row, column, end_row, end_column = place_of(at)
+        columns = self.source.codepoint_column
+        return Span(row, columns(row, column), end_row, columns(end_row, end_column))
+
+
+def _code(line: str) -> str:
+    """A line without the comment behind it."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(line).readline):
+            if token.type == tokenize.COMMENT:
+                return line[: token.start[1]].rstrip()
+    except (tokenize.TokenError, SyntaxError):
+        pass  # a part of a longer statement
+    return line

@@ -1,0 +1,1 @@
+"""Applying fixes: rounds of them, each looked at before anything is written."""

@@ -1,0 +1,204 @@
+"""Fixing files: the fixes of one round are made together if they do not touch each other, until there are none left.
+
+What a file would be after them is looked at first. It has to be code in which what was fixed is not found any more,
+nothing else is found, here and in the other files, and every name is bound; else the fixes are tried one by one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from jaxlint.config.settings import Settings
+from jaxlint.cst.edits import applied, made_together
+from jaxlint.editor.trees import Group, Texts
+from jaxlint.finding import Applicability, Finding
+from jaxlint.fixes.names import lost_names
+from jaxlint.rules.unreadable_file import UnreadableFile
+from jaxlint.syntax.source import Source, Unreadable
+
+_MOST_ROUNDS = 100
+#: Files that are larger than this are fixed all the same: nobody waits at a key.
+_LARGEST = 1 << 62
+
+
+class Fixed(msgspec.Struct):
+    """What became of one file: its text, what was fixed in it, and which fixes were not made, and why."""
+
+    before: Source
+    text: str
+    fixed: list[Finding] = []
+    refused: list[tuple[Finding, str]] = []
+    #: Whether other files may see a difference.
+    is_seen_elsewhere: bool = False
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file after the fixes. Raises `Unreadable` if they cannot be written in its encoding."""
+        return self.before.encoded(self.text)
+
+
+def is_applicable(finding: Finding, *, unsafe: bool) -> bool:
+    """Whether a finding has a fix that is to be applied."""
+    fix = finding.fix
+    if fix is None or fix.applicability is Applicability.DISPLAY:
+        return False
+    return unsafe or fix.applicability is Applicability.SAFE
+
+
+class Fixer:
+    """Fixes files that are checked together: each entry of `checked` are files with the same settings."""
+
+    def __init__(self, checked: Sequence[tuple[Settings, Sequence[str]]], *, is_named: bool) -> None:
+        everything = {path for _, files in checked for path in files}
+        self._texts = Texts(_LARGEST, lambda: None)
+        self._groups = [
+            Group(settings, files, everything.difference(files), self._texts, is_named=is_named, cache=None)
+            for settings, files in checked
+        ]
+        #: Whether other files are looked at after each fix.
+        self._is_careful = False
+
+    def give(self, source: Source) -> None:
+        """Take a text for the content of its file, whatever is on disk."""
+        self._set(source.path, source)
+
+    def fix_all(self, unsafe: Mapping[str, bool]) -> list[Fixed]:
+        """Fix files, and say for each which fixes are to be made. Nothing is written.
+
+        The other files are looked at once, at the end; only if one of them is worse then, after each fix.
+        """
+        before = {path: text for path, text in self._texts.open.items() if isinstance(text, Source)}
+        fixed = [one for path in unsafe if (one := self.fix(path, unsafe=unsafe[path])) is not None]
+        if not any(one.is_seen_elsewhere for one in fixed):
+            return fixed
+        paths = {one.before.path for one in fixed}
+        after = self.found_outside(paths)
+        for one in fixed:
+            self.give(before.get(one.before.path, one.before))
+        if not after - self.found_outside(paths):
+            for one in fixed:
+                self.give(_source(one.before, one.text))
+            return fixed
+        self._is_careful = True
+        return [one for path in unsafe if (one := self.fix(path, unsafe=unsafe[path])) is not None]
+
+    def fix(self, path: str, *, unsafe: bool) -> Fixed | None:
+        """Fix a file as far as that goes; None if nothing is to be fixed in it. Nothing is written."""
+        group = next(group for group in self._groups if path in group.files)
+        if group.module(path).problem is not None:
+            return None
+        found = group.findings(path, is_complete=True)
+        if not any(is_applicable(finding, unsafe=unsafe) for finding in found):
+            return None
+        one = _File(self, group, group.module(path).source, found, is_careful=self._is_careful)
+        for _ in range(_MOST_ROUNDS):
+            if not one.round(unsafe=unsafe):
+                break
+        return one.result
+
+    def _set(self, path: str, source: Source) -> None:
+        self._texts.open[path] = source
+        for group in self._groups:
+            group.change(path)
+
+    def look(self, path: str, source: Source, group: Group) -> tuple[list[Finding], bytes]:
+        """What is found in a file with another text, and the digest of what other files see of it."""
+        self._set(path, source)
+        found = group.findings(path, is_complete=True)
+        module = group.module(path)
+        return found, b"" if module.problem is not None else module.interface
+
+    def found_outside(self, left_out: Collection[str]) -> Counter[tuple[str, str, str]]:
+        """What is found in all files but some."""
+        paths = [(group, path) for group in self._groups for path in sorted(group.files.difference(left_out))]
+        return Counter(_identity(f) for group, path in paths for f in group.findings(path, is_complete=True))
+
+
+class _File:
+    """One file that is being fixed."""
+
+    def __init__(self, fixer: Fixer, group: Group, source: Source, found: list[Finding], *, is_careful: bool) -> None:
+        self.result = Fixed(source, source.text)
+        self._fixer = fixer
+        self._group = group
+        self._found = found
+        self._interface = group.module(source.path).interface
+        self._elsewhere = fixer.found_outside({source.path}) if is_careful else None
+        self._refused: set[tuple[str, str, str]] = set()
+
+    def round(self, *, unsafe: bool) -> bool:
+        """Make the fixes that can be made together; whether there may be more."""
+        wanted = [f for f in self._found if is_applicable(f, unsafe=unsafe) and _identity(f) not in self._refused]
+        chosen, _ = made_together(wanted)
+        if not chosen:
+            return False
+        if self._try(chosen) is None:
+            return True
+        done = False
+        for finding in chosen:
+            reason = self._try([finding]) if not done else None
+            if reason is not None:
+                self._refused.add(_identity(finding))
+                self.result.refused.append((finding, reason))
+            else:
+                done = True
+        return True
+
+    def _try(self, chosen: Sequence[Finding]) -> str | None:
+        """Make some fixes; why that cannot be, and then nothing has changed."""
+        edits = {edit: None for finding in chosen if finding.fix is not None for edit in finding.fix.edits}
+        before, text = self._text, applied(self._text, edits)
+        try:
+            self.result.before.encoded(text)
+            source = _source(self.result.before, text)
+        except Unreadable as problem:
+            return problem.message
+        found, interface = self._fixer.look(source.path, source, self._group)
+        reason = _regression(self._found, found, chosen)
+        lost = lost_names(before, text)
+        if reason is None and lost:
+            reason = f"`{lost[0]}` would mean nothing"
+        elsewhere = self._elsewhere
+        if reason is None and elsewhere is not None and interface != self._interface:
+            elsewhere = self._fixer.found_outside({source.path})
+            new = elsewhere - (self._elsewhere or Counter())
+            reason = next((f"{os.path.basename(path)} would have {code}" for path, code, _ in new), None)
+        if reason is not None:
+            self._fixer.give(_source(self.result.before, before))
+            return reason
+        self.result.is_seen_elsewhere |= interface != self._interface
+        self._elsewhere, self._interface, self._found = elsewhere, interface, found
+        self.result.text = text
+        self.result.fixed += chosen
+        return None
+
+    @property
+    def _text(self) -> str:
+        return self.result.text
+
+
+def _source(like: Source, text: str) -> Source:
+    """A source with another text."""
+    return Source(like.path, like.encoded(text), text, like.encoding, like.bom)
+
+
+def _identity(finding: Finding) -> tuple[str, str, str]:
+    """What tells a finding from others, wherever its line has moved to."""
+    return finding.path, finding.code, finding.message
+
+
+def _regression(before: Iterable[Finding], after: Iterable[Finding], fixed: Sequence[Finding]) -> str | None:
+    """Why findings are not what they should be after some were fixed."""
+    old, new, gone = (Counter(map(_identity, some)) for some in (before, after, fixed))
+    for identity in new:
+        if identity[1] == UnreadableFile.code:
+            return "the file could not be read any more"
+        if new[identity] > old[identity]:
+            return f"there would be {identity[1]}: {identity[2]}"
+        if identity in gone and new[identity] > old[identity] - gone[identity]:
+            return "it would still be found"
+    return None

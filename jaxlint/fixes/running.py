@@ -1,0 +1,151 @@
+"""Fixing what is on disk, a text, or the standard input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from jaxlint.cache.atomic import write_atomically
+from jaxlint.cache.store import Cache
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings
+from jaxlint.finding import Finding
+from jaxlint.fixes.rounds import Fixed, Fixer, is_applicable
+from jaxlint.linter.engine import check_content, check_paths
+from jaxlint.linter.result import Result
+from jaxlint.syntax.paths import shown_path
+from jaxlint.syntax.source import Source, Unreadable
+
+
+class FixedFiles(msgspec.Struct):
+    """What became of some files.
+
+    `result` is what is found in them afterwards, `files` those in which something was fixed (with `write`, all of them
+    written), and `problems` says, one line each, what was not.
+    """
+
+    result: Result
+    files: list[Fixed] = []
+    problems: list[str] = []
+
+    @property
+    def fixed(self) -> list[Finding]:
+        """What was fixed."""
+        return [finding for one in self.files for finding in one.fixed]
+
+
+def fix_paths(
+    paths: Sequence[str],
+    settings: Settings | Configuration | None = None,
+    *,
+    unsafe: bool | None = None,
+    write: bool = True,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    cache: Cache | None = None,
+    force_exclude: bool = False,
+) -> FixedFiles:
+    """Fix what can be fixed in files and folders, and write them; without `write` nothing is written.
+
+    With `unsafe`, fixes that may change what a program does are made, too; None leaves that to the settings. The
+    findings that are left are those of `check_paths`, with the same arguments.
+    """
+
+    def check() -> Result:
+        return check_paths(paths, settings, jobs=jobs, progress=progress, cache=cache, force_exclude=force_exclude)
+
+    return fix_found(check(), paths, check, lambda own: own.unsafe_fixes if unsafe is None else unsafe, write=write)
+
+
+def fix_found(
+    result: Result,
+    paths: Sequence[str],
+    check: Callable[[], Result],
+    unsafe: Callable[[Settings], bool | None],
+    *,
+    write: bool = True,
+) -> FixedFiles:
+    """Fix what a check of `paths` has found, and `check` again.
+
+    `unsafe` says which fixes are made where some settings hold: safe ones (False), all (True), or none (None).
+    """
+    fixed = FixedFiles(result)
+    ways = {path: unsafe(own) for own, files in result.checked for path in files}
+    wanted = {f.path for f in result.findings if _is_wanted(f, ways.get(f.path))}
+    if not wanted or result.errors:
+        fixed.problems += [f"nothing was fixed: {error}" for error in result.errors[:1] if wanted]
+        return fixed
+    fixer = Fixer(result.checked, is_named=any(os.path.isfile(path) for path in paths))
+    for one in fixer.fix_all({path: bool(ways[path]) for path in sorted(wanted)}):
+        _keep(one, fixed, write=write)
+    if write and fixed.files:
+        fixed.result = check()
+    return fixed
+
+
+def _is_wanted(finding: Finding, unsafe: bool | None) -> bool:
+    return unsafe is not None and is_applicable(finding, unsafe=unsafe)
+
+
+def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> None:
+    """Write a file, and note what became of it."""
+    if one is None:
+        return
+    shown = shown_path(one.before.path)
+    for finding, reason in one.refused:
+        fixed.problems.append(f"{shown}:{finding.row}: {finding.code} was not fixed: {reason}")
+    if not one.fixed:
+        return
+    try:
+        if write:
+            _write(one)
+    except (OSError, Unreadable) as error:
+        reason = error.strerror or str(error) if isinstance(error, OSError) else error.message
+        fixed.problems.append(f"{shown}: nothing was fixed: {reason}")
+        return
+    fixed.files.append(one)
+
+
+def _write(one: Fixed) -> None:
+    """Write a file that is still as it was read. Raises OSError and `Unreadable`."""
+    with suppress(FileNotFoundError), open(one.before.path, "rb") as file:
+        if file.read() != one.before.raw:
+            raise Unreadable("it has been changed in the meantime")
+    write_atomically(one.before.path, one.content)
+
+
+def fix_content(
+    raw: bytes, path: str, settings: Settings | Configuration | None = None, *, unsafe: bool | None = None
+) -> tuple[Fixed | None, FixedFiles]:
+    """Fix what would be the content of the file `path`, as `check_content` checks it; nothing is written.
+
+    The first is None if nothing is to be fixed.
+    """
+    path = os.path.abspath(path)
+    own = settings.settings(path) if isinstance(settings, Configuration) else settings or Settings()
+    fixed = FixedFiles(check_content(raw, path, own))
+    may = own.unsafe_fixes if unsafe is None else unsafe
+    if fixed.result.errors or not any(is_applicable(f, unsafe=may) for f in fixed.result.findings):
+        return None, fixed
+    fixer = Fixer([(own, [path])], is_named=True)
+    fixer.give(Source.from_bytes(path, raw))
+    one = fixer.fix(path, unsafe=may)
+    _keep(one, fixed, write=False)
+    if one is not None and one.fixed:
+        fixed.result = check_content(one.content, path, own)
+    return one, fixed
+
+
+def fix_source(
+    text: str, path: str = "<string>.py", settings: Settings | None = None, *, unsafe: bool = False
+) -> tuple[str, list[Finding]]:
+    """A text in which what can be is fixed, and what is found in it then, as if it stood in the file `path`.
+
+    Raises `Unreadable` if the text holds null bytes.
+    """
+    source = Source.from_text(path, text)
+    one, fixed = fix_content(source.raw, path, settings, unsafe=unsafe)
+    return (text if one is None else one.text), fixed.result.findings

@@ -1,0 +1,216 @@
+"""`jaxlint check --fix` and kin: what is written, said, and returned."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxlint import fix_paths, fix_source
+from jaxlint.cli.main import main
+from jaxlint.config.settings import Settings
+from jaxlint.fixes.names import lost_names
+from jaxlint.fixes.rounds import Fixer
+
+HEADER = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    step: jax.Array\n\n\n"
+BODY = "def f(state: State):\n    state.step = 1{}\n    state.replace(step=2)\n    return state\n"
+TEXT = HEADER + BODY.format("")
+SAFE = TEXT.replace("state.step = 1", "state = state.replace(step=1)")
+ALL = SAFE.replace("    state.replace(step=2)", "    state = state.replace(step=2)")
+
+Said = tuple[int, str, str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAXLINT_NO_CACHE", "1")
+    (tmp_path / "a.py").write_text(TEXT)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Said:
+    code = main(["check", "--output-format", "concise", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_fix_writes_what_is_safe(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "--fix", "--show-fixes")
+    assert (project / "a.py").read_text() == SAFE
+    assert code == 1
+    assert out.splitlines()[-2:] == ["Found 2 errors (1 fixed, 1 remaining).", "1 fixable with `--fix --unsafe-fixes`."]
+    assert err.splitlines() == ["Fixed 1 error:", "- a.py:", "    1 x JAX401 (frozen-assignment)"]
+    assert run(capsys, "--fix", "-q") == (1, out.splitlines()[0] + "\n", "")
+    assert (project / "a.py").read_text() == SAFE
+
+
+def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix`; 1 more with `--unsafe-fixes`."
+    assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
+    assert (project / "a.py").read_text() == ALL
+    assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
+
+
+def test_configuration_decides(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = project / "jaxlint.toml"
+    config.write_text('fix = true\nextend-safe-fixes = ["JAX403"]\nunfixable = ["frozen-assignment"]\n')
+    assert run(capsys)[0] == 1
+    assert (project / "a.py").read_text() == TEXT.replace("    state.replace", "    state = state.replace")
+    config.write_text('extend-unsafe-fixes = ["JAX4"]\n')
+    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 fixable with `--fix --unsafe-fixes`."
+    config.write_text('fixable = ["JAX002"]\n')
+    assert run(capsys, "--fix", "--unsafe-fixes")[1].splitlines()[-1] == "Found 1 error."
+    config.write_text("fix = true\nunsafe-fixes = true\n")
+    assert run(capsys, "--no-fix")[0] == 1
+    assert run(capsys)[0] == 0
+    assert (project / "a.py").read_text() == ALL
+
+
+def test_diff_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "--diff")
+    assert (code, err) == (1, "Would fix 1 error.\n")
+    assert out.splitlines()[:2] == ["--- a.py", "+++ a.py"]
+    assert [line for line in out.splitlines()[2:] if line[0] in "+-"] == [
+        "-    state.step = 1",
+        "+    state = state.replace(step=1)",
+    ]
+    assert (project / "a.py").read_text() == TEXT
+    run(capsys, "--fix")
+    assert run(capsys, "--diff") == (0, "", "No errors would be fixed.\n")
+
+
+def test_fix_only_reports_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--fix-only") == (0, "", "Fixed 1 error.\n")
+    assert (project / "a.py").read_text() == SAFE
+    assert run(capsys, "--fix-only", "--unsafe-fixes", "--exit-non-zero-on-fix") == (1, "", "Fixed 1 error.\n")
+    assert (project / "a.py").read_text() == ALL
+
+
+@pytest.mark.parametrize(("option", "code"), [("--fix", 1), ("--diff", 1), ("--fix-only", 0)])
+def test_standard_input(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.replace("\n", "\r\n").encode()), newline=""))
+    given, out, err = run(capsys, option, "--stdin-filename", "a.py")
+    assert given == code
+    if option == "--diff":
+        assert "+    state = state.replace(step=1)\r\n" in out
+    else:
+        assert out == SAFE.replace("\n", "\r\n")
+    assert ("Found 2 errors (1 fixed, 1 remaining)." in err) is (option == "--fix")
+    assert (project / "a.py").read_text() == TEXT
+
+
+def test_what_is_hidden_is_not_fixed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hidden = HEADER + BODY.format("  # noqa: JAX401")
+    (project / "a.py").write_text(hidden)
+    run(capsys, "--fix")
+    assert (project / "a.py").read_text() == hidden
+    (project / "a.py").write_text(TEXT)
+    run(capsys, "--write-baseline", "base.json")
+    assert run(capsys, "--fix", "--unsafe-fixes", "--baseline", "base.json")[0] == 0
+    assert (project / "a.py").read_text() == TEXT
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nobody keeps root from writing")
+def test_a_file_that_cannot_be_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "a.py").chmod(0o444)
+    code, out, err = run(capsys, "--fix")
+    assert (code, err) == (1, "jaxlint: warning: a.py: nothing was fixed: Permission denied\n")
+    assert out.splitlines()[-2] == "Found 2 errors."
+    assert (project / "a.py").read_text() == TEXT
+
+
+def test_a_file_that_changes_meanwhile(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = TEXT + "x = 1\n"
+    fix = Fixer.fix
+
+    def change(self: Fixer, path: str, *, unsafe: bool) -> object:
+        one = fix(self, path, unsafe=unsafe)
+        (project / "a.py").write_text(changed)
+        return one
+
+    monkeypatch.setattr(Fixer, "fix", change)
+    done = fix_paths(["a.py"])
+    assert done.problems == ["a.py: nothing was fixed: it has been changed in the meantime"]
+    assert not done.fixed
+    assert (project / "a.py").read_text() == changed
+
+
+@pytest.mark.parametrize("prefix", ["", "\ufeff", "# coding: latin-1\n# é\n", "# coding: utf-8\n# 日本\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_bytes_stay(project: Path, prefix: str, newline: str) -> None:
+    encoding = "latin-1" if "latin" in prefix else "utf-8"
+    before, after = ((prefix + text.rstrip("\n")).replace("\n", newline).encode(encoding) for text in (TEXT, ALL))
+    (project / "a.py").write_bytes(before)
+    done = fix_paths(["a.py"], unsafe=True)
+    assert not done.problems
+    assert (project / "a.py").read_bytes() == after
+
+
+LAYOUTS = {
+    "    state.step = 1  # why\n": "    state = state.replace(step=1)  # why\n",
+    "    state.step += 1\n": "    state = state.replace(step=state.step + 1)\n",
+    "    state.step -= a if b else c\n": "    state = state.replace(step=state.step - (a if b else c))\n",
+    "    state.step = 1, 2\n": "    state = state.replace(step=(1, 2))\n",
+    "    state.step = (yield)\n": "    state = state.replace(step=(yield))\n",
+    "    if a: state.step = b; c()\n": "    if a: state = state.replace(step=b); c()\n",
+    "    state.step = \\\n        a\n": "    state = state.replace(step=a)\n",
+    "    state.step = f(\n        a,  # é\n        b)\n": ""
+    "    state = state.replace(step=f(\n        a,  # é\n        b))\n",
+    "    setattr(state, 'step', a)\n": "    state = state.replace(step=a)\n",
+    "    (state).step = a\n": "    state = state.replace(step=a)\n",
+    "    for i in a:\n    \tstate.step = i\n": "    for i in a:\n    \tstate = state.replace(step=i)\n",
+    "    state . step=a ;\n": "    state = state.replace(step=a) ;\n",
+}
+
+
+@pytest.mark.parametrize("before", LAYOUTS)
+def test_layouts(before: str) -> None:
+    text, after = (
+        HEADER + f"def f(state: State, a, b, c):\n{part}    return state\n" for part in (before, LAYOUTS[before])
+    )
+    assert fix_source(text, settings=Settings(select=("JAX401",)))[0] == after
+
+
+UNWANTED = [
+    "def f(state: State):\n    state.step = 1\n",
+    "def f(state: State):\n    state.step = 1\n    print(state)\n",
+    "def f(states: list[State]):\n    for state in states:\n        state.step = 1\n        print(state)\n",
+    "def f(state: State):\n    x = state.step = 1\n    return state\n",
+    "state = State(step=1)\ndef f():\n    state.step = 1\n    return state\n",
+    "class T:\n    state: State\n    def f(self):\n        self.state.step = 1\n        return self\n",
+    "def f(state: State):\n    state.step, b = 1, 2\n    return state\n",
+    "def f(state: State):\n    del state.step\n    return state\n",
+]
+
+
+@pytest.mark.parametrize("text", UNWANTED)
+def test_no_fix_where_the_copy_would_be_lost(text: str) -> None:
+    after, left = fix_source(HEADER + text)
+    assert after == HEADER + text
+    assert [f.code for f in left if f.code == "JAX401"] == ["JAX401"]
+
+
+def test_an_import_is_added() -> None:
+    text = (
+        '"""Doc."""\nfrom __future__ import annotations\n\nimport re\n\nimport equinox as eqx\nimport jax\n\n\n'
+        "class M(eqx.Module):\n    n: int = eqx.field(static=True)\n\n\n"
+        "def f(m: M):\n    m.n = 1\n    return m\n"
+    )
+    after, left = fix_source(text)
+    assert not left
+    expected = text.replace("import re\n", "import dataclasses\nimport re\n")
+    assert after == expected.replace("m.n = 1", "m = dataclasses.replace(m, n=1)")
+
+
+def test_names_that_are_lost() -> None:
+    assert lost_names("x = 1\n", "x = y\n") == ["y"]
+    assert lost_names("x = y\n", "x = y\n") == []
+    assert lost_names("x = 1\ndef f():\n    return x\n", "x = 1\ndef f():\n    x = x + 1\n    return x\n") == ["x"]
+    assert lost_names("import os\n", "import os\nos.path, int, __file__\n") == []
+    assert lost_names("x = 1\n", "x = (\n") == []

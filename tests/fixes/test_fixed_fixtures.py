@@ -1,0 +1,137 @@
+"""Every fixture with a finding that can be fixed: the fixed program lints clean, stays as it is, and runs clean."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from jaxlint.config.settings import Settings
+from jaxlint.fixes.running import FixedFiles, fix_paths
+from jaxlint.linter.engine import check_paths
+from jaxlint.rules import all_rules
+from tests.oracle import cases, environments
+from tests.oracle.cases import Program
+from tests.oracle.frameworks import MAIN
+from tests.rules.test_fixtures_run import environment_of, matches, needed_python
+
+PROGRAMS = defaultdict(list)
+for one in cases.programs():
+    PROGRAMS[one.rule].append(one)
+
+
+class Fixed(msgspec.Struct):
+    """A program after its fixes; with the codes of what was found, fixed, and is left of the latter."""
+
+    program: Program
+    found: Counter[str]
+    fixed: Counter[str]
+    left: Counter[str]
+    problems: list[str]
+
+
+def settings_for(rule: str) -> Settings:
+    default = tuple(r.code for r in all_rules() if r.enabled)
+    own = tuple(r.code for r in all_rules() if r.name == rule and not r.enabled)
+    return Settings(select=(*default, *own))
+
+
+def fixed_programs(rule: str, root: Path) -> list[Fixed]:
+    """The programs of a rule in which something can be fixed, with what was."""
+    settings = settings_for(rule)
+    for program in PROGRAMS[rule]:
+        program.write(root)
+    by_program: dict[str, Counter[str]] = defaultdict(Counter)
+    fixable = set()
+    for finding in check_paths([str(root)], settings).findings:
+        id_ = "/".join(Path(finding.path).relative_to(root).parts[:3])
+        by_program[id_][finding.code] += 1
+        if finding.fix is not None:
+            fixable.add(id_)
+    out = []
+    for program in PROGRAMS[rule]:
+        if program.id in fixable:
+            done = fix_paths([str(root / program.id)], settings, unsafe=True)
+            left = Counter(f.code for f in done.result.findings)
+            fixed = Counter(f.code for f in done.fixed)
+            out.append(Fixed(program, by_program[program.id], fixed, left, done.problems))
+    return out
+
+
+@pytest.fixture(scope="module", params=sorted(PROGRAMS))
+def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fixed]]:
+    """A folder with the fixed programs of one rule."""
+    root = tmp_path_factory.mktemp("fixed").resolve()
+    return root, fixed_programs(request.param, root)
+
+
+def text_of(root: Path, program: Program) -> str:
+    return "\n".join(f"--- {path}\n{(root / program.id / path).read_text()}" for path in program.files)
+
+
+def test_fixed_programs_are_clean(programs: tuple[Path, list[Fixed]]) -> None:
+    _, fixed = programs
+    wrong = [f"{one.program.id}: {problem}" for one in fixed for problem in one.problems]
+    wrong += [
+        f"{one.program.id}: {code} was found {number} times, fixed {one.fixed[code]}, left {one.left[code]}"
+        for one in fixed
+        for code, number in one.found.items()
+        if one.left[code] != number - one.fixed[code]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_second_fix_changes_nothing(programs: tuple[Path, list[Fixed]]) -> None:
+    root, fixed = programs
+    for one in fixed:
+        before = text_of(root, one.program)
+        again: FixedFiles = fix_paths([str(root / one.program.id)], settings_for(one.program.rule), unsafe=True)
+        assert not again.fixed
+        assert text_of(root, one.program) == before
+
+
+def test_fixed_programs_run(programs: tuple[Path, list[Fixed]]) -> None:
+    """A program in which all is fixed shows nothing of its consequence any more."""
+    root, fixed = programs
+    jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_id = {one.program.id: one.program for one in fixed}
+    for one in fixed:
+        if one.left.total() or needed_python(one.program) > sys.version_info[:2]:
+            continue
+        calls = [call.expression for call in one.program.consequence.calls]
+        jobs[environment_of(one.program)].append(
+            {"id": one.program.id, "folder": str(root / one.program.id), "calls": calls}
+        )
+    wrong = []
+    for environment, some in jobs.items():
+        try:
+            environments.prepare(environment)
+            outcomes = environments.run(environment, some)
+        except environments.Unavailable:
+            assert environment != MAIN
+            continue
+        for id_, outcome in outcomes.items():
+            program = by_id[id_]
+            wrong += [f"{id_}: {what}\n{text_of(root, program)}" for what in shown(program, outcome)]
+    print(json.dumps({name: len(some) for name, some in jobs.items()}))
+    assert not wrong, "\n".join(wrong)
+
+
+def shown(program: Program, outcome: dict[str, Any]) -> list[str]:
+    """What a fixed program still shows of its consequence, and what it raises instead."""
+    expected = program.consequence
+    if outcome["error"] is not None:
+        return [f"raises {outcome['error']['text']}"]
+    kinds = tuple(pattern.split(":")[0] for pattern in expected.warns)
+    found = [f"warns {text}" for text in outcome["warnings"] if text.startswith(kinds)]
+    for call, result in zip(expected.calls, outcome["calls"], strict=True):
+        if call.raises and matches(call.raises, result["error"]):
+            found.append(f"{call.expression} raises {result['error']['text']}")
+        elif result["error"] is not None:
+            found.append(f"{call.expression} raises {result['error']['text']} instead")
+    return found
