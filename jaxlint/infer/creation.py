@@ -25,7 +25,9 @@ from jaxlint.pytrees.frameworks import (
     REGISTER_DATACLASS,
 )
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.pytrees.options import unsupported_options
 from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
+from jaxlint.pytrees.remaking import Outcome, remakes
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Call
 
@@ -71,6 +73,39 @@ def unannotated_field_calls(cls: PytreeClass, evaluator: Evaluator) -> Iterator[
                 yield assignment
 
 
+def frozen_conflict(cls: PytreeClass, python: tuple[int, int]) -> PytreeClass | None:
+    """The base class that a dataclass may not inherit from, because one is frozen and the other is not."""
+    if cls.params is None or cls.params.frozen is None:
+        return None
+    bases = [c for c in cls.mro[1:] if c.params is not None]
+    other = next((c for c in bases if c.params is not None and c.params.frozen is not cls.params.frozen), None)
+    if other is None or any(c.params is not None and c.params.frozen is None for c in bases):
+        return None
+    mixed = any(c.params is not None and c.params.frozen for c in bases)
+    return None if cls.params.frozen and mixed and python < (3, 12) else other
+
+
+def misplaced_field(cls: PytreeClass) -> tuple[Field, Field] | None:
+    """A field with a default, and one after it that has none, though both are positional parameters."""
+    if cls.framework is not NAMED_TUPLE and (cls.params is None or cls.params.init is not True):
+        return None
+    defaulted: Field | None = None
+    for field in cls.members:
+        if not field.init or field.kw_only or field.opaque or field.kind is Kind.CLASS_VAR or _has_method(cls, field):
+            continue
+        if field.has_default:
+            defaulted = defaulted or field
+        elif defaulted is not None:
+            return defaulted, field
+    return None
+
+
+def _has_method(cls: PytreeClass, field: Field) -> bool:
+    """Whether the class that declares a field has a method of its name, which is the default then."""
+    owner = next((c for c in cls.mro if c.symbol == field.owner), cls)
+    return any(field.name in c.symbol.declaration.methods for c in owner.mro)
+
+
 class _Creation:
     """Walks through what happens when a class is created, in that order."""
 
@@ -92,14 +127,12 @@ class _Creation:
         if framework is NAMED_TUPLE:
             yield from self._named_tuple()
             return
-        yield from self._class_keywords()
+        yield from self._options()
         if framework is NNX:
             yield from self._conflicting_markers()
         for registration in cls.registrations:
-            frozen = registration.option("frozen", True)
-            if registration.framework is JAX_DATACLASSES and frozen is not True:
-                error = CreationError("AssertionError", "Pytree dataclasses can only be frozen!")
-                yield error if frozen is False else UNSURE
+            if registration.framework is JAX_DATACLASSES and registration.option("frozen", True) is None:
+                yield UNSURE
         if framework is CHEX and cls.registered:
             yield from self._chex_bases()
         if framework is PENZAI and cls.registered:
@@ -117,13 +150,9 @@ class _Creation:
 
     # -- the class statement ------------------------------------------------------------------
 
-    def _class_keywords(self) -> Iterator[CreationError]:
-        accepted = self.cls.framework.class_keywords
-        if accepted is None:
-            return
-        for argument in self.declaration.bases:
-            if argument.keyword is not None and argument.keyword not in accepted and argument.keyword != "metaclass":
-                yield CreationError("TypeError", "keyword argument")
+    def _options(self) -> Iterator[CreationError]:
+        for unsupported in unsupported_options(self.cls):
+            yield CreationError(unsupported.exception, unsupported.text)
 
     def _named_tuple(self) -> Iterator[CreationError]:
         cls = self.cls
@@ -132,14 +161,13 @@ class _Creation:
         for name in self.declaration.methods:
             if name in _NAMED_TUPLE_METHODS:
                 yield CreationError("AttributeError", f"Cannot overwrite NamedTuple attribute {name}")
-        before: Field | None = None
         for field in cls.fields:
             if field.name.startswith("_"):
                 yield CreationError("ValueError", "Field names cannot start with an underscore")
-            if field.has_default:
-                before = field
-            elif before is not None:
-                yield CreationError("TypeError", f"-default namedtuple field {field.name} cannot follow default")
+        misplaced = misplaced_field(cls)
+        if misplaced is not None:
+            name = misplaced[1].name
+            yield CreationError("TypeError", f"-default namedtuple field {name} cannot follow default")
 
     def _conflicting_markers(self) -> Iterator[CreationError]:
         """nnx: a field that is data in a parent cannot be static here, nor the other way round."""
@@ -173,11 +201,13 @@ class _Creation:
                 yield CreationError("AttributeError", field.name)
         for assignment in unannotated_field_calls(cls, self.evaluator):
             yield CreationError("TypeError", f"'{assignment.name}' is a field but has no type annotation")
+        for remake in remakes(cls):
+            if remake.outcome is Outcome.NO_CLASS and "are required" not in remake.text:
+                yield CreationError(remake.exception, remake.text)
         yield from self._frozen_bases()
         if params.order and params.eq is False:
             yield CreationError("ValueError", "eq must be true if order is true")
-        if params.init:
-            yield from self._order_of_defaults()
+        yield from self._order_of_defaults()
         if params.frozen:
             for name in ("__setattr__", "__delattr__"):
                 if name in self.declaration.methods:
@@ -192,20 +222,15 @@ class _Creation:
             return
         if params.frozen is None or None in bases:
             yield UNSURE
-        elif params.frozen and (not any(bases) or (self.python >= (3, 12) and not all(bases))):
-            yield CreationError("TypeError", "cannot inherit frozen dataclass from a non-frozen one")
-        elif not params.frozen and any(bases):
-            yield CreationError("TypeError", "cannot inherit non-frozen dataclass from a frozen one")
+        elif frozen_conflict(self.cls, self.python) is not None:
+            first, second = ("frozen", "a non-frozen") if params.frozen else ("non-frozen", "a frozen")
+            yield CreationError("TypeError", f"cannot inherit {first} dataclass from {second} one")
 
     def _order_of_defaults(self) -> Iterator[CreationError]:
-        defaulted = False
-        for field in self.cls.members:
-            if not field.init or field.kw_only or field.kind is Kind.CLASS_VAR:
-                continue
-            if field.has_default:
-                defaulted = True
-            elif defaulted:
-                yield CreationError("TypeError", f"non-default argument '{field.name}' follows default argument")
+        misplaced = misplaced_field(self.cls)
+        if misplaced is not None:
+            name = misplaced[1].name
+            yield CreationError("TypeError", f"non-default argument '{name}' follows default argument")
 
     # -- what the frameworks add --------------------------------------------------------------
 

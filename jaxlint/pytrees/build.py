@@ -349,6 +349,7 @@ class _ClassBuilder:
         self.maker: Framework | None = None
         self.registering: tuple[Framework, Callee] | None = None
         self.registrations: list[Registration] = []
+        self.made_by: list[Registration] = []
         self.keywords = {a.keyword: a.value for a in self.declaration.bases if a.keyword is not None}
 
     def build(self) -> PytreeClass:
@@ -413,6 +414,7 @@ class _ClassBuilder:
             options_known=self._options_known(),
             params=params,
             registrations=tuple(self.registrations),
+            made_by=tuple(self.made_by),
             registered_by_base=self._registered_by_base(framework),
             lists=lists,
         )
@@ -506,6 +508,11 @@ class _ClassBuilder:
         )
         if framework.makes_dataclass and not ignored:
             self.dataclass_options, self.maker = callee, framework
+        registration = replace(
+            place, framework=framework, function=callee.name, ignored=ignored, options=dict(callee.keywords)
+        )
+        if framework.makes_dataclass:
+            self.made_by.append(registration)
         if framework is not DATACLASS:
             if not ignored:
                 self.registering = self.registering or (framework, callee)
@@ -513,12 +520,8 @@ class _ClassBuilder:
             of_dataclass |= any(r.makes_dataclass for r in self.roots)
             self.registrations.append(
                 replace(
-                    place,
-                    framework=framework,
-                    function=callee.name,
-                    ignored=ignored,
+                    registration,
                     of_dataclass=of_dataclass,
-                    options=dict(callee.keywords),
                     positional=callee.positional,
                     has_lists=framework is REGISTER_DATACLASS and self._lists(callee) is not None,
                     arguments_known=callee.complete,

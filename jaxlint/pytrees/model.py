@@ -163,6 +163,10 @@ class FieldLists(msgspec.Struct, frozen=True):
         return self.data_given is None and self.meta_given is None
 
 
+#: The options of `dataclasses.dataclass`.
+DATACLASS_OPTIONS = frozenset("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot".split())
+
+
 class Framework(msgspec.Struct, frozen=True):
     """How one framework makes pytrees out of classes; the facts are those of semantics.md, section 1."""
 
@@ -206,6 +210,8 @@ class Framework(msgspec.Struct, frozen=True):
     register_keyword: str = ""
     #: The class keywords that are accepted; None: whatever the base classes take.
     class_keywords: frozenset[str] | None = None
+    #: The keywords that its decorators take, by the name of the decorator.
+    options: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     #: The metadata key that marks static fields, and the truth value that means static.
     static_metadata: tuple[str, bool] | None = None
     #: Decides the role of a field where metadata does not.
@@ -290,6 +296,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     params: DataclassParams | None = None
     #: What registers this very class, in the order in which it happens.
     registrations: tuple[Registration, ...] = ()
+    #: The decorators and calls that run the dataclass machinery over this very class, in that order.
+    made_by: tuple[Registration, ...] = ()
     #: Whether a base class registers it before all others; None if a class keyword that cannot be read says so.
     registered_by_base: bool | None = False
     #: The lists of fields that its registration gives, if it gives any.

@@ -317,7 +317,7 @@ class OutlineBuilder(Scanner):
         qualname = self._qualname(scope, node.name)
         self._bind(scope, node.name, Definition("class", qualname, self._guard))
         self.content.classes.add(qualname)
-        expects_error = self.expecting_error
+        expects_error = self.expecting_error or "type_checking" in self.guards
         for decorator in node.decorator_list:
             self._scan(decorator)
         inner = Scope("class", qualname, scope.qualname, {}, set())

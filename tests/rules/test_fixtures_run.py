@@ -57,6 +57,14 @@ LEAST_BAD = {
     "unhashable-static-argument": 22,
     "jit-static-annotation": 5,
     "item-assignment": 51,
+    "decorator-order": 23,
+    "unsupported-option": 11,
+    "frozen-inheritance": 24,
+    "lost-static-marker": 31,
+    "field-order": 47,
+    "init-false-field": 8,
+    "field-name-clash": 66,
+    "malformed-field": 59,
 }
 LEAST_GOOD = 467
 
@@ -98,6 +106,17 @@ HOLDS_FOR = {
     "unhashable-static-argument": "all",
     "jit-static-annotation": "jax-dataclasses",
     "item-assignment": "all - nnx - treex",
+    "decorator-order": "flax-dataclass flax-node train-state jax-dataclasses chex chex-frozen tjax equinox penzai mjx"
+    " register-dataclass register-dataclass-fields",
+    "unsupported-option": "flax-dataclass flax-node jax-dataclasses chex chex-frozen tjax equinox simple-pytree penzai"
+    " nnx mjx",
+    "frozen-inheritance": "dataclass - train-state - register-dataclass-fields",
+    "lost-static-marker": "dataclass - nnx",
+    "field-order": "dataclass namedtuple - train-state",
+    "field-name-clash": "dataclass",
+    "malformed-field": "dataclass",
+    "init-false-field": "flax-dataclass flax-node train-state register-dataclass register-dataclass-mutable equinox"
+    " mjx",
 }
 
 

@@ -64,5 +64,6 @@ __all__ = [
     "REGISTER_DATACLASS",
     "REGISTER_STATIC",
     "SIMPLE_PYTREE",
+    "TJAX",
     "TREEX",
 ]

@@ -7,6 +7,11 @@ CHEX = Framework(
     title="chex.dataclass",
     decorators=frozenset({"chex.dataclass"}),
     aliases={"chex._src.dataclass.dataclass": "chex.dataclass"},
+    options={
+        "chex.dataclass": frozenset(
+            {"init", "repr", "eq", "order", "unsafe_hash", "frozen", "kw_only", "mappable_dataclass"}
+        )
+    },
     frozen=False,
     frozen_option=True,
     unflatten=Unflatten.POST_INIT,

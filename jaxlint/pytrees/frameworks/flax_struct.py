@@ -2,12 +2,13 @@
 
 from msgspec.structs import replace
 
-from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses
+from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses
 
 FLAX_DATACLASS = Framework(
     id="flax.struct.dataclass",
     title="flax.struct.dataclass",
     decorators=frozenset({"flax.struct.dataclass"}),
+    options={"flax.struct.dataclass": DATACLASS_OPTIONS},
     frozen_option=True,
     replace_method="replace",
     replace_overwrites=True,
@@ -25,4 +26,5 @@ FLAX_NODE = replace(
     decorators=frozenset(),
     bases=frozenset({"flax.struct.PyTreeNode"}),
     subclasses=Subclasses.AUTO,
+    class_keywords=DATACLASS_OPTIONS,
 )

@@ -1,7 +1,7 @@
 """jax_dataclasses (1.6.3): static by annotation, always frozen."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import FieldFunction, Framework, Role
+from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Role
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 
 STATIC = "jax_dataclasses.Static"
@@ -53,6 +53,7 @@ JAX_DATACLASSES = Framework(
         "jax_dataclasses._dataclasses.field": "jax_dataclasses.field",
         "jax_dataclasses._copy_and_mutate.copy_and_mutate": "jax_dataclasses.copy_and_mutate",
     },
+    options={"jax_dataclasses.pytree_dataclass": DATACLASS_OPTIONS},
     static_metadata=("__jax_dataclasses_static__", True),
     role=_role,
     field_functions={

@@ -13,6 +13,13 @@ PENZAI = Framework(
         for name in ("pytree_dataclass", "Struct")
     }
     | {"penzai.core.selectors.select": "penzai.pz.select"},
+    options={
+        "penzai.pz.pytree_dataclass": frozenset(
+            {"init", "repr", "eq", "order", "match_args", "kw_only"}
+            | {"has_implicitly_inherited_fields", "use_mutable_proxy_in_init", "overwrite_parent_init"}
+        )
+    },
+    class_keywords=frozenset(),
     assignable_in=frozenset({"__init__"}),
     unflatten=Unflatten.BYPASS,
     static_metadata=("pytree_node", False),

@@ -1,6 +1,6 @@
 """Classes that are no pytrees: plain classes and standard dataclasses, as bases and for merging fields."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses, Unflatten
 
 PLAIN_CLASS = Framework(
     id="class",
@@ -17,6 +17,11 @@ DATACLASS = Framework(
     id="dataclasses",
     title="dataclasses.dataclass",
     decorators=frozenset({"dataclasses.dataclass", "simple_pytree.dataclass", "flax.nnx.dataclass"}),
+    options={
+        "dataclasses.dataclass": DATACLASS_OPTIONS,
+        "simple_pytree.dataclass": frozenset({"init", "repr", "eq", "order", "unsafe_hash", "frozen"}),
+        "flax.nnx.dataclass": DATACLASS_OPTIONS - {"repr", "frozen"},
+    },
     field_functions={"dataclasses.field": FieldFunction()},
     is_pytree=False,
     frozen=False,

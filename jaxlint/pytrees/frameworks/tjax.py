@@ -12,6 +12,7 @@ TJAX = Framework(
         "tjax._src.dataclasses.dataclass.dataclass": "tjax.dataclasses.dataclass",
         "tjax._src.dataclasses.helpers.field": "tjax.dataclasses.field",
     },
+    options={"tjax.dataclasses.dataclass": frozenset({"init", "repr", "eq", "order", "frozen"})},
     frozen_option=True,
     static_metadata=("static", True),
     field_functions={"tjax.dataclasses.field": FieldFunction(keywords={"static": "static"})},

@@ -1,0 +1,71 @@
+"""The options of a class declaration that its framework does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.pytrees.frameworks import FLAX_NODE, JAX_DATACLASSES, NNX
+from jaxlint.pytrees.model import Placed, PytreeClass, truth
+from jaxlint.syntax.expressions import Expr
+
+
+class Unsupported(msgspec.Struct, frozen=True):
+    """An option that makes the class statement fail, who refuses it, and the exception with a part of its text."""
+
+    name: str
+    #: What it is given, in the module of the class.
+    value: Expr
+    refused_by: str
+    exception: str
+    text: str
+    #: Whether it is the value that is refused, and not the option.
+    value_matters: bool = False
+
+
+def unsupported_options(cls: PytreeClass) -> Iterator[Unsupported]:
+    """The options, of decorators and among the class keywords, that are refused."""
+    yield from _class_keywords(cls)
+    for run in cls.made_by:
+        accepted = run.framework.options.get(run.function)
+        if accepted is None or run.ignored or run.guarded:
+            continue
+        by = f"{run.name}(...)" if run.is_call else f"@{run.name}"
+        for name, placed in run.options.items():
+            if placed.module is not cls.module:
+                continue
+            if name not in accepted:
+                text = f"got an unexpected keyword argument '{name}'"
+                yield Unsupported(name, placed.expr, f"`{by}`", "TypeError", text)
+            elif name == "slots" and cls.framework is NNX and truth(placed, None):
+                text = "Pytree currently does not support __slots__"
+                yield Unsupported(name, placed.expr, f"`{cls.framework.title}`", "TypeError", text)
+            elif name == "frozen" and run.framework is JAX_DATACLASSES and truth(placed, None) is False:
+                text = "Pytree dataclasses can only be frozen!"
+                yield Unsupported(name, placed.expr, f"`{by}`", "AssertionError", text, True)
+
+
+def _class_keywords(cls: PytreeClass) -> Iterator[Unsupported]:
+    framework = cls.framework
+    if framework.class_keywords is None or not cls.bases_known or _takes_keywords(cls):
+        return
+    title = f"`{framework.title}`"
+    for argument in cls.symbol.declaration.bases:
+        name = argument.keyword
+        if name is None or name == "metaclass":
+            continue
+        if name not in framework.class_keywords:
+            yield Unsupported(name, argument.value, title, "TypeError", "keyword argument")
+        elif name == "slots" and framework is FLAX_NODE and truth(Placed(argument.value, cls.module, ""), None):
+            text = "Cannot overwrite attribute __setattr__ in class"
+            yield Unsupported(name, argument.value, title, "TypeError", text)
+
+
+def _takes_keywords(cls: PytreeClass) -> bool:
+    """Whether a class of the project, or a metaclass, says what class keywords there are."""
+    declarations = [c.symbol.declaration for c in cls.mro[1:]]
+    return any(
+        "__init_subclass__" in declaration.methods or any(a.keyword == "metaclass" for a in declaration.bases)
+        for declaration in (*declarations, cls.symbol.declaration)
+    )

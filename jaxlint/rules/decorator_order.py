@@ -1,0 +1,133 @@
+"""JAX102 decorator-order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.registration import registration_clash
+from jaxlint.pytrees.remaking import Outcome, Remake, remakes
+from jaxlint.rules.base import ClassRule, Problem
+
+
+class DecoratorOrder(ClassRule):
+    """
+    ## What it does
+
+    Finds `@dataclass` where a framework makes the class a dataclass itself, and `@dataclass` above
+    `@register_dataclass`, which wants it below.
+
+    ## Why is this bad?
+
+    The dataclass machinery runs twice. The second run finds the `__init__` of the first one and keeps it, freezes what
+    is frozen already, or returns another class than the one that is registered. What comes of it depends on the order,
+    the framework and the options; at best it is nothing.
+
+    ## What you will see
+
+    `TypeError: register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass` or
+    `TypeError: Cannot overwrite attribute __setattr__ in class Body`, when the class is created;
+    `dataclasses.FrozenInstanceError: cannot assign to field 'mass'`, whenever an instance is made. Nothing where the
+    result is no pytree any more (`slots=True`), or where `==` of an equinox module compares arrays as truth values.
+
+    ## Example
+
+    ```python
+    from dataclasses import dataclass
+
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    @dataclass
+    class Body:
+        mass: jax.Array
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Body:
+        mass: jax.Array
+    ```
+
+    ## Frameworks
+
+    flax.struct, jax_dataclasses, tjax, chex, mjx, equinox and penzai make dataclasses and need no `@dataclass`.
+    `jax.tree_util.register_dataclass` needs one, below it. simple_pytree and nnx need one, too, and treex may have one:
+    nothing is reported there.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A `@dataclass` that does nothing is a matter of taste, and shown as information.
+
+    ## References
+
+    - [jax.tree_util.register_dataclass](https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.register_dataclass.html)
+    - [flax.struct](https://flax.readthedocs.io/en/latest/api_reference/flax.struct.html)
+    """
+
+    code = "JAX102"
+    name = "decorator-order"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the standard `@dataclass` beside what a framework does."""
+        if not cls.unknown_decorator and registration_clash(cls) is None:  # else JAX103 tells which one to remove
+            for remake in remakes(cls):
+                yield _problem(cls, remake)
+
+
+def _problem(cls: PytreeClass, remake: Remake) -> Problem:
+    other = remake.other
+    by = f"`@{other.name}`" if other is not None else cls.framework.title
+    above = other is not None and remake.standard.at.row < other.at.row
+    place = "on" if other is None else "above" if above else "below"
+    consequence, reason, severity = _consequence(cls, remake)
+    swap = "are required" in remake.text or (remake.outcome is Outcome.UNREGISTERED and "register" in by)
+    way_out = "put it below" if swap else "remove it"
+    subject = f"`{cls.name}`" if other is None else by
+    start = f"`@{remake.standard.name}` stands {place} {subject}"
+    if other is None:
+        start += f", which {cls.framework.title} has made a dataclass already"
+    else:
+        start += f" of `{cls.name}`"
+    return Problem(
+        at=remake.standard.at,
+        message=f"{start}: {consequence}; {way_out}",
+        reason=reason,
+        help=f"put `@{remake.standard.name}` below {by}" if swap else f"remove `@{remake.standard.name}`",
+        severity=severity,
+    )
+
+
+def _consequence(cls: PytreeClass, remake: Remake) -> tuple[str, str, Severity]:
+    """What happens, why, and how bad that is."""
+    match remake.outcome:
+        case Outcome.NO_CLASS:
+            reason = f"`{remake.exception}: {remake.text} …` is raised when the class is created"
+            return f"the class cannot be created ({remake.exception})", reason, Severity.ERROR
+        case Outcome.NO_INSTANCE:
+            reason = "the `__init__` of the first dataclass is kept, and assigns; the second one refuses assignment"
+            return "no instance can be made (FrozenInstanceError)", reason, Severity.ERROR
+        case Outcome.UNREGISTERED:
+            reason = "`slots=True` returns a new class, and it is the old one that is registered"
+            return "the class that `slots=True` returns is no pytree, but one opaque leaf", reason, Severity.ERROR
+        case Outcome.LEAFLESS:
+            reason = "equinox flattens what is in the `__dict__` of an instance, where slots are not"
+            return "slots are not flattened, and instances have no leaves", reason, Severity.ERROR
+        case Outcome.OTHER_EQUALITY:
+            reason = "`@dataclass` compares fields as a tuple, so that `==` asks arrays for their truth (ValueError)"
+            return "it replaces `==` and `hash` of the module by ones that fail on arrays", reason, Severity.WARNING
+    return "it does nothing", "the framework runs the dataclass machinery itself", Severity.INFO

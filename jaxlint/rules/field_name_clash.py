@@ -1,0 +1,249 @@
+"""JAX111 field-name-clash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, TJAX
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, dotted
+
+#: Decorators whose result refuses assignment, unless there is a setter.
+_PROPERTIES = frozenset({"property", "abstractproperty"})
+#: Methods that chex puts into a class, besides `replace`.
+_CHEX_METHODS = ("to_tuple", "from_tuple", "__getstate__", "__setstate__")
+#: Names that chex refuses as fields.
+_CHEX_REFUSED = frozenset({"replace", "to_tuple", "from_tuple"})
+_TJAX_NAMES = frozenset({"static_fields", "dynamic_fields"})
+
+
+class FieldNameClash(ClassRule):
+    """
+    ## What it does
+
+    Finds fields that share their name with a method or property, in the class or in a base class, methods that the
+    framework overwrites, and fields with the name of a method that the framework needs.
+
+    ## Why is this bad?
+
+    A class has one attribute of a name. A method becomes the default of the field, and a leaf that is no array; a
+    property makes every construction fail; a `replace` of your own is never called, because flax, chex and mjx put
+    theirs in its place.
+
+    ## What you will see
+
+    `AttributeError: property 'loss' of 'Metrics' object has no setter` (`can't set attribute` on Python 3.10) or
+    `TypeError: Can't instantiate abstract class Metrics with abstract method loss`, when an instance is made;
+    `TypeError: Error interpreting argument to <function step> as an abstract array. The problematic value is of type
+    <class 'function'>`, in `jax.jit`; chex: `ValueError: The following dataclass fields are disallowed: {'replace'}`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Metrics:
+        total: jax.Array
+        loss: jax.Array
+
+        @property
+        def loss(self) -> jax.Array:
+            return self.total / 2
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Metrics:
+        total: jax.Array
+
+        @property
+        def loss(self) -> jax.Array:
+            return self.total / 2
+    ```
+
+    ## Frameworks
+
+    All that build on dataclasses. A `replace` of your own is overwritten by flax.struct, chex and mjx; chex overwrites
+    `to_tuple`, `from_tuple`, `__getstate__` and `__setstate__`, too. `static_fields` and `dynamic_fields` belong to
+    tjax.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A property with a setter may take what the constructor assigns, and is left alone. So is a `replace` that only
+    calls `dataclasses.replace`, and one without a body, which is there for the type checker. Fields called `keys`,
+    `values`, `items` or `get` hide methods of the mapping that a chex dataclass is; few use it as one, and they are not
+    reported.
+
+    ## References
+
+    - [dataclasses](https://docs.python.org/3/library/dataclasses.html)
+    - [chex.dataclass](https://chex.readthedocs.io/en/latest/api.html#module-chex._src.dataclass)
+    """
+
+    code = "JAX111"
+    name = "field-name-clash"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Compare fields with methods, and both with the names that the framework uses."""
+        if cls.unknown_decorator or cls.symbol.declaration.conditional_body or cls.framework is NAMED_TUPLE:
+            return
+        if cls.params is not None:
+            for field in cls.members:
+                if field.kind is Kind.FIELD:
+                    yield from _with_method(cls, field)
+                    if field.owner == cls.symbol:
+                        yield from _reserved(cls, field)
+        yield from _overwritten(cls)
+
+
+def _with_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
+    """A field whose name is that of a method of the class, or of one from which the class inherits it."""
+    own = field.owner == cls.symbol
+    if own:
+        if field.name in cls.symbol.declaration.methods:
+            method = _last(cls, field.name)
+            hidden = field.default is not None and field.at.row > method.at.row
+            if not hidden and not _has_setter(cls, field.name):
+                yield from _own_method(cls, field, method)
+        elif field.default is None and field.factory is None and field.call is None:
+            yield from _inherited_method(cls, field)
+    elif field.name in cls.symbol.declaration.methods and not _has_setter(cls, field.name):
+        if cls.generated_init and field.init and cls.fields_known:
+            yield _field_of_base(cls, field, _last(cls, field.name))
+
+
+def _own_method(cls: PytreeClass, field: Field, method: Function) -> Iterator[Problem]:
+    if _is_property(method):
+        if cls.generated_init and field.init:
+            yield _problem(
+                method.at,
+                f"`{field.name}` of `{cls.name}` is a field and a property: no instance can be made (AttributeError);"
+                " rename one of them",
+                "the constructor assigns the field, and a property without a setter refuses that",
+            )
+        return
+    yield _problem(
+        method.at,
+        f"`{field.name}` of `{cls.name}` is a field and a method: the method is the default of the field, and cannot be"
+        " called on instances that are given another value; rename one of them",
+        "a class has one attribute of a name, and the dataclass machinery takes it for the default",
+    )
+
+
+def _inherited_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
+    """A field without a default, where a base class has a property of its name."""
+    if not cls.bases_known or not cls.generated_init or not field.init:
+        return
+    for base in cls.mro[1:]:
+        declaration = base.symbol.declaration
+        bound = {a.name for a in declaration.assignments} | {f.name for f in declaration.fields if f.value is not None}
+        if field.name in bound:
+            return
+        if field.name in declaration.methods:
+            method = _last(base, field.name)
+            if _is_property(method) and not _has_setter(base, field.name):
+                yield _problem(
+                    field.at,
+                    f"field `{field.name}` of `{cls.name}` has the name of a property of `{base.name}`: no instance can"
+                    " be made (AttributeError or TypeError); give the field a default, or rename it",
+                    "the property is found as the default of the field, and refuses what the constructor assigns",
+                )
+            return
+
+
+def _field_of_base(cls: PytreeClass, field: Field, method: Function) -> Problem:
+    owner = field.owner.declaration.name
+    if _is_property(method):
+        what = "no instance can be made (AttributeError)"
+        why = "the constructor assigns the field, and a property without a setter refuses that"
+        kind = "property"
+    else:
+        what = "instances have the value of the field, and the method is never called"
+        why = "what the constructor assigns to an instance hides the method of the class"
+        kind = "method"
+    message = f"{kind} `{field.name}` of `{cls.name}` has the name of a field of `{owner}`: {what}; rename it"
+    return _problem(method.at, message, why)
+
+
+def _reserved(cls: PytreeClass, field: Field) -> Iterator[Problem]:
+    """Fields with names that the framework uses itself."""
+    if cls.registered is not True:
+        return
+    name, framework = f"field `{field.name}` of `{cls.name}`", cls.framework
+    if framework is CHEX and field.name in _CHEX_REFUSED:
+        message = f"{name} has the name of a method of chex: the class cannot be created (ValueError); rename it"
+        yield _problem(field.at, message, f"chex puts a method `{field.name}` into the class")
+    elif framework.replace_overwrites and field.name == framework.replace_method:
+        message = f"{name} hides the method that copies with changes: `x.replace(...)` fails (TypeError); rename it"
+        yield _problem(field.at, message, "an instance has the value of the field under the name of the method")
+    elif framework is TJAX and field.name in _TJAX_NAMES:
+        message = f"{name} has a name that tjax uses: its default is overwritten; rename it"
+        yield _problem(field.at, message, f"tjax stores the names of fields in `{field.name}` of the class")
+
+
+def _overwritten(cls: PytreeClass) -> Iterator[Problem]:
+    """Methods that the framework replaces by its own."""
+    if cls.registered is not True or not cls.framework.replace_overwrites or cls.params is None:
+        return
+    names = ["replace", *(_CHEX_METHODS if cls.framework is CHEX else ())]
+    for name in names:
+        if name in cls.symbol.declaration.methods:
+            method = _last(cls, name)
+            if not _is_stub(method) and not _does_the_same(method):
+                yield _problem(
+                    method.at,
+                    f"`{name}` of `{cls.name}` is never called: {cls.framework.title} puts a method of its own in its"
+                    " place; rename it",
+                    "the framework assigns its method to the class when it is registered",
+                )
+
+
+def _last(cls: PytreeClass, name: str) -> Function:
+    return cls.module.outline.functions[cls.symbol.declaration.methods[name][-1]]
+
+
+def _decorators(function: Function) -> list[str]:
+    return [dotted(d.func if isinstance(d, Call) else d) or "" for d in function.decorators]
+
+
+def _is_property(function: Function) -> bool:
+    return any(d.rpartition(".")[2] in _PROPERTIES for d in _decorators(function))
+
+
+def _has_setter(cls: PytreeClass, name: str) -> bool:
+    """Whether one of the definitions of a name is `@name.setter`, or has a decorator of which nothing is known."""
+    functions = [cls.module.outline.functions[q] for q in cls.symbol.declaration.methods[name]]
+    return any(d.endswith((".setter", ".overload")) or d == "overload" for f in functions for d in _decorators(f))
+
+
+def _is_stub(function: Function) -> bool:
+    """Whether a method has no body to speak of."""
+    return function.statements <= 1 and not function.return_values
+
+
+def _does_the_same(function: Function) -> bool:
+    """Whether a method only passes its arguments on to a function of its name."""
+    returned = function.return_values
+    if len(returned) != 1 or function.statements > 2 or not isinstance(returned[0], Call):
+        return False
+    return (dotted(returned[0].func) or "").rpartition(".")[2] == function.name and returned[0].has_star
+
+
+def _problem(at: object, message: str, reason: str) -> Problem:
+    return Problem(at=at, message=message, reason=reason, help="give the field or the method another name")

@@ -1,0 +1,242 @@
+"""JAX115 malformed-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import FieldDeclaration
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
+
+#: What `dataclasses.field` takes, and with it the functions that pass on what they do not know.
+_ARGUMENTS = frozenset("default default_factory init repr hash compare metadata kw_only doc".split())
+#: What some of them take besides what becomes metadata.
+_MORE = {"equinox.field": frozenset({"converter"}), "equinox.static_field": frozenset({"converter"})}
+#: Their signatures are their own.
+_OTHERS = ("treex.",)
+_NUMBERS = frozenset({"int", "float", "complex"})
+
+
+class MalformedField(ClassRule):
+    """
+    ## What it does
+
+    Finds slips in the declaration of a field: a colon for the equals sign, a comma after the default, a
+    `default_factory` that is called, a field function that is not, one that is given a keyword it does not know, and a
+    field that is declared twice.
+
+    ## Why is this bad?
+
+    Python accepts most of them. `lr: jnp.zeros(3)` declares a field of a strange type without a default,
+    `lr: float = 0.1,` one with a tuple as default, and of two declarations the first counts for nothing.
+
+    ## What you will see
+
+    `TypeError: Optimizer.__init__() missing 1 required positional argument: 'lr'`, `TypeError: 'list' object is not
+    callable`, both when an instance is made; `TypeError: field() got an unexpected keyword argument 'static'` or
+    `ValueError: cannot specify both default and default_factory`, when the class is created; `TypeError: unsupported
+    operand type(s) for *: 'tuple' and 'float'` where the tuple is used.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Optimizer:
+        momentum: jax.Array
+        lr: float = 0.1,
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Optimizer:
+        momentum: jax.Array
+        lr: float = 0.1
+    ```
+
+    ## Frameworks
+
+    All that build on dataclasses. Each field function takes the keywords of `dataclasses.field` and its own:
+    `struct.field(pytree_node=...)`, `eqx.field(static=..., converter=...)`, `tjax.dataclasses.field(static=...)`.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A comma is reported only if the annotation is no tuple. If a field is declared twice on purpose, leave the first
+    declaration out.
+
+    ## References
+
+    - [dataclasses.field](https://docs.python.org/3/library/dataclasses.html#dataclasses.field)
+    """
+
+    code = "JAX115"
+    name = "malformed-field"
+    group = "declaring"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the annotated names of the class body."""
+        if cls.params is None or cls.unknown_decorator or cls.symbol.declaration.conditional_body:
+            return
+        seen: set[str] = set()
+        own = {f.name: f for f in cls.members if f.owner == cls.symbol}
+        for declared in cls.symbol.declaration.fields:
+            field = own.get(declared.name)
+            if declared.name in seen:
+                yield _twice(cls, declared)
+            elif field is not None:
+                yield from _Declaration(cls, declared, field, evaluator).problems()
+            seen.add(declared.name)
+
+
+class _Declaration:
+    """One annotated name of a class body."""
+
+    def __init__(self, cls: PytreeClass, declared: FieldDeclaration, field: Field, evaluator: Evaluator) -> None:
+        self.cls = cls
+        self.declared = declared
+        self.field = field
+        self.evaluator = evaluator
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with it."""
+        value = self.declared.value
+        if value is None:
+            yield from self._colon()
+        elif isinstance(value, Call) and self.field.call is not None:
+            yield from self._arguments(value, self.field.call.function)
+        elif self._function(value) is not None:
+            yield self._problem(
+                value, "is given a field function that is not called: its default is that function; call it", "call it"
+            )
+        yield from self._comma(value)
+        yield from self._factory()
+
+    def _colon(self) -> Iterator[Problem]:
+        """`x: jnp.zeros(3)`, `x: field(default=0)`, `x: 0.1`."""
+        annotation = self.declared.annotation
+        if isinstance(annotation, Call):
+            is_value = self._function(annotation.func) is not None or isinstance(self._value(annotation), Array)
+        else:
+            is_value = isinstance(annotation, Constant) and annotation.kind in _NUMBERS
+        if is_value:
+            yield self._problem(
+                annotation,
+                "has a value where its type belongs, and no default; write `=` before the value",
+                f"write `{self.declared.name}: ... = ...`",
+            )
+
+    def _comma(self, value: Expr | None) -> Iterator[Problem]:
+        """`x: float = 0.1,`."""
+        if not isinstance(value, Display) or value.kind != "tuple" or len(value.items) != 1:
+            return
+        item = value.items[0]
+        if tuple(value.at)[:2] != tuple(item.at)[:2]:
+            return  # in parentheses
+        known = self._function(item.func) is not None if isinstance(item, Call) else False
+        if known or isinstance(self._declared_value(), (Array, Scalar, Instance)):
+            yield self._problem(
+                value, "has a comma after its default, which makes it a tuple; remove the comma", "remove the comma"
+            )
+
+    def _factory(self) -> Iterator[Problem]:
+        """`default_factory=list()`, and a default beside it."""
+        factory = self.field.factory
+        if factory is None:
+            return
+        at = factory.expr if factory.module is self.cls.module else self.declared.annotation
+        if self.field.default is not None:
+            yield self._problem(
+                at,
+                "has a default and a default_factory: the class cannot be created (ValueError); keep one",
+                "remove `default` or `default_factory`",
+            )
+        elif _is_called(plain(self.evaluator.static(factory))):
+            called = isinstance(factory.expr, Call)
+            way_out = "write it without parentheses, or as a lambda" if called else "wrap it in a lambda"
+            yield self._problem(
+                at,
+                f"has a default_factory that cannot be called: no instance can be made (TypeError); {way_out}",
+                "write `default_factory=lambda: ...`",
+            )
+
+    def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
+        """`struct.field(static=True)`."""
+        spec = FIELD_FUNCTIONS.get(function)
+        if spec is None or function.startswith(_OTHERS):
+            return
+        accepted = _ARGUMENTS | frozenset(spec.keywords) | _MORE.get(function, frozenset())
+        written = dotted(call.func) or function
+        for argument in call.args:
+            if argument.keyword is not None and argument.keyword not in accepted:
+                yield self._problem(
+                    argument.value,
+                    f"is declared with `{written}`, which takes no `{argument.keyword}`: the class cannot be created"
+                    " (TypeError); remove it",
+                    f"remove `{argument.keyword}`"
+                    + (f", or write `{s}`" if (s := self.cls.framework.static_spelling) else ""),
+                )
+
+    # -- values -----------------------------------------------------------------------------
+
+    def _function(self, expr: Expr) -> str | None:
+        """The field function that a name stands for."""
+        if not isinstance(expr, (Name, Attribute)):
+            return None
+        symbol = self.evaluator.model.resolver.resolve(expr, self.cls.module, self.cls.symbol.declaration.qualname)
+        return symbol.name if isinstance(symbol, External) and symbol.name in FIELD_FUNCTIONS else None
+
+    def _value(self, expr: Expr) -> Value:
+        return plain(self.evaluator.static(Placed(expr, self.cls.module, self.cls.symbol.declaration.qualname)))
+
+    def _declared_value(self) -> Value | None:
+        annotation = self.field.annotation
+        return plain(self.evaluator.annotations.read(annotation, self.cls)) if annotation is not None else None
+
+    def _problem(self, at: Expr, what: str, advice: str) -> Problem:
+        return Problem(
+            at=at.at,
+            message=f"field `{self.declared.name}` of `{self.cls.name}` {what}",
+            reason="a field is declared as `name: type = default`",
+            help=advice,
+        )
+
+
+def _is_called(value: Value) -> bool:
+    """Whether a value is certainly none that can be called."""
+    match value:
+        case Array() | Container() | Scalar():
+            return True
+        case Instance(cls=cls, exact=True):
+            return cls.bases_known and cls.method("__call__") is None
+    return False
+
+
+def _twice(cls: PytreeClass, declared: FieldDeclaration) -> Problem:
+    return Problem(
+        at=declared.name_at,
+        message=(
+            f"field `{declared.name}` of `{cls.name}` is declared twice, and the first declaration is ignored;"
+            " remove one"
+        ),
+        reason="a class body keeps one annotation and one value per name, the last ones",
+        help=f"remove one of the declarations of `{declared.name}`, or give it another name",
+        severity=Severity.WARNING,
+    )
