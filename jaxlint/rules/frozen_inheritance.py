@@ -92,7 +92,7 @@ class FrozenInheritance(ClassRule):
             return
         if cls.framework.subclasses is Subclasses.AUTO and cls.made_by:
             return  # it is made a dataclass once more: JAX102 is about that
-        strict = evaluator.model.settings.python_before(*_ALL_BASES) is False
+        strict = evaluator.model.target.python_before(*_ALL_BASES) is False
         base = frozen_conflict(cls, _ALL_BASES if strict else (3, 11))
         if base is None:
             return
