@@ -91,7 +91,8 @@ class ItemAssignment(EventRule):
     (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, or one that
     extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
     array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
-    called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`).
+    called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in a
+    module that imports numpy and not jax.
 
     ## References
 
@@ -118,8 +119,8 @@ class ItemAssignment(EventRule):
             return  # a numpy array may have been put there
         if any(may_be_reference(array, event.target, event.place) for array in arrays):
             return
-        if declared and is_whole(event.index):
-            return  # which is how references are written
+        if declared and (is_whole(event.index) or _is_on_host(event.place.module)):
+            return  # which is how references are written, or an array of numpy
         if arrays and may_be_rewritten(event.place, evaluator):
             return
         if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
@@ -156,6 +157,12 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
     family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
     operator = _OPERATOR.get(event.how, "__setitem__")
     return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
+
+
+def _is_on_host(module: Module) -> bool:
+    """Whether a module works with numpy alone: what it calls an array is one of numpy where it writes to it."""
+    imported = {name.partition(".")[0] for level, name in module.outline.imported_modules if level == 0}
+    return "numpy" in imported and "jax" not in imported
 
 
 def _is_made_with_numpy(owner: Instance, event: AssignItem, evaluator: Evaluator) -> bool:

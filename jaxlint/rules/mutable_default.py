@@ -62,7 +62,8 @@ class MutableDefault(ClassRule):
 
     All that build on dataclasses: flax.struct, register_dataclass, jax_dataclasses, chex, tjax, equinox, mjx,
     simple_pytree, penzai and nnx (with their dataclass decorators). A `NamedTuple` accepts the default and shares
-    it between all instances; lists, dicts and sets are reported there too, with medium confidence.
+    it between all instances; lists, dicts and sets are reported there too, with medium confidence if the module
+    changes in place what an attribute of that name holds, else with low confidence.
     `np.float32(0)`, tuples and frozen instances can be hashed and are no findings.
 
     ## Fix safety
@@ -130,9 +131,14 @@ class MutableDefault(ClassRule):
             ),
             reason="a NamedTuple evaluates its defaults once and never copies them",
             help=f"make `{field.name}` a required field, or use an immutable default",
-            confidence=Confidence.MEDIUM,
+            confidence=Confidence.MEDIUM if _is_changed(field, cls) else Confidence.LOW,
             severity=Severity.WARNING,
         )
+
+
+def _is_changed(field: Field, cls: PytreeClass) -> bool:
+    """Whether the module of the class changes in place what an attribute of the field's name holds."""
+    return any(field.name in unit.mutations for unit in cls.module.outline.units)
 
 
 def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str]) -> Problem:
