@@ -188,8 +188,9 @@ class AnnotationReader:
 
 
 def _jaxtyping(array: Value, shape: Expr | None) -> Value:
-    """`Float[Array, ""]` holds one element."""
-    if not isinstance(array, Array):
-        return array
-    single = True if isinstance(shape, Constant) and isinstance(shape.value, str) and not shape.value.strip() else None
-    return Array(array.library, single, True)
+    """`Float[Array, ""]` holds one element; what has an axis with a name may hold several."""
+    if not isinstance(array, Array) or not isinstance(shape, Constant) or not isinstance(shape.value, str):
+        return Array(array.library, None, True) if isinstance(array, Array) else array
+    axes = shape.value.split()
+    named = any(axis.isidentifier() or (axis.isdecimal() and axis != "1") for axis in axes)
+    return Array(array.library, False if named else None if axes else True, True)

@@ -50,7 +50,7 @@ from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Returns
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES, UPDATE_METHODS
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
@@ -448,7 +448,7 @@ class CallEvaluator:
         owner = self._owner(function)
         if declaration.returns is not None:
             self._read_with(function, passed)
-            value = self.evaluator.annotations.read(Placed(declaration.returns, module, declaration.scope), owner)
+            value = self.evaluator.promises.returned(declaration, module, owner)
             receiver = plain(function.receiver) if function.receiver is not None else None
             if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
                 return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create

@@ -9,6 +9,7 @@ from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.deferred import Deferred, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.interfaces import Calls, ClassesInTransformations
+from jaxlint.infer.promises import Promises
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -85,6 +86,7 @@ class Evaluator:
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
         self.annotations = AnnotationReader(model)
+        self.promises = Promises(self.annotations, self._seen)
         self.calls: Calls
         #: The classes that declarations send into transformations.
         self.crossings: ClassesInTransformations
@@ -108,10 +110,10 @@ class Evaluator:
         finally:
             self._static_depth -= 1
 
-    def made_by_default(self, placed: Placed) -> Value:
-        """The value of a default, or of what a `default_factory` lambda returns."""
-        expr = placed.expr
-        return self.static(Placed(expr.body, placed.module, placed.scope) if isinstance(expr, Lambda) else placed)
+    def _seen(self, placed: Placed) -> Value:
+        """What an expression evaluates to that is not part of the code being read."""
+        with self.calls.notes.elsewhere(None, None):
+            return self.static(placed)
 
     def of_symbol(self, symbol: Symbol) -> Value:
         """The value that a resolved name stands for."""
@@ -146,11 +148,8 @@ class Evaluator:
     def parameter(self, function: Function, name: str, module: Module) -> Value:
         """What the annotation of a parameter says."""
         for parameter in function.parameters:
-            if parameter.name == name and parameter.annotation is not None:
-                value = self.annotations.read(Placed(parameter.annotation, module, function.scope))
-                if parameter.kind == "*":
-                    return Container("tuple", None, value)
-                return UNKNOWN if parameter.kind == "**" else value
+            if parameter.name == name:
+                return self.promises.parameter(parameter, function, module)
         return UNKNOWN
 
     # -- expressions ------------------------------------------------------------------------
@@ -337,8 +336,7 @@ class Evaluator:
             return Method(receiver, attr)
         field = cls.field(attr)
         if field is not None:
-            place = field.annotation
-            value = self.annotations.read(place, cls) if place is not None else UNKNOWN
+            value = self.promises.field(field, cls)
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
             if receiver.refilled:  # with a numpy array, perhaps
@@ -378,9 +376,7 @@ class Evaluator:
 
     def fields_of(self, instance: Instance) -> Container:
         """The values of a NamedTuple, in order."""
-        fields = instance.cls.fields
-        values = [self.annotations.read(f.annotation, instance.cls) if f.annotation else UNKNOWN for f in fields]
-        return Container("tuple", tuple(values))
+        return Container("tuple", tuple(self.promises.field(field, instance.cls) for field in instance.cls.fields))
 
     def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
         symbol = self.model.resolver.resolve(decorator, module, scope)

@@ -250,7 +250,7 @@ class UnitReader:
         if declaration.is_async:
             return UNKNOWN
         if declaration.returns is not None:
-            return self.evaluator.annotations.read(Placed(declaration.returns, self.module, declaration.scope))
+            return self.evaluator.promises.returned(declaration, self.module)
         if not self._keeps_return_value(declaration):
             return UNKNOWN
         if function.result is None or arguments:

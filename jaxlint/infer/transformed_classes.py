@@ -13,7 +13,7 @@ from jaxlint.project.index import Crossing, Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
 
@@ -96,7 +96,7 @@ class Crossings:
         """The classes of what the leaves of an instance certainly hold."""
         for field in cls.fields:
             if field.role is Role.LEAF and field.annotation is not None:
-                held = self.evaluator.annotations.read(field.annotation, cls)
+                held = self.evaluator.promises.field(field, cls)
                 if NONE not in options(held) and (
                     field.default is None or plain(self.evaluator.static(field.default)) != NONE
                 ):
@@ -123,7 +123,7 @@ class Crossings:
         if function.is_generator or function.is_async or self.evaluator.calls.transformed.is_wrapped(function, module):
             return
         if function.returns is not None:
-            yield self.evaluator.annotations.read(Placed(function.returns, module, function.scope))
+            yield self.evaluator.promises.returned(function, module)
             return
         pending = list(function.return_values)
         while pending:

@@ -216,10 +216,11 @@ def choice(values: list[Value]) -> Value:
     """One of `values`; unknown if any of them is, or if there are many."""
     distinct: list[Value] = []
     for value in values:
-        if isinstance(value, UnknownValue):
-            return UNKNOWN
-        if value not in distinct:
-            distinct.append(value)
+        for one in options(value):
+            if isinstance(one, UnknownValue):
+                return UNKNOWN
+            if one not in distinct:
+                distinct.append(one)
     if len(distinct) == 1:
         return distinct[0]
     return Choice(tuple(distinct)) if 0 < len(distinct) <= 6 else UNKNOWN

@@ -133,6 +133,8 @@ _JAX_SCALARS = frozenset(
     """float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64
     complex128 bool_""".split()
 )
+#: The last parts of the names of dtypes.
+DTYPES = _JAX_SCALARS | {"float8_e4m3fn", "float8_e5m2", "int4", "uint4", "bool", "floating", "integer", "inexact"}
 _RANDOM = frozenset(
     """PRNGKey key split fold_in normal uniform bernoulli randint categorical choice permutation truncated_normal gamma
     beta exponential gumbel laplace bits poisson rademacher multivariate_normal orthogonal dirichlet cauchy t

@@ -9,6 +9,7 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
+from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.transformed_classes import crossing_of, instances_in
 from jaxlint.infer.values import (
     NONE,
@@ -17,18 +18,33 @@ from jaxlint.infer.values import (
     Choice,
     Container,
     Instance,
+    Scalar,
     UnknownValue,
     Value,
     arrays_in,
     plain,
 )
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
+from jaxlint.pytrees.frameworks import (
+    EQUINOX,
+    FLAX_DATACLASS,
+    FLAX_NODE,
+    JAX_DATACLASSES,
+    MJX,
+    PYTREE_NODE_CLASS,
+    REGISTER_DATACLASS,
+    SIMPLE_PYTREE,
+    TJAX,
+)
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 _MAX_DEPTH = 5
+#: Frameworks that turn an ordinary dataclass into a pytree, by a word.
+_FOR_DATA = (FLAX_DATACLASS, FLAX_NODE, REGISTER_DATACLASS, JAX_DATACLASSES, MJX, TJAX, SIMPLE_PYTREE)
 
 
 class StaticArrayField(ClassRule, EventRule):
@@ -93,8 +109,9 @@ class StaticArrayField(ClassRule, EventRule):
 
     An array of one element compares without error (and recompiles for every value); where that is certain, as for
     `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static,
-    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. The fields of a
-    class without any leaf, a bundle of constants, are reported once an instance is seen to go into a transformation.
+    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. Of a dataclass
+    without array leaves, such as a bundle of constants, whose instances are not seen to go into a transformation, the
+    fields are reported with low confidence only.
 
     ## References
 
@@ -111,10 +128,10 @@ class StaticArrayField(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations and defaults of the class's own static fields."""
-        if not _is_bundle(cls) or evaluator.crossings.of(cls) is not None:
-            for field in cls.static_fields:
-                if field.owner == cls.symbol:
-                    yield from _declared(field, field.at, cls, evaluator)
+        crosses = _crosses(cls, evaluator)
+        for field in cls.static_fields:
+            if field.owner == cls.symbol:
+                yield from _declared(field, field.at, cls, evaluator, crosses=crosses)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
@@ -132,6 +149,8 @@ class StaticArrayField(ClassRule, EventRule):
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
             if event.how not in ("assign", "setattr", "unpack") or refuses_assignment(event):
                 return
+        if _compares_itself(cls):
+            return
         for value in values:
             field = cls.field(value.name)
             if field is None or field.role is not Role.STATIC or _static_by_omission(field, cls):
@@ -141,7 +160,7 @@ class StaticArrayField(ClassRule, EventRule):
                 continue  # no array, or reported at the field
             if not sure and field.annotation is not None and non_array(field.annotation, evaluator.model.resolver):
                 continue  # two annotations contradict each other
-            confidence = Confidence.HIGH if sure else Confidence.MEDIUM
+            confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
             in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
             yield _problem(
@@ -149,39 +168,61 @@ class StaticArrayField(ClassRule, EventRule):
             )
 
 
-def _is_bundle(cls: PytreeClass) -> bool:
-    """Whether a class has no leaves: a bundle of constants, which need not ever cross a transformation.
+def _crosses(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether instances are seen to go into a transformation, or are made for that."""
+    return _is_made_to_cross(cls, evaluator) or is_seen_to_cross(cls, evaluator)
 
-    equinox's filtered transformations take everything, so that crossings of its modules are not all seen.
+
+def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a class like this one is written in order to be transformed.
+
+    So are modules, what says how to flatten it, and what must be given an array for a leaf. equinox's filtered
+    transformations take everything, so that crossings of its modules are not all seen.
     """
-    return cls.leaves == () and cls.framework.id != "equinox"
+    if cls.framework is EQUINOX:
+        return True
+    if cls.leaves == ():
+        return False
+    if cls.framework not in _FOR_DATA or any(is_stub(one.module) for one in cls.mro):
+        return True
+    return carries_arrays(cls, evaluator)
+
+
+def _compares_itself(cls: PytreeClass) -> bool:
+    """Whether instances are compared as a whole, by a method that may know arrays."""
+    return cls.framework.is_opaque and cls.eq is not True
 
 
 def _crossing(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
-    """The static fields with arrays of the bundles of constants that are passed to a transformed function."""
+    """The static fields with arrays of the instances that are passed to a transformed function."""
     if crossing_of(event) is None:
         return
     for cls in instances_in(event.value):
-        if _is_bundle(cls) and evaluator.crossings.declared.get(cls.symbol.key) is None:
+        if evaluator.crossings.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module
-                yield from _declared(field, field.at if is_here else event.at, cls, evaluator)
+                yield from _declared(field, field.at if is_here else event.at, cls, evaluator, crosses=True)
 
 
-def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator, *, crosses: bool) -> Iterator[Problem]:
     """What annotation and default of a static field say that it holds."""
-    if _static_by_omission(field, cls):
+    if _static_by_omission(field, cls) or _compares_itself(cls):
         return
     value = declared_value(field, cls, evaluator)
     sure = holds_array(value, cls, evaluator)
-    for default in (field.default, field.factory):
-        if sure is None and default is not None:
-            sure = gives_array(evaluator.made_by_default(default), cls, evaluator) or None
+    for default in made_by_defaults(field):
+        if sure is None:
+            sure = gives_array(evaluator.static(default), cls, evaluator) or None
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field)
     if sure is not None:
-        confidence = Confidence.HIGH if sure else Confidence.MEDIUM
-        yield _problem(at, cls, field, "is declared static and holds an array", confidence)
+        yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses))
+
+
+def _confidence(sure: bool, crosses: bool) -> Confidence:
+    if not crosses:
+        return Confidence.LOW
+    return Confidence.HIGH if sure else Confidence.MEDIUM
 
 
 def _kept(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
@@ -200,8 +241,8 @@ def holds_module(value: Value, evaluator: Evaluator) -> bool:
     value = plain(value)
     if not isinstance(value, Instance) or value.cls.framework.id != "equinox":
         return False
-    read = evaluator.annotations.read
-    return any(isinstance(read(f.annotation, value.cls), Array) for f in value.cls.leaves or () if f.annotation)
+    leaves = value.cls.leaves or ()
+    return any(isinstance(evaluator.promises.field(leaf, value.cls), Array) for leaf in leaves)
 
 
 def _module_problem(at: object, cls: PytreeClass, field: Field) -> Problem:
@@ -220,7 +261,7 @@ def _module_problem(at: object, cls: PytreeClass, field: Field) -> Problem:
 
 def declared_value(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Value:
     """What the annotation of a field (or the assignment in `__init__`) says that it holds."""
-    value: Value = evaluator.annotations.read(field.annotation, cls) if field.annotation is not None else UNKNOWN
+    value = evaluator.promises.field(field, cls)
     if isinstance(value, UnknownValue) and field.assigned is not None:
         assigned = plain(evaluator.static(field.assigned))
         return assigned if any(a.single is False for a in arrays_in(assigned)) else UNKNOWN
@@ -243,19 +284,18 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
             found = [holds_array(p, cls, evaluator, depth + 1) for p in parts]
             return True if True in found else False if False in found else None
         case Choice(options=options):
-            found = [holds_array(o, cls, evaluator, depth + 1) for o in options if o != NONE]
+            held = [option for option in options if option != NONE]
+            if any(isinstance(option, Scalar) for option in held):  # an array may be one in the place of a number
+                held = [o for o in held if not isinstance(o, Array) or o.single is False]
+            found = [holds_array(option, cls, evaluator, depth + 1) for option in held]
             if not any(f is not None for f in found):
                 return None
             return all(f is True for f in found)
         case Instance(cls=inner):
             if inner.eq is not True or not inner.framework.compares_fields:
                 return None  # compared by identity, or by a method that may know arrays
-            read = evaluator.annotations.read
-            found = [
-                holds_array(read(f.annotation, inner), inner, evaluator, depth + 1)
-                for f in inner.fields
-                if f.annotation is not None
-            ]
+            held = [declared_value(field, inner, evaluator) for field in inner.fields if field.annotation is not None]
+            found = [holds_array(one, inner, evaluator, depth + 1) for one in held]
             return True if True in found else None
     return None
 

@@ -9,12 +9,15 @@ from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
+from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Unit
 from jaxlint.syntax.expressions import Subscript, dotted
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
+#: Methods that are of no use but to a class that is registered.
+_FLATTENING = frozenset({"tree_flatten", "tree_unflatten", "tree_flatten_with_keys"})
 #: How classes are named that are there to be inherited from.
 _ABSTRACT_PREFIXES = ("Abstract", "Base")
 _ABSTRACT_SUFFIXES = ("Base", "Mixin", "Interface", "Protocol", "ABC")
@@ -87,7 +90,8 @@ class UndecoratedSubclass(ClassRule):
     Nothing is reported for classes that look abstract (abstract methods, `ABC`, `Protocol`, a name with `Abstract`,
     `Base` or `Mixin`), or that are only inherited from, or that something else may register: an `__init_subclass__`, a
     metaclass, an unknown decorator or base class, a call in a loop or in a function. A subclass that is never given to
-    JAX can do without the decorator.
+    JAX can do without the decorator: with low confidence only is one reported whose base needs no array for a leaf,
+    unless an instance is seen to go into a transformation or most other subclasses are registered.
 
     ## References
 
@@ -139,7 +143,7 @@ class UndecoratedSubclass(ClassRule):
                 else "a registration holds for one class: JAX takes an instance of a subclass for one opaque leaf"
             ),
             help=_help(cls, base),
-            confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
+            confidence=_confidence(cls, base, evaluator, is_used=bool(uses)),
         )
 
     def _ignored_fields(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
@@ -168,6 +172,26 @@ class UndecoratedSubclass(ClassRule):
             help=_help(cls, base),
             confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
         )
+
+
+def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is_used: bool) -> Confidence:
+    """High or medium if instances meet a transformation, are made for that, or if the others like it are registered."""
+    fails_anyway = cls.framework is PENZAI
+    flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
+    is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
+    if not is_meant and not _is_exception(cls, evaluator):
+        return Confidence.LOW
+    return Confidence.HIGH if is_used else Confidence.MEDIUM
+
+
+def _is_exception(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether most other subclasses of its registered bases in the package are registered, each by itself."""
+    package = evaluator.model.project.package_root
+    root = next(one for one in reversed(cls.mro) if one.registered and one.framework is cls.framework)
+    beside = [one for one in evaluator.model.subclasses(root) if package(one.module.path) == package(cls.module.path)]
+    others = [one for one in beside if one is not cls and not _looks_abstract(one)]
+    registered = sum(one.registered is True for one in others)
+    return registered > 2 * sum(one.registered is False for one in others)
 
 
 def _added_names(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> list[str]:

@@ -1,0 +1,94 @@
+"""What declarations promise of values, where nothing that is seen contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.evidence import contradicts
+from jaxlint.infer.values import UNKNOWN, Array, Container, Scalar, UnknownValue, Value, plain
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.syntax.expressions import Lambda
+
+#: The place of a declaration, and the class that `Self` stands for.
+_Key = tuple[str, str, tuple[str, str] | None]
+
+
+class Promises:
+    """Reads the annotations of parameters, results and fields; a default or a `return` may contradict them."""
+
+    def __init__(self, annotations: AnnotationReader, seen: Callable[[Placed], Value]) -> None:
+        self.annotations = annotations
+        #: What an expression outside of the code being read evaluates to.
+        self._seen = seen
+        self._returned: dict[_Key, Value] = {}
+        self._fields: dict[tuple[str, str, str, tuple[str, str]], Value] = {}
+
+    def parameter(self, parameter: Parameter, function: Function, module: Module) -> Value:
+        """What a parameter with an annotation is."""
+        if parameter.annotation is None:
+            return UNKNOWN
+        value = self.annotations.read(Placed(parameter.annotation, module, function.scope))
+        if parameter.kind == "**":
+            return UNKNOWN
+        if parameter.kind == "*":
+            return Container("tuple", None, value)
+        if parameter.default is None or isinstance(value, UnknownValue):
+            return value
+        return self._unless(value, [Placed(parameter.default, module, function.scope)])
+
+    def returned(self, function: Function, module: Module, owner: PytreeClass | None = None) -> Value:
+        """What a function with an annotated result returns; `owner` is what `Self` stands for."""
+        if function.returns is None:
+            return UNKNOWN
+        key = (module.path, function.qualname, None if owner is None else owner.symbol.key)
+        if key not in self._returned:
+            value = self.annotations.read(Placed(function.returns, module, function.scope), owner)
+            self._returned[key] = value  # what a function returns that calls itself
+            if not isinstance(value, UnknownValue) and not function.is_generator:
+                scope = f"{function.qualname}.<locals>"
+                self._returned[key] = self._unless(value, [Placed(v, module, scope) for v in function.return_values])
+        return self._returned[key]
+
+    def field(self, field: Field, cls: PytreeClass) -> Value:
+        """What a field with an annotation holds in an instance of `cls`."""
+        if field.annotation is None:
+            return UNKNOWN
+        key = (*field.owner.key, field.name, cls.symbol.key)
+        if key not in self._fields:
+            self._fields[key] = value = self.annotations.read(field.annotation, cls)
+            if not isinstance(value, UnknownValue):
+                self._fields[key] = self._unless(value, made_by_defaults(field), sizes=True)
+        return self._fields[key]
+
+    def _unless(self, declared: Value, places: list[Placed], *, sizes: bool = False) -> Value:
+        """What is declared, unless one of the values that are seen is something else.
+
+        With `sizes`, an array in whose place a number is seen has one element.
+        """
+        seen = [self._seen(placed) for placed in places]
+        if any(contradicts(declared, one) for one in seen):
+            return UNKNOWN
+        if sizes and isinstance(declared, Array) and declared.single is None and any(map(_is_number, seen)):
+            return Array(declared.library, True, declared.declared)
+        return declared
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is a Python number, or an array of one element."""
+    value = plain(value)
+    if isinstance(value, Array):
+        return value.single is True
+    return isinstance(value, Scalar) and value.kind in ("int", "float", "bool", "complex")
+
+
+def made_by_defaults(field: Field) -> list[Placed]:
+    """The default of a field, or what the lambda returns that makes it."""
+    found = [] if field.default is None else [field.default]
+    if field.factory is not None and isinstance(field.factory.expr, Lambda):
+        found.append(msgspec.structs.replace(field.factory, expr=field.factory.expr.body))
+    return found
