@@ -488,7 +488,8 @@ class CallEvaluator:
                 attr = call.args[0].value if call.args else None
                 literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
                 value = values[1] if len(values) > 1 else UNKNOWN
-                self.notes.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
+                if not (isinstance(call.func.value, Call) and dotted(call.func.value.func) == "super"):
+                    self.notes.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
                 return Scalar("NoneType")
             base = call.func.value if isinstance(call.func, Attribute) else None
             if name == "select":

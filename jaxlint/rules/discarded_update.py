@@ -15,7 +15,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
-from jaxlint.rules.analyses.updates import array_copy, is_refused
+from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, place_of, same
 from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
@@ -107,7 +107,8 @@ class DiscardedUpdate(EventRule):
     (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. A test may
     mean to see that an update works, or that the original stays, and a benchmark to time it: they are reported if they
     make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
-    called for that; they are reported if the copy is made with an argument.
+    called for that; they are reported if the copy is made with an argument. An update with what the original holds
+    already loses nothing, and is reported with low confidence only.
 
     ## References
 
@@ -127,6 +128,8 @@ class DiscardedUpdate(EventRule):
         assert isinstance(event, Discard)
         update = event.update
         confidence = _confidence(update, evaluator.model)
+        if confidence is not None and puts_back(update, evaluator):
+            confidence = Confidence.LOW
         if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
             return
         base = _base_text(update)

@@ -12,6 +12,7 @@ from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.interface import transforms_functions
@@ -95,7 +96,8 @@ class MutatedStaticValue(BodyRule):
     ## When not to use it
 
     Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
-    the program reads, as a log. If all changes happen before the first compiled call, silence the line.
+    the program reads, as a log. If all changes happen before the first compiled call, silence the line. Of a class
+    that need not hold arrays and is not seen to go into a transformation, changes are reported with low confidence.
 
     ## References
 
@@ -119,10 +121,13 @@ class MutatedStaticValue(BodyRule):
                 continue
             if not _may_be_compiled_in(event, code, evaluator):
                 continue
+            cls = event.receiver.cls
+            meets = bool(code.applied) or is_seen_to_cross(cls, evaluator) or carries_arrays(cls, evaluator)
+            confidence = Confidence.MEDIUM if meets else Confidence.LOW
             if isinstance(event, MutateField):
-                yield _problem(event.at, event.receiver.cls, event.field)
+                yield _problem(event.at, cls, event.field, confidence)
             else:
-                yield _static_instance(event)
+                yield _static_instance(event, confidence)
 
 
 def _changes_static_value(event: Event) -> bool:
@@ -209,7 +214,7 @@ def _is_changed(held: Value, how: str) -> bool:
     return False
 
 
-def _problem(at: object, cls: PytreeClass, name: str) -> Problem:
+def _problem(at: object, cls: PytreeClass, name: str, confidence: Confidence) -> Problem:
     way_out = f"make a new value and replace `{name}` with it"
     return Problem(
         at=at,
@@ -219,10 +224,11 @@ def _problem(at: object, cls: PytreeClass, name: str) -> Problem:
         ),
         reason=_REASON,
         help=way_out,
+        confidence=confidence,
     )
 
 
-def _static_instance(event: AssignAttribute) -> Problem:
+def _static_instance(event: AssignAttribute, confidence: Confidence) -> Problem:
     name = event.receiver.cls.name
     way_out = "make a new instance"
     return Problem(
@@ -233,4 +239,5 @@ def _static_instance(event: AssignAttribute) -> Problem:
         ),
         reason=_REASON,
         help=way_out,
+        confidence=confidence,
     )

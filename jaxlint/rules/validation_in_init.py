@@ -10,6 +10,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import Check, leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.crossing import is_seen_to_be_mapped
 from jaxlint.rules.base import BodyRule, Problem
 
 #: When a check of what a leaf is like goes wrong.
@@ -87,7 +88,8 @@ class ValidationInInit(BodyRule):
 
     ## When not to use it
 
-    If instances never meet an operation that replaces their leaves. A check that depends on another test of the value
+    If instances never meet an operation that replaces their leaves: checks of the shape in dataclasses that are not
+    seen to be mapped are reported with low confidence only. A check that depends on another test of the value
     (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
@@ -109,10 +111,19 @@ class ValidationInInit(BodyRule):
             return
         for use in leaf_uses(code, rebuilt, evaluator):
             if isinstance(use, Check):
-                yield _problem(use, rebuilt)
+                yield _problem(use, rebuilt, _confidence(use, rebuilt, evaluator))
 
 
-def _problem(use: Check, rebuilt: Rebuild) -> Problem:
+def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
+    """High if the first `jax.jit` raises; a check that fails for mapped instances only harms who maps them."""
+    if use.what == "value" or not use.traced:
+        return Confidence.HIGH
+    if rebuilt.cls.framework.unflatten is Unflatten.CUSTOM or is_seen_to_be_mapped(rebuilt.cls, evaluator):
+        return Confidence.MEDIUM
+    return Confidence.LOW
+
+
+def _problem(use: Check, rebuilt: Rebuild, confidence: Confidence) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls.name
     outcome = _SOFT if use.soft else _OUTCOMES[use.what] if use.traced else _UNTRACED
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
@@ -129,6 +140,6 @@ def _problem(use: Check, rebuilt: Rebuild) -> Problem:
             if custom
             else f"write a classmethod that checks `{use.field}` and returns `cls(...)`"
         ),
-        confidence=Confidence.HIGH if use.what == "value" or not use.traced else Confidence.MEDIUM,
+        confidence=confidence,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

@@ -22,7 +22,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 OTHER_FOLDERS = {"demo"}
 
 HEADER = re.compile(
-    r"^# (?P<key>frameworks|raises|prints|warns|clean|requires|calling)"
+    r"^# (?P<key>frameworks|raises|prints|warns|clean|requires|calling|confidence)"
     r"(?:\[(?P<filter>[^\]]*)\])?(?::[ ]?|[ ]|$)(?P<value>.*)$"
 )
 MARK = re.compile(
@@ -94,6 +94,8 @@ class Program:
     marks: tuple[Mark, ...]
     requires: str
     environment: str
+    #: How sure a finding in it must be to count, if that is said.
+    confidence: str = ""
 
     @property
     def is_bad(self) -> bool:
@@ -228,6 +230,7 @@ def expand_case(rule: str, case: str, files: Mapping[str, str]) -> Iterator[Prog
             marks=tuple(mark for path, text in expanded.items() for mark in marks(path, text, framework)),
             requires=" ".join(requires),
             environment=FRAMEWORKS[framework].environment,
+            confidence="".join(applying(found, "confidence", framework)),
         )
         check(program)
         yield program

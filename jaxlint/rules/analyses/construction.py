@@ -388,8 +388,8 @@ class _Reader(StraightLine[_Held]):
                 return self._converted(first, call.at, written, needs) if first.whole else _computed(first, call)
             if name in _CONCRETE and (name != "builtins.bool" or first.kind in ("array", "number")):
                 return self._converted(first, call.at, dotted(call.func) or name, "value")
-            if name == "builtins.len" and first.kind == "array":
-                return _Trait(first.field, "length", first.kind, call.at)
+            if name == "builtins.len":  # a tracer has a length, too
+                return _Trait(first.field, "length", first.kind, call.at) if first.kind == "array" else None
             if name in _TRAIT_FUNCTIONS and first.kind != "other":
                 return _Trait(first.field, "shape", "array", call.at, soft=True)
         if name.startswith(("jax.numpy.", "numpy.", "math.")) or name in _PASSING:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
 from jaxlint.infer.values import Array
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
-from jaxlint.syntax.expressions import Call
+from jaxlint.syntax.expressions import Call, Name, dotted, place_of
+from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
 
 #: Libraries in which `x.at[...]` may be a cell of a table.
 _TABLES = frozenset({"pandas", "geopandas", "dask", "modin", "cudf"})
@@ -45,6 +48,44 @@ def unknown_keywords(update: Replace) -> list[KeywordValue]:
     if update.function == "apply_gradients":
         known |= {"grads"}
     return [keyword for keyword in update.keywords if keyword.name not in known]
+
+
+def puts_back(update: Update, evaluator: Evaluator) -> bool:
+    """Whether an update puts into the copy only what the original holds already: `x.replace(info=x.info)`.
+
+    `info` may be a variable that was given `x.info`, and what it is may have been changed in place since.
+    """
+    base, function = None if update.base is None else dotted(update.base), update.place.function
+    if base is None or update.call.has_star or not update.keywords:
+        return False
+    given = [(keyword.name, update.call.keyword(keyword.name)) for keyword in update.keywords]
+    variables = {value.id: f"{base}.{name}" for name, value in given if isinstance(value, Name)}
+    others = [(name, value) for name, value in given if not isinstance(value, Name)]
+    if any(value is None or dotted(value) != f"{base}.{name}" for name, value in others):
+        return False
+    if not variables:
+        return True
+    body = None
+    if function is not None:
+        body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
+    return body is not None and all(_was_given(name, held, update, body) for name, held in variables.items())
+
+
+def _was_given(variable: str, held: str, update: Update, body: Body) -> bool:
+    """Whether the last assignment to a variable before an update gave it what the original holds."""
+    row = place_of(update.call.at).row
+    base = held.rpartition(".")[0].partition(".")[0]
+    bindings = [s for s in walk(body, nested=False) if s.at.lineno < row and not {variable, base}.isdisjoint(_bound(s))]
+    last = max(bindings, key=lambda s: s.at.lineno, default=None)
+    return isinstance(last, Assign) and variable in _bound(last) and dotted(last.value) == held
+
+
+def _bound(statement: Statement) -> set[str]:
+    """The variables that a statement itself assigns."""
+    targets = statement.targets if isinstance(statement, Assign) else ()
+    if isinstance(statement, (Annotate, Augment, For)):
+        targets = (statement.target,)
+    return {name for target in targets for name in target_names(target)}
 
 
 def array_copy(update: Update) -> Confidence | None:
