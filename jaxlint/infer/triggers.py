@@ -10,6 +10,7 @@ from typing import TypeAlias
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.transformed import TransformedFunctions, names_static
+from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
@@ -98,6 +99,8 @@ class Triggers:
         self.awaited: frozenset[str] = frozenset()
         self._reaching: dict[str, bool] = {}
         self._refused: dict[tuple[str, str], bool] = {}
+        #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
+        self._unregistered: frozenset[str] = frozenset()
 
     def worth_reading(
         self, module: Module, known: Mapping[int, Held] = MappingProxyType({})
@@ -111,6 +114,7 @@ class Triggers:
         pieces = [piece for own in pieces_of.values() for piece in own]
         called = frozenset().union(*(p.calls for first, own in pieces_of.items() if first not in known for p in own))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
+        self._unregistered = frozenset(name for name in called if self._makes_unregistered(name, module))
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         self.held = {
             first: known[first] if first in known else tuple([self._triggers(piece, module) for piece in own])
@@ -189,7 +193,8 @@ class Triggers:
         applying = _applying(pieces, module)
         found: set[_Place] = set()
         for piece in pieces:
-            if not every and not self._changes(piece):
+            changes = every or self._changes(piece)
+            if not changes and not applying:
                 continue
             functions = self._functions(module, piece)
             users = {
@@ -197,6 +202,10 @@ class Triggers:
                 for user, methods in applying
                 if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
             }
+            if not changes:
+                if users and any(self._takes_unregistered(f, module) for f in functions):
+                    found |= users
+                continue
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
                 found |= {_place(piece), *users}
         return found
@@ -321,7 +330,7 @@ class Triggers:
         changes = self._changes(unit) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
-        if transforms and changes:
+        if transforms and (changes or any(self._takes_unregistered(function, module) for function in functions)):
             return True
         if (transforms or self._calls_transformed(unit, functions, module)) and self._is_given_non_arrays(
             functions, module
@@ -329,11 +338,37 @@ class Triggers:
             return True
         if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
+        if not unit.calls.isdisjoint(self._unregistered) and (
+            transforms
+            or not unit.calls.isdisjoint(self.model.knowledge.transformed_names)
+            or self._calls_transformed(unit, functions, module)
+        ):
+            return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
-            if applied and (changes or _holds_static(applied)):
+            if applied and (changes or _holds_static(applied) or self._takes_unregistered(function, module)):
                 return True
         return False
+
+    def _takes_unregistered(self, function: Function, module: Module) -> bool:
+        """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
+        for parameter in function.parameters:
+            if parameter.annotation is not None:
+                given = self.annotations.read(Placed(parameter.annotation, module, function.scope))
+                if refused_class(given, self.model) is not None:
+                    return True
+        made = (value.func for value in function.return_values if isinstance(value, Call))
+        resolved = (self.model.resolver.resolve(func, module, f"{function.qualname}.<locals>") for func in made)
+        classes = [self.model.class_of_symbol(symbol) for symbol in resolved]
+        return any(cls is not None and is_unregistered(cls, self.model, exact=True) for cls in classes)
+
+    def _makes_unregistered(self, name: str, module: Module) -> bool:
+        """Whether a name of a module is that of a class that is certainly no pytree."""
+        if name not in module.outline.module_scope.bindings:
+            return False
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
 
     def _calls_transformed(self, unit: Unit, functions: list[Function], module: Module) -> bool:
         """Whether a variable of the module, or an attribute, is called that is given what a transformation returns."""

@@ -102,7 +102,7 @@ _NEUTRAL_DECORATORS = frozenset(
     }
 )
 #: The functions that register a class, by the last part of their names.
-_REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
+REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
 #: Methods that run when a subclass, or a class with that metaclass, is created.
 _CLASS_HOOKS = frozenset({"__init_subclass__", "__init__", "__new__"})
 #: How functions of a project are called that may register a class.
@@ -958,11 +958,11 @@ def _registering_functions(module: Module) -> frozenset[str] | None:
     renamed = {
         name
         for name, bindings in outline.module_scope.bindings.items()
-        if any(isinstance(b, Import) and b.name in _REGISTERING for b in bindings)
+        if any(isinstance(b, Import) and b.name in REGISTERING for b in bindings)
     }
     found: set[str] = set()
     for unit in outline.units:
-        if unit.kind != "definition" or unit.calls.isdisjoint(_REGISTERING | renamed):
+        if unit.kind != "definition" or unit.calls.isdisjoint(REGISTERING | renamed):
             continue
         inside = [f for f in outline.functions.values() if unit.first <= f.at.row <= unit.last]
         own = [f for f in inside if f.owner is not None]
@@ -973,7 +973,7 @@ def _registering_functions(module: Module) -> frozenset[str] | None:
             return None
         found.update(f.name for f in inside if not f.scope)
     callers = (u for u in outline.units if u.kind == "definition" and not u.classes and u.calls & found)
-    return None if any(not u.calls & _REGISTERING for u in callers) else frozenset(found)
+    return None if any(not u.calls & REGISTERING for u in callers) else frozenset(found)
 
 
 def _named_class(module: Module, name: str, call: Call) -> Class | None:

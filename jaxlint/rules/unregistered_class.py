@@ -1,0 +1,215 @@
+"""JAX108 unregistered-class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.applied import Applied, rebuilt_parameters
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Cross, Event, Transformed
+from jaxlint.infer.transformed_classes import crossing_of
+from jaxlint.infer.unregistered import is_unregistered, refused_class
+from jaxlint.infer.values import Instance, Value
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.frameworks import DATACLASS
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Display, Expr
+
+
+class UnregisteredClass(ClassRule, EventRule):
+    """
+    ## What it does
+
+    Finds instances of ordinary classes and dataclasses that go into a function which `jax.jit`, `vmap`, `grad`,
+    `lax.scan` and kin transform, or come out of it, though nothing registers the class as a pytree. A method with
+    `@jax.jit` takes its `self` like any other argument.
+
+    ## Why is this bad?
+
+    A transformation takes its arguments apart into arrays, and puts the results together again. JAX knows how to do
+    that for tuples, lists, dicts, named tuples and registered classes. Any other object is one leaf, which is no array.
+
+    ## What you will see
+
+    `TypeError: Error interpreting argument to <function coast at …> as an abstract array. The problematic value is of
+    type <class 'Momentum'> and was passed to the function at path m`. For a result: `TypeError: function coast at …
+    traced for jit returned a value of type <class 'Momentum'>, which is not a valid JAX type`.
+
+    ## Example
+
+    ```python
+    import dataclasses
+
+    import jax
+
+    @dataclasses.dataclass
+    class Momentum:
+        velocity: jax.Array
+        decay: float
+
+    @jax.jit
+    def coast(m: Momentum) -> jax.Array:
+        return m.velocity * m.decay
+    ```
+
+    ## Use instead
+
+    ```python
+    import dataclasses
+
+    import jax
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Momentum:
+        velocity: jax.Array
+        decay: float
+
+    @jax.jit
+    def coast(m: Momentum) -> jax.Array:
+        return m.velocity * m.decay
+    ```
+
+    ## Frameworks
+
+    Ordinary classes and standard dataclasses, beside any framework. Subclasses of registered classes are JAX101's.
+    equinox's filtered transformations hold what is no array static, and are not looked at.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A class is not reported if it may be registered somewhere: by a decorator, a metaclass or a base class that cannot
+    be seen, or by a call in a module that imports it; nor are interfaces, mixins, and classes with `__jax_array__`.
+    Arguments that are static, bound by `functools.partial`, or not mapped over are fine, and so are those that
+    `jax.grad` does not differentiate.
+
+    ## References
+
+    - [Custom pytree nodes](https://docs.jax.dev/en/latest/custom_pytrees.html)
+    - [jax #2371](https://github.com/jax-ml/jax/issues/2371), [jax #15115](https://github.com/jax-ml/jax/issues/15115)
+    """
+
+    code = "JAX108"
+    name = "unregistered-class"
+    group = "declaring"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    all_classes = True
+    events = (Transformed, Cross)
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the methods that are compiled with their `self`."""
+        functions = cls.module.outline.functions
+        for names in cls.symbol.declaration.methods.values():
+            method = functions[names[-1]]
+            applied = _refusing(evaluator.calls.transformed.decorating(method, cls.module))
+            if not applied or method.self_name not in rebuilt_parameters(method, applied):
+                continue
+            if not _is_hidden(method, cls.module, evaluator) and is_unregistered(cls, evaluator.model):
+                how = f"`{method.name}` takes it as `{method.self_name}`"
+                yield _problem(method.parameters[0].at, cls, how, applied[0])
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at a transformed function, or at one of its arguments."""
+        if isinstance(event, Cross):
+            yield from _argument(event, evaluator)
+        elif isinstance(event, Transformed) and event.function is not None and event.module is not None:
+            yield from _declared(event, event.function, event.module, evaluator)
+
+
+def _refusing(applied: tuple[Applied, ...]) -> tuple[Applied, ...]:
+    """The transformations of JAX itself that take everything apart."""
+    own = (a for a in applied if a.transform.name.startswith(("jax.", "jax_dataclasses.")))
+    return tuple(a for a in own if a.refuses_non_arrays and not a.transform.filters)
+
+
+def _is_hidden(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether something else may come between the caller and the transformation."""
+    return evaluator.calls.transformed.is_wrapped(function, module)
+
+
+def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
+    """One argument of a call; one that the function declares is reported there."""
+    refusing = _refusing(event.applied)
+    if crossing_of(event) is None or not refusing:
+        return
+    function = event.function
+    declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
+    if declared is not None and (
+        declared.annotation is not None or declared.name == getattr(function, "self_name", "")
+    ):
+        return
+    cls = refused_class(event.value, evaluator.model)
+    if cls is not None:
+        how = f"`{function.name}` is given one" if function is not None else "it is passed on"
+        yield _problem(event.at, cls, how, refusing[0])
+
+
+def _is_declared(parameter: str | None, function: Function) -> bool:
+    """Whether the declaration of the function tells what a parameter is."""
+    annotated = {p.name for p in function.parameters if p.annotation is not None}
+    return parameter in annotated or (parameter is not None and parameter == function.self_name)
+
+
+def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
+    """The parameters of a transformed function that are annotated with a class, and the instances that it returns."""
+    refusing = _refusing((event.applied,))
+    if not refusing or event.applied.transform.runs or _is_hidden(function, module, evaluator):
+        return
+    around = (*evaluator.calls.transformed.decorating(function, module), event.applied)
+    if event.applied.is_decorator and event.applied != next(iter(_refusing(around)), None):
+        return  # the first one is reported
+    rebuilt = rebuilt_parameters(function, [a for a in around if a.transform.rebuilds])
+    for parameter in function.parameters:
+        if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
+            cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
+            if cls is not None:
+                at = parameter.at if event.applied.is_decorator else event.at
+                yield _problem(at, cls, f"`{function.name}` takes one as `{parameter.name}`", refusing[0])
+                return
+    if event.applied.refuses_results and not function.is_generator and not function.is_async:
+        for value, at in _returned(function, module, evaluator):
+            cls = refused_class(value, evaluator.model)
+            if cls is not None:
+                place = at if event.applied.is_decorator else event.at
+                yield _problem(place, cls, f"`{function.name}` returns one", refusing[0])
+                return
+
+
+def _returned(function: Function, module: Module, evaluator: Evaluator) -> Iterator[tuple[Value, object]]:
+    """The instances that a function makes and returns."""
+    pending: list[Expr] = list(function.return_values)
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, Display):
+            pending += expr.items
+        elif isinstance(expr, Call):
+            made = evaluator.model.resolver.resolve(expr.func, module, f"{function.qualname}.<locals>")
+            cls = evaluator.model.class_of_symbol(made)
+            if cls is not None:
+                yield Instance(cls, exact=True), expr.at
+
+
+def _problem(at: object, cls: PytreeClass, how: str, applied: Applied) -> Problem:
+    kind = "dataclass" if cls.framework is DATACLASS else "class"
+    way_out = (
+        "register it with `jax.tree_util.register_dataclass`"
+        if cls.framework is DATACLASS
+        else "register it as a pytree, or hold it static"
+    )
+    return Problem(
+        at=at,
+        message=(
+            f"`{cls.name}` is an ordinary {kind} and no pytree: {how}, and `{applied.transform.name}` refuses it"
+            f" (TypeError); {way_out}"
+        ),
+        reason="what goes into a transformation, or comes out of it, is made of arrays in registered containers",
+        help=way_out,
+        subject=cls.symbol.full_name,
+    )
