@@ -194,20 +194,17 @@ class Triggers:
         found: set[_Place] = set()
         for piece in pieces:
             changes = every or self._changes(piece)
-            if not changes and not applying:
-                continue
             functions = self._functions(module, piece)
             users = {
                 _place(user)
                 for user, methods in applying
                 if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
             }
-            if not changes:
-                if users and any(self._takes_unregistered(f, module) for f in functions):
-                    found |= users
-                continue
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
-                found |= {_place(piece), *users}
+                if changes or any(self._is_given(f, module, self._holds_numbers) for f in functions):
+                    found |= {_place(piece), *users}
+                elif any(self._takes_unregistered(f, module) for f in functions):
+                    found |= users
         return found
 
     def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[_Place]:
@@ -330,7 +327,7 @@ class Triggers:
         changes = self._changes(unit) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
-        if transforms and (changes or any(self._takes_unregistered(function, module) for function in functions)):
+        if transforms and (changes or any(self._is_told_of(function, module) for function in functions)):
             return True
         if (transforms or self._calls_transformed(unit, functions, module)) and self._is_given_non_arrays(
             functions, module
@@ -346,9 +343,31 @@ class Triggers:
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
-            if applied and (changes or _holds_static(applied) or self._takes_unregistered(function, module)):
+            if applied and (changes or _holds_static(applied) or self._is_told_of(function, module)):
                 return True
         return False
+
+    def _is_told_of(self, function: Function, module: Module) -> bool:
+        """Whether a function that is transformed takes what it is told of: a number as a leaf, or what is no pytree."""
+        return self._is_given(function, module, self._holds_numbers) or self._takes_unregistered(function, module)
+
+    def _is_given(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
+        if function.owner is not None and function.self_name is not None and holds(self._class(function.owner, module)):
+            return True
+        for parameter in function.parameters:
+            if isinstance(parameter.annotation, (Name, Attribute)):
+                symbol = self.model.resolver.resolve(parameter.annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                if cls is not None and holds(cls):
+                    return True
+        return False
+
+    def _holds_numbers(self, cls: PytreeClass) -> bool:
+        """Whether some leaf of a pytree class is annotated with a type of Python's numbers."""
+        return cls.is_pytree and any(
+            f.role is Role.LEAF and f.annotation is not None and _names_number(f.annotation.expr) for f in cls.fields
+        )
 
     def _takes_unregistered(self, function: Function, module: Module) -> bool:
         """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
@@ -408,13 +427,8 @@ class Triggers:
 
     def _is_given_non_arrays(self, functions: list[Function], module: Module) -> bool:
         """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
-        for declared in functions:
-            for parameter in declared.parameters:
-                if isinstance(parameter.annotation, (Name, Attribute)):
-                    symbol = self.model.resolver.resolve(parameter.annotation, module, declared.scope)
-                    cls = self.model.class_of_symbol(symbol)
-                    if cls is not None and self._holds_non_arrays(cls):
-                        return True
+        if any(self._is_given(declared, module, self._holds_non_arrays) for declared in functions):
+            return True
         outline = module.outline
         for owner in {f.owner for f in functions if f.owner is not None}:
             for method in (outline.functions[q] for names in outline.classes[owner].methods.values() for q in names):
@@ -516,6 +530,11 @@ def _is_made(name: str, module: Module) -> bool:
     """Whether a variable of the module is given what a call returns."""
     bindings = module.outline.module_scope.bindings.get(name, ())
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
+
+
+def _names_number(annotation: Expr) -> bool:
+    """Whether an annotation names a type of Python's numbers."""
+    return any(isinstance(p, Name) and p.id in ("int", "bool", "float") for p in parts(annotation))
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:

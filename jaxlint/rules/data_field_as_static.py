@@ -1,0 +1,243 @@
+"""JAX212 data-field-as-static."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
+from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
+from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none
+from jaxlint.syntax.statements import Body, all_parts
+
+_NUMBERS = frozenset({"int", "bool", "float", "complex"})
+_MAX_DEPTH = 2
+
+
+class DataFieldAsStatic(BodyRule):
+    """
+    ## What it does
+
+    Finds leaves of a pytree that a transformed function uses as if their value were known: as a shape, as the number
+    of turns of a `for`, in an `if`, as the bound of a slice, as an index of a list or a key of a dict.
+
+    ## Why is this bad?
+
+    Inside of `jit`, `scan`, `cond` and kin each leaf is a tracer, an `int` or a `bool` like any array: it stands for
+    all values. Python has to know one to decide a branch or to make an array of some shape. Without `jit` the same code
+    runs.
+
+    ## What you will see
+
+    `jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`, `TypeError:
+    Shapes must be 1D sequences of concrete values of integer type, got (JitTracer(~int32[]),).`,
+    `TracerIntegerConversionError: The __index__() method was called on traced array with shape int32[]`.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Options:
+        gain: float
+        clip: bool = True
+
+    @jax.jit
+    def shape_reward(options: Options, reward: jax.Array) -> jax.Array:
+        if options.clip:
+            reward = jnp.clip(reward, -1.0, 1.0)
+        return options.gain * reward
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Options:
+        gain: float
+        clip: bool = struct.field(pytree_node=False, default=True)
+
+    @jax.jit
+    def shape_reward(options: Options, reward: jax.Array) -> jax.Array:
+        if options.clip:
+            reward = jnp.clip(reward, -1.0, 1.0)
+        return options.gain * reward
+    ```
+
+    ## Frameworks
+
+    All. chex dataclasses and named tuples have no static fields: pass such a value as a static argument. What nnx and
+    mjx take for static by its type is not reported, nor what equinox's filtered transformations hold static.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Code that asks for the type of a value before is not reported. `jax.vmap` and `jax.grad` alone are not looked at:
+    they know the values of what they do not map or differentiate.
+
+    ## References
+
+    - [Errors: TracerBoolConversionError](https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError)
+    - [optax #1730](https://github.com/google-deepmind/optax/pull/1730)
+    """
+
+    code = "JAX212"
+    name = "data-field-as-static"
+    group = "roles"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at a transformed function, and at the methods of its arguments that it calls."""
+        function = code.function
+        instances = {name: v for name, v in traced_parameters(code).items() if isinstance(plain(v), Instance)}
+        if function is None or not instances:
+            return
+        transform = abstracting(code.applied)[0].transform.name
+        reader = _Reader(code.place.module, evaluator)
+        for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
+            yield _problem(at, use, leaf, function, transform, through)
+
+
+class _Reader:
+    """Reads a body and the methods that it calls."""
+
+    def __init__(self, module: Module, evaluator: Evaluator) -> None:
+        self._module = module
+        self._evaluator = evaluator
+        self._seen: set[tuple[str, str]] = set()
+
+    def uses(
+        self, body: Body, instances: Mapping[str, Value], scope: str, depth: int = 0
+    ) -> Iterator[tuple[Use, Leaf, object, str]]:
+        """The uses of leaves, where to report each, and the method that has it if that is another one."""
+        leaves = TracedLeaves(instances, body, self._evaluator)
+
+        def is_traced(expr: Expr) -> bool:
+            leaf = leaves.leaf(expr)
+            return leaf is not None and _is_number(leaf)
+
+        def is_shape(expr: Expr) -> bool:
+            leaf = leaves.leaf(expr)
+            return leaf is not None and _is_shape(leaf)
+
+        def kind_of(expr: Expr) -> str:
+            return self._kind_of(expr, leaves, scope)
+
+        def name_of(expr: Expr) -> str:
+            symbol = self._evaluator.model.resolver.resolve(expr, self._module, scope)
+            return symbol.name if isinstance(symbol, External) else ""
+
+        for use in StaticUses(is_traced, kind_of, name_of).of(body):
+            leaf = leaves.leaf(use.expr)
+            assert leaf is not None
+            yield use, leaf, use.expr.at, ""
+        for use in StaticUses(is_shape, kind_of, name_of).of(body):
+            leaf = leaves.leaf(use.expr)
+            if leaf is not None and use.how == SHAPE:
+                yield use, leaf, use.expr.at, ""
+        if depth < _MAX_DEPTH:
+            for part in all_parts(body, nested=False):
+                yield from self._called(part, leaves, depth)
+
+    def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:
+        """The uses in a method (or a property) of a traced instance."""
+        held = expr.func if isinstance(expr, Call) else expr
+        if not isinstance(held, Attribute):
+            return
+        instance = leaves.instance(held.value)
+        if instance is None:
+            return
+        below = () if instance.exact else self._evaluator.model.subclasses(instance.cls)
+        if any(held.attr in cls.symbol.declaration.methods for cls in below):
+            return
+        getter = None if isinstance(expr, Call) else self._evaluator.getter(instance.cls, held.attr)
+        found = instance.cls.method(held.attr) if isinstance(expr, Call) else None
+        symbol = getter or (None if found is None else FunctionSymbol(found[0].module, found[1]))
+        if symbol is None or symbol.key in self._seen or symbol.declaration.self_name is None:
+            return
+        self._seen.add(symbol.key)
+        if not isinstance(expr, Attribute) and symbol.declaration.decorators:
+            return
+        body = self._evaluator.calls.body_of(symbol)
+        if body is not None:
+            inside = _Reader(symbol.module, self._evaluator)
+            inside._seen = self._seen
+            given = {symbol.declaration.self_name: instance}
+            scope = f"{symbol.declaration.qualname}.<locals>"
+            for use, leaf, at, through in inside.uses(body, given, scope, depth + 1):
+                here = symbol.module is self._module
+                yield use, leaf, at if here else expr.at, through or symbol.declaration.name
+
+    def _kind_of(self, expr: Expr, leaves: TracedLeaves, scope: str) -> str:
+        """Whether an expression is a list, a tuple or a dict of Python."""
+        leaf = leaves.leaf(expr)
+        if leaf is not None:
+            value = plain(leaf.value)
+            return value.kind if isinstance(value, Container) else ""
+        match expr:
+            case Display(kind=kind):
+                return kind
+            case DictDisplay():
+                return "dict"
+            case Name():
+                symbol = self._evaluator.model.resolver.resolve(expr, self._module, scope)
+                if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, (Display, DictDisplay)):
+                    return self._kind_of(symbol.assignment.value, leaves, scope)
+        return ""
+
+
+def _is_number(leaf: Leaf) -> bool:
+    """Whether a leaf is a number or an array, and never None."""
+    choices = options(plain(leaf.value))
+    if leaf.field.default is not None and is_none(leaf.field.default.expr):
+        return False
+    return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
+
+
+def _is_shape(leaf: Leaf) -> bool:
+    """Whether a leaf is a tuple or a list of numbers."""
+    value = plain(leaf.value)
+    if not isinstance(value, Container) or value.kind not in ("tuple", "list", "sequence"):
+        return False
+    parts = value.items if value.items is not None else (value.element,)
+    return bool(parts) and all(isinstance(p, Scalar) and p.kind == "int" for p in parts)
+
+
+def _problem(at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str) -> Problem:
+    spelling = leaf.cls.framework.static_spelling
+    is_array = any(isinstance(o, Array) for o in options(plain(leaf.value)))
+    if is_array:
+        way_out = (
+            "use `jnp.where` or `jax.lax.cond`" if use.how.startswith("the truth") else "pass it as a static value"
+        )
+    else:
+        way_out = f"mark it static ({spelling})" if spelling else "pass it as a static argument"
+    of = f"`{through}`, which `{function.name}` calls," if through else f"`{function.name}`"
+    return Problem(
+        at=at,
+        message=(
+            f"field `{leaf.field.name}` of `{leaf.cls.name}` is a leaf, which is traced in `{function.name}`"
+            f" (`{transform}`), and {of} needs its value {use.how}: {ERRORS[use.how]}; {way_out}"
+        ),
+        reason="inside of a transformation each leaf is a tracer, which stands for all values",
+        help=way_out,
+        subject=f"{leaf.field.owner.full_name}.{leaf.field.name}",
+    )
