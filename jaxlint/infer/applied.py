@@ -10,6 +10,9 @@ from jaxlint.libraries.transforms import Kind, Transform
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Span, span_of
 
+#: The options that give buffers away.
+DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
+
 
 class Applied(msgspec.Struct, frozen=True):
     """A transformation applied to a function, with its options.
@@ -32,6 +35,11 @@ class Applied(msgspec.Struct, frozen=True):
     given: frozenset[str] = frozenset()
     #: The names of all options that are given.
     options: frozenset[str] = frozenset()
+    #: The parameters whose buffers are given away, by position and by name; None where that cannot be read.
+    donate_argnums: tuple[int, ...] | None = ()
+    donate_argnames: tuple[str, ...] | None = ()
+    #: What `equinox.filter_jit` is told of it: "all", "all-except-first", ….
+    donate: str = ""
 
     @property
     def refuses_non_arrays(self) -> bool:
@@ -55,6 +63,15 @@ class Applied(msgspec.Struct, frozen=True):
         positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
         chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
         return frozenset({*chosen, *self.static_argnames})
+
+    def donated_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` whose buffers may be used again for the results."""
+        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        if self.donate:
+            first = 1 if self.donate.endswith("-except-first") else 0
+            return frozenset(positional[first:]) if self.donate.startswith(("all", "warn")) else frozenset()
+        numbers, names = self.donate_argnums or (), self.donate_argnames or ()
+        return frozenset(positional[n] for n in numbers if -len(positional) <= n < len(positional)).union(names)
 
     def rebuilt_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` that certainly receive copies of what the caller passes."""

@@ -224,6 +224,10 @@ class Cross(Event, frozen=True):
     static: bool | None
     #: What an instance is given that is made in the call and held static.
     made: Mapping[str, Value] | None = None
+    #: The module that declares the function.
+    module: Module | None = None
+    #: Whether its buffers are given away; then it is told of values of which nothing is known, too.
+    donated: bool = False
 
 
 class CodeRead(Event, frozen=True):

@@ -201,7 +201,10 @@ class HigherOrder:
         self, target: Target, at: object, value: Value, parameter: str | None, index: int | None, made: _Made = _nothing
     ) -> None:
         place = self.notes.active
-        if place is None or isinstance(value, UnknownValue):
+        if place is None:
+            return
+        donated = any(parameter in a.donated_parameters(target.function) for a in target.applied)
+        if isinstance(value, UnknownValue) and not donated:
             return
         static: bool | None = False
         for applied in target.applied:
@@ -213,7 +216,8 @@ class HigherOrder:
             elif index is not None:  # one of `*args`
                 static = static or index - applied.bound in (applied.static_argnums or ())
         given = made() if static else None
-        self._note_cross(Cross(at, place, value, target.function, parameter, target.applied, static, given))
+        function, module = target.function, target.module
+        self._note_cross(Cross(at, place, value, function, parameter, target.applied, static, given, module, donated))
 
     def _note_cross(self, event: Cross) -> None:
         self.notes.add(event)

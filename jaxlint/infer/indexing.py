@@ -65,6 +65,9 @@ class Learner:
         self._model.cycles.clear()
         knowledge.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
         knowledge.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
+        for function in functions:
+            held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
+            knowledge.names_with_static_arguments.update(a.attr for a in held)
         self._cross(self._evaluator.crossings.declared_by(functions, (), module))
 
     def learn_applied(self, module: Module, applying: Iterable[Applying]) -> None:

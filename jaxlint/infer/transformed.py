@@ -89,10 +89,15 @@ class TransformedFunctions:
         return replace(applied, bound=bound, given=given)
 
     def names_with_static_arguments(self, functions: Iterable[Function], module: Module) -> set[str]:
-        """The names of those of some functions of a module that hold an argument static other than `self`."""
+        """The names of those of some functions of a module with a static or donated argument other than `self`."""
         found: set[str] = set()
         for function in functions:
-            sets = [a.static_parameters(function) or () for a in self.decorating(function, module)]
+            applied = self.decorating(function, module)
+            sets = [
+                names
+                for a in applied
+                for names in (a.static_parameters(function) or (), a.donated_parameters(function))
+            ]
             if any(name != function.self_name for names in sets for name in names):
                 found.add(function.name)
         return found
@@ -139,6 +144,7 @@ class TransformedFunctions:
         else:
             static_names = () if complete else None
         has_aux = given["has_aux"].expr if "has_aux" in given else None
+        donate = given["donate"].expr if "donate" in given and transform.filters else None
         return Applied(
             transform,
             at,
@@ -147,6 +153,9 @@ class TransformedFunctions:
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
             options=frozenset(given),
+            donate_argnums=numbers("donate_argnums"),
+            donate_argnames=self._strings(given["donate_argnames"]) if "donate_argnames" in given else (),
+            donate=donate.value if isinstance(donate, Constant) and isinstance(donate.value, str) else "",
         )
 
     def _integers(self, placed: Placed) -> tuple[int, ...] | None:
@@ -182,5 +191,5 @@ class TransformedFunctions:
 
 
 def names_static(call: Call) -> bool:
-    """Whether a call names static arguments."""
-    return any(a.keyword is not None and a.keyword.startswith("static_") for a in call.args)
+    """Whether a call names static or donated arguments."""
+    return any(a.keyword is not None and a.keyword.startswith(("static_", "donate")) for a in call.args)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.applied import Applied
+from jaxlint.infer.applied import DONATIONS, Applied
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
@@ -538,9 +538,13 @@ def _names_number(annotation: Expr) -> bool:
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:
-    """Whether some of the arguments are static."""
+    """Whether some of the arguments are static, or donated."""
     return any(
-        a.static_argnums != () or a.static_argnames != () or a.transform.reads_static_annotations for a in applied
+        a.static_argnums != ()
+        or a.static_argnames != ()
+        or a.transform.reads_static_annotations
+        or not a.options.isdisjoint(DONATIONS)
+        for a in applied
     )
 
 

@@ -24,6 +24,7 @@ class Kind(Enum):
     CHECKPOINT = "rematerialises it"
     CUSTOM = "gives it a derivative"
     ABSTRACT = "traces it for shapes"
+    NAME = "names it"
     KERNEL = "runs it on references"
 
 
@@ -92,7 +93,7 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("jax.checkpoint", Kind.CHECKPOINT),
     Transform("jax.remat", Kind.CHECKPOINT),
     Transform("jax.ad_checkpoint.checkpoint", Kind.CHECKPOINT),
-    Transform("jax.named_call", Kind.CHECKPOINT),
+    Transform("jax.named_call", Kind.NAME),
     Transform("jax.custom_vjp", Kind.CUSTOM),
     Transform("jax.custom_jvp", Kind.CUSTOM),
     Transform("jax.custom_gradient", Kind.CUSTOM),

@@ -1,0 +1,193 @@
+"""Whether a variable, or an attribute of one, is read after a call without having been assigned again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxlint.symbols.outline import EXPECTS_ERROR
+from jaxlint.syntax.expressions import Call, Expr, Lambda, NamedExpr, children, dotted
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    ClassDefinition,
+    Delete,
+    For,
+    FunctionDefinition,
+    If,
+    Jump,
+    Raise,
+    Return,
+    Statement,
+    Try,
+    While,
+    With,
+    blocks,
+    bound_by,
+    expressions,
+    own_parts,
+)
+
+#: Finds a read that matters in an expression.
+FindRead = Callable[[Expr], Expr | None]
+_ENDED = "ended"
+
+
+class ReadAfter:
+    """Follows the statements after a call that gets hold of what a path (`state`, `self.state`) stands for."""
+
+    def __init__(self, path: str, find: FindRead) -> None:
+        self._path = path
+        self._find = find
+
+    def of(self, at: object, body: Body) -> Expr | None:
+        """The first read after the call whose argument stands at `at`; None if there is none, or it is not certain."""
+        found = self._after(at, body)
+        return None if found is None or isinstance(found, str) else found
+
+    def _after(self, at: object, body: Body) -> Expr | str | None:
+        """What comes first after the call: a read, or the end ("ended"); None if the body is read to its end."""
+        for index, statement in enumerate(body):
+            if isinstance(statement, (FunctionDefinition, ClassDefinition)):
+                continue
+            if any(part.at is at for part in own_parts(statement)):
+                if isinstance(statement, (Return, Raise)) or self._binds(statement):
+                    return _ENDED
+                return self._sequence(body[index + 1 :])
+            for block in blocks(statement):
+                if not _is_below(at, block):
+                    continue
+                found = self._after(at, block)
+                if found is None and isinstance(statement, (For, While)):
+                    found = self._turn_again(at, statement, block)
+                return found if found is not None else self._sequence(body[index + 1 :])
+        return None
+
+    def _turn_again(self, at: object, loop: For | While, block: Body) -> Expr | str | None:
+        """What comes first in the next turn of a loop, up to the call."""
+        if self._binds(loop):
+            return _ENDED
+        tested = self._own(loop) if isinstance(loop, While) else None
+        if tested is not None:
+            return tested
+        for statement in block:
+            holds = any(part.at is at for part in own_parts(statement))
+            found = self._own(statement) if holds else self._statement(statement)
+            if found is not None or holds:
+                return found
+            if any(_is_below(at, inner) for inner in blocks(statement)):
+                return None
+        return None
+
+    def _sequence(self, body: Body) -> Expr | str | None:
+        for statement in body:
+            found = self._statement(statement)
+            if found is not None:
+                return found
+        return None
+
+    def _statement(self, statement: Statement) -> Expr | str | None:
+        if isinstance(statement, (FunctionDefinition, ClassDefinition)):
+            return None
+        if isinstance(statement, Jump):
+            return _ENDED
+        found: Expr | str | None = self._own(statement)
+        if found is not None:
+            return found
+        if isinstance(statement, (Return, Raise)) or self._binds(statement):
+            return _ENDED
+        if isinstance(statement, With) and any(_expects_error(e) for e, _ in statement.items):
+            return _ENDED
+        if isinstance(statement, Try):
+            return _ENDED if self._mentions(statement) else None
+        ends = [self._sequence(block) for block in blocks(statement)]
+        read = next((end for end in ends if end is not None and not isinstance(end, str)), None)
+        if read is not None:
+            return read
+        if isinstance(statement, If):
+            return _ENDED if _ENDED in ends else None
+        return _ENDED if _ENDED in ends and self._rebinds(statement) else None
+
+    def _own(self, statement: Statement) -> Expr | None:
+        """The read in the expressions of a statement itself."""
+        if isinstance(statement, Delete):
+            return None
+        targets = {id(target) for target in bound_by(statement)}
+        for expr in expressions(statement):
+            if id(expr) in targets and dotted(expr) is not None:
+                continue
+            found = self._find(expr)
+            if found is not None:
+                return found
+        return None
+
+    def _binds(self, statement: Statement) -> bool:
+        """Whether a statement assigns (or deletes) the path, or what it is a part of."""
+        match statement:
+            case Delete(target=target) | Augment(target=target):
+                targets: tuple[Expr, ...] = (target,)
+            case _:
+                targets = bound_by(statement)
+        names = {name for target in targets for name in _names(target)}
+        names |= {dotted(p.target) or "" for p in own_parts(statement) if isinstance(p, NamedExpr)}
+        return any(self._path == name or self._path.startswith(f"{name}.") for name in names)
+
+    def _rebinds(self, statement: Statement) -> bool:
+        return any(self._binds(s) or self._rebinds(s) for block in blocks(statement) for s in block)
+
+    def _mentions(self, statement: Statement) -> bool:
+        return any(dotted(p) == self._path for p in own_parts(statement)) or any(
+            self._binds(s) or self._mentions(s) for block in blocks(statement) for s in block
+        )
+
+
+def _names(target: Expr) -> Iterator[str]:
+    name = dotted(target)
+    if name is not None:
+        yield name
+    else:
+        for child in children(target):
+            yield from _names(child)
+
+
+def _is_below(at: object, block: Body) -> bool:
+    return any(
+        any(part.at is at for part in own_parts(s)) or any(_is_below(at, inner) for inner in blocks(s)) for s in block
+    )
+
+
+def _expects_error(expr: Expr) -> bool:
+    return isinstance(expr, Call) and (dotted(expr.func) or "").rpartition(".")[2] in EXPECTS_ERROR
+
+
+def aliases(path: str, at: object, body: Body) -> frozenset[str]:
+    """The path, and the variables that a plain assignment made the same thing before."""
+    found = {path}
+    for statement in _before(at, body):
+        match statement:
+            case Assign(targets=(target,), value=value):
+                name, held = dotted(target), dotted(value)
+                found -= {name} - {path} if name is not None else set()
+                if name is not None and held in found:
+                    found.add(name)
+    return frozenset(found)
+
+
+def _before(at: object, body: Body) -> Iterator[Statement]:
+    """The statements before a call, in the blocks around it."""
+    for statement in body:
+        if any(part.at is at for part in own_parts(statement)):
+            return
+        inner = next((block for block in blocks(statement) if _is_below(at, block)), None)
+        if inner is not None:
+            yield from _before(at, inner)
+            return
+        yield statement
+
+
+def own_reads(expr: Expr) -> Iterator[Expr]:
+    """An expression and its parts that are evaluated with it: no lambda's body."""
+    yield expr
+    if not isinstance(expr, Lambda):
+        for child in children(expr):
+            yield from own_reads(child)

@@ -1,0 +1,279 @@
+"""JAX509 donated-reuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.values import Container, Instance, Value, as_instance, plain
+from jaxlint.pytrees.model import Placed, Role
+from jaxlint.rules.analyses.read_after import ReadAfter, aliases
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Compare,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    children,
+    dotted,
+    last_name,
+    root,
+)
+from jaxlint.syntax.statements import Body, all_parts
+
+#: What a deleted array still tells.
+_METADATA = frozenset(
+    {"shape", "dtype", "ndim", "size", "sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
+)
+#: Functions that do not look at the numbers, by the last part of their names.
+_HARMLESS = _METADATA | frozenset(
+    """type id len isinstance issubclass hasattr structure tree_structure eval_shape result_type iscomplexobj
+    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches""".split()
+)
+#: Functions that give a copy of a tree of the same shapes.
+_COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
+_MAPS = frozenset({"map", "tree_map"})
+
+
+class DonatedReuse(BodyRule):
+    """
+    ## What it does
+
+    Finds states and arrays that are used again after they were donated: passed for a parameter that `donate_argnums`,
+    `donate_argnames` or equinox's `donate=` names, and not assigned again; also in the next turn of a loop, under
+    another name, and twice in one call.
+
+    ## Why is this bad?
+
+    A donated buffer is used for the results: when the call is done, the arrays that were passed are deleted. The name
+    must be bound to what the function returns, `state = step(state)`.
+
+    ## What you will see
+
+    `RuntimeError: Array has been deleted with shape=float32[4].` Where it is passed on again: `ValueError:
+    INVALID_ARGUMENT: … Buffer has been deleted or donated.` For the same array twice in one call: `INVALID_ARGUMENT:
+    Attempt to use a buffer that was previously donated in the same call to Execute()`.
+
+    ## Example
+
+    ```python
+    import functools
+
+    import jax
+    from flax.training.train_state import TrainState
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def train_step(state: TrainState, grads) -> TrainState:
+        return state.apply_gradients(grads=grads)
+
+    def train(state: TrainState, grads):
+        new_state = train_step(state, grads)
+        return new_state, state.params
+    ```
+
+    ## Use instead
+
+    ```python
+    import functools
+
+    import jax
+    from flax.training.train_state import TrainState
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def train_step(state: TrainState, grads) -> TrainState:
+        return state.apply_gradients(grads=grads)
+
+    def train(state: TrainState, grads):
+        state = train_step(state, grads)
+        return state, state.params
+    ```
+
+    ## Frameworks
+
+    All: the arrays are deleted, whatever holds them. Static fields and shapes can still be read. Donation works on
+    CPU, too (jax 0.10.2; it was ignored there before).
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A buffer that fits none of the results is not deleted: only arguments are reported that the function certainly
+    returns an update of. Inside of another transformation nothing is donated, and nothing is reported.
+
+    ## References
+
+    - [Buffer donation](https://docs.jax.dev/en/latest/buffer_donation.html)
+    - [jax #7144](https://github.com/jax-ml/jax/issues/7144), [jax #9675](https://github.com/jax-ml/jax/issues/9675)
+    """
+
+    code = "JAX509"
+    name = "donated-reuse"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what becomes of the arguments that a body donates."""
+        if any(code.place.applied(function) for function in (*code.place.functions, code.function) if function):
+            return
+        reported: set[object] = set()
+        for event in code.events:
+            if not isinstance(event, Cross) or not event.donated or event.function is None:
+                continue
+            given = _argument(event.at, code.body)
+            if given is None or not _is_updated(event, event.function, evaluator):
+                continue
+            call, expr = given
+            path = dotted(expr)
+            if path is None:
+                continue
+            twice = _twice(path, expr, call)
+            again = twice
+            for name in sorted(aliases(path, expr.at, code.body)) if twice is None else ():
+                again = again or ReadAfter(name, _Reads(name, event.value).find).of(expr.at, code.body)
+            if again is not None and again.at not in reported:
+                reported.add(again.at)
+                yield _problem(again, path, event, event.function, same_call=twice is not None)
+
+
+def _argument(at: object, body: Body) -> tuple[Call, Expr] | None:
+    """The call that is given the argument, and what it is given."""
+    for part in all_parts(body, nested=False):
+        if isinstance(part, Call):
+            for argument in part.args:
+                if argument.at is at:
+                    return part, argument.value
+    return None
+
+
+def _twice(path: str, expr: Expr, call: Call) -> Expr | None:
+    """Another argument of the call that is the same thing."""
+    return next((a.value for a in call.args if a.value is not expr and dotted(a.value) == path), None)
+
+
+def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
+    """Whether the function certainly returns an update of the argument, so that its buffers are of use."""
+    instance = as_instance(event.value)
+    if function.returns is not None and event.module is not None and instance is not None:
+        value = evaluator.annotations.read(Placed(function.returns, event.module, function.scope))
+        if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
+            return True
+    name = event.parameter
+    return name is not None and any(_updates(expr, name) for expr in _returned(function))
+
+
+def _parts(value: Value) -> list[Value]:
+    value = plain(value)
+    if isinstance(value, Container) and value.items is not None:
+        return [plain(item) for item in value.items]
+    return [value]
+
+
+def _returned(function: Function) -> Iterator[Expr]:
+    pending = list(function.return_values)
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, Display):
+            pending += expr.items
+        else:
+            yield expr
+
+
+def _updates(expr: Expr, parameter: str) -> bool:
+    """Whether a returned expression is a new value of a parameter."""
+    match expr:
+        case Name(id=name):
+            return name == parameter or name in (f"new_{parameter}", f"next_{parameter}", f"updated_{parameter}")
+        case Binary(left=left, right=right):
+            return any(isinstance(e, Name) and e.id == parameter for e in (left, right))
+        case Call(func=func):
+            if last_name(func) not in _COPYING:
+                return False
+            start = root(func)
+            if isinstance(start, Name) and start.id == parameter and isinstance(func, Attribute):
+                return True
+            return any(isinstance(a, Name) and a.id == parameter for a in expr.positional)
+    return False
+
+
+class _Reads:
+    """Finds what needs the numbers of something that is deleted."""
+
+    def __init__(self, path: str, value: Value) -> None:
+        self._path = path
+        self._cls = None if (instance := as_instance(value)) is None else instance.cls
+
+    def find(self, expr: Expr) -> Expr | None:
+        """The part of an expression that needs them."""
+        if isinstance(expr, Lambda):
+            return None
+        if dotted(expr) == self._path:
+            return expr
+        match expr:
+            case Compare(ops=ops) if not {"is", "is not"}.isdisjoint(ops):
+                return None
+            case Call(func=func) if last_name(func) in _HARMLESS or _looks_at_metadata(expr):
+                return None
+            case Call(func=Attribute(value=held)) if dotted(held) == self._path:
+                return self._first(argument.value for argument in expr.args)  # a method may need nothing
+            case Attribute(value=held, attr=attr):
+                if attr in _METADATA:
+                    return None
+                if dotted(held) == self._path:
+                    return expr if self._is_leaf(attr) else None
+                return self.find(held)
+            case Subscript(value=held) if dotted(held) == self._path:
+                return expr
+        return self._first(children(expr))
+
+    def _first(self, exprs: Iterator[Expr] | tuple[Expr, ...]) -> Expr | None:
+        return next((found for expr in exprs if (found := self.find(expr)) is not None), None)
+
+    def _is_leaf(self, attr: str) -> bool:
+        field = None if self._cls is None else self._cls.field(attr)
+        return field is not None and field.role is Role.LEAF
+
+
+def _looks_at_metadata(call: Call) -> bool:
+    """Whether a function over trees only asks for shapes and the like."""
+    first = call.positional[0] if call.positional else None
+    if last_name(call.func) not in _MAPS or first is None:
+        return False
+    asked = first.body if isinstance(first, Lambda) else first
+    pending = [asked]
+    while pending:
+        expr = pending.pop()
+        if last_name(expr) in _HARMLESS or (isinstance(expr, Call) and last_name(expr.func) in _HARMLESS):
+            return True
+        pending += children(expr)
+    return False
+
+
+def _problem(again: Expr, path: str, event: Cross, function: Function, *, same_call: bool) -> Problem:
+    instance = as_instance(event.value)
+    of = f" (a `{instance.cls.name}`)" if instance is not None else ""
+    read = dotted(again) or f"{path}[...]"
+    name = function.name
+    if same_call:
+        what = f"`{path}`{of} is donated to `{name}` and passed a second time: the call fails (INVALID_ARGUMENT)"
+        way_out = "pass a copy, or do not donate it"
+    else:
+        same = "" if read.split(".")[0] == path.split(".")[0] else f"the same as `{path}` and "
+        what = f"`{read}` is {same}used again after `{path}`{of} was donated to `{name}`: its arrays are deleted"
+        way_out = f"bind `{path}` to what `{name}` returns, or do not donate it"
+    return Problem(
+        at=again.at,
+        message=f"{what}; {way_out}",
+        reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
+        help=way_out,
+    )
