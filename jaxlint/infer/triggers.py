@@ -50,6 +50,8 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
+#: What refuses integers among the leaves of its argument.
+_GRADIENTS = frozenset({"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian"})
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
 _LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
@@ -260,6 +262,7 @@ class Triggers:
             or not unit.calls.isdisjoint(_UPDATES)
             or not unit.calls.isdisjoint(self.awaited)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
+            or not unit.calls.isdisjoint(_GRADIENTS)
             or not unit.mutations.isdisjoint(knowledge.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or self._holds_class_of_interest(unit, module)

@@ -62,6 +62,9 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
     declaration = cls.symbol.declaration
     if cls.unknown_decorator or declaration.conditional_body or "__init_subclass__" in declaration.methods:
         return False
+    own = (unit for unit in cls.module.outline.units if unit.first <= declaration.at.row <= unit.last)
+    if any(not unit.calls.isdisjoint(REGISTERING) for unit in own):
+        return False  # `State.register()`
     visible = {one.symbol for one in cls.parents}
     for base in declaration.bases:
         head = base.value.value if isinstance(base.value, Subscript) else base.value

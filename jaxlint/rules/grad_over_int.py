@@ -1,0 +1,193 @@
+"""JAX506 grad-over-int."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.applied import Applied
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Cross, Event, Transformed
+from jaxlint.infer.values import Scalar, Value, options, plain
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.expressions import Expr, Subscript
+
+#: The transformations that refuse what is not of an inexact type, though other leaves are fine.
+_GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"})
+#: Annotations that mean arrays of integers.
+_KEYS = frozenset(
+    {"chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.PRNGKey"}
+)
+_INTEGERS = ("jaxtyping.Int", "jaxtyping.UInt", "jaxtyping.Bool", "jaxtyping.Integer", "jaxtyping.Key")
+_TRAIN_STATE = "flax.training.train_state.TrainState"
+
+
+class GradOverInt(EventRule):
+    """
+    ## What it does
+
+    Finds `jax.grad`, `jax.value_and_grad` and kin with respect to a state that has an integer, a boolean or a PRNG key
+    as a leaf: a step counter, a flag, a `TrainState` as a whole.
+
+    ## Why is this bad?
+
+    All leaves of the argument are differentiated. A derivative with respect to an integer does not exist, and JAX
+    refuses the whole argument for it.
+
+    ## What you will see
+
+    `TypeError: grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got
+    int32. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True.`
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Model:
+        weights: jax.Array
+        step: int = 0
+
+    def loss(model: Model, x: jax.Array) -> jax.Array:
+        return (model.weights * x).sum()
+
+    def gradient(model: Model, x: jax.Array) -> Model:
+        return jax.grad(loss)(model, x)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Model:
+        weights: jax.Array
+        step: int = 0
+
+    def loss(weights: jax.Array, x: jax.Array) -> jax.Array:
+        return (weights * x).sum()
+
+    def gradient(model: Model, x: jax.Array) -> jax.Array:
+        return jax.grad(loss)(model.weights, x)
+    ```
+
+    ## Frameworks
+
+    All. `equinox.filter_grad` differentiates floating-point arrays only, and `nnx.grad` parameters only.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A leaf that is annotated with `int` and always holds a float need not be reported: change its annotation.
+    `allow_int=True` is respected.
+
+    ## References
+
+    - [jax.grad](https://docs.jax.dev/en/latest/_autosummary/jax.grad.html)
+    - [deluca #42](https://github.com/google/deluca/issues/42)
+    """
+
+    code = "JAX506"
+    name = "grad-over-int"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    events = (Cross, Transformed)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what is differentiated: by the annotations of the function, or by what is passed."""
+        if isinstance(event, Transformed):
+            yield from _declared(event, evaluator)
+            return
+        assert isinstance(event, Cross)
+        function = event.function
+        if function is None or event.parameter is None:
+            return
+        if any(p.name == event.parameter and p.annotation is not None for p in function.parameters):
+            return  # reported where the function is differentiated
+        for applied in event.applied:
+            if _refuses(applied) and event.parameter in applied.rebuilt_parameters(function):
+                yield from _integers(event.value, event.at, applied, function.name, evaluator)
+                return
+
+
+def _declared(event: Transformed, evaluator: Evaluator) -> Iterator[Problem]:
+    """The parameters that are differentiated, as they are annotated."""
+    function, applied = event.function, event.applied
+    if function is None or event.module is None or not _refuses(applied):
+        return
+    for name in sorted(applied.rebuilt_parameters(function)):
+        if name == function.self_name:
+            continue
+        value = evaluator.parameter(function, name, event.module)
+        yield from _integers(value, event.at, applied, function.name, evaluator)
+
+
+def _refuses(applied: Applied) -> bool:
+    is_gradient = applied.transform.kind is Kind.GRAD and applied.transform.name in _GRADIENTS
+    return is_gradient and "allow_int" not in applied.options
+
+
+def _integers(value: Value, at: object, applied: Applied, name: str, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problem of the first leaf of an instance that is no inexact number."""
+    for cls in evaluator.crossings.taken_apart(value):
+        for field in cls.fields if cls.is_pytree else ():
+            what = _integer(field, cls, evaluator)
+            if what is not None:
+                yield _problem(at, cls, field, what, applied, name)
+                return
+
+
+def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """What a leaf is if it certainly is no inexact number."""
+    if field.role is not Role.LEAF or field.annotation is None or field.is_converted:
+        return None
+    if field.owner.full_name == _TRAIN_STATE:
+        return "an int" if field.name == "step" else None
+    if field.default is not None and not _fits(evaluator.static(field.default)):
+        return None
+    if _names_integers(field.annotation, evaluator):
+        return "an array of integers"
+    kinds = options(plain(evaluator.annotations.read(field.annotation, cls)))
+    if all(isinstance(k, Scalar) and k.kind in ("int", "bool") for k in kinds):
+        return f"{'an int' if kinds[0] == Scalar('int') else 'a bool'}"
+    return None
+
+
+def _fits(default: Value) -> bool:
+    """Whether a default does not say that there may be something else than integers."""
+    default = plain(default)
+    return not isinstance(default, Scalar) or default.kind in ("int", "bool")
+
+
+def _names_integers(annotation: Placed, evaluator: Evaluator) -> bool:
+    expr: Expr = annotation.expr
+    head = expr.value if isinstance(expr, Subscript) else expr
+    symbol = evaluator.model.resolver.resolve(head, annotation.module, annotation.scope)
+    if not isinstance(symbol, External):
+        return False
+    return symbol.name in _KEYS or (isinstance(expr, Subscript) and symbol.name.startswith(_INTEGERS))
+
+
+def _problem(at: object, cls: PytreeClass, field: Field, what: str, applied: Applied, function: str) -> Problem:
+    way_out = "differentiate with respect to the parameters only"
+    return Problem(
+        at=at,
+        message=(
+            f"`{applied.transform.name}` differentiates `{function}` with respect to a `{cls.name}`, whose leaf"
+            f" `{field.name}` is {what}: TypeError (grad requires real- or complex-valued inputs); {way_out}"
+        ),
+        reason="all leaves of the argument are differentiated, and those of integer type cannot be",
+        help=way_out,
+        subject=f"{field.owner.full_name}.{field.name}",
+    )

@@ -1,0 +1,199 @@
+"""JAX208 traced-static-value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
+from jaxlint.infer.values import Array, Scalar, options, plain
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary
+from jaxlint.syntax.statements import Assign, Body, Return, own_parts, parts, walk
+
+
+class TracedStaticValue(BodyRule):
+    """
+    ## What it does
+
+    Finds static fields that a transformed function gives a traced value, in an instance that it returns.
+
+    ## Why is this bad?
+
+    A static field is part of the structure of the result, which JAX hands to the caller as it is: the instance that
+    comes out of `jit` holds a tracer instead of a number. It fails where somebody uses it.
+
+    ## What you will see
+
+    `UnexpectedTracerError: Encountered an unexpected tracer. A function transformed by JAX had a side effect,
+    allowing for a reference to an intermediate value to escape`, at the first use of the field; in `lax.scan`
+    and when the instance is passed on, `ValueError: Exception raised while checking equality of metadata fields of
+    pytree`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Batch:
+        tokens: jax.Array
+        length: int = struct.field(pytree_node=False, default=0)
+
+    @jax.jit
+    def trim(batch: Batch) -> Batch:
+        return batch.replace(length=(batch.tokens > 0).sum())
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Batch:
+        tokens: jax.Array
+        length: jax.Array | int = 0
+
+    @jax.jit
+    def trim(batch: Batch) -> Batch:
+        return batch.replace(length=(batch.tokens > 0).sum())
+    ```
+
+    ## Frameworks
+
+    All that have static fields. nnx makes an array a leaf, whatever the field was before.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Instances that stay inside of the function are not reported, nor are values that are known while tracing: shapes,
+    lengths, other static fields. Arrays of several elements in static fields are JAX201's.
+
+    ## References
+
+    - [UnexpectedTracerError](https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError)
+    - [haliax #28](https://github.com/marin-community/haliax/issues/28)
+    """
+
+    code = "JAX208"
+    name = "traced-static-value"
+    group = "roles"
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a transformed function puts into static fields."""
+        function = code.function
+        traced = traced_parameters(code)
+        if function is None or not traced:
+            return
+        made = [e for e in code.events if isinstance(e, (Construct, Replace))]
+        if not made:
+            return
+        names = _depending(frozenset(traced), code.body)
+        leaves = TracedLeaves(traced, code.body, evaluator)
+        for event in made:
+            cls, given = (
+                (event.cls.cls, event.arguments)
+                if isinstance(event, Construct)
+                else (event.receiver.cls, event.keywords)
+            )
+            if cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
+                continue
+            for value in given:
+                field = cls.field(value.name)
+                expr = _given(value, event.call)
+                if field is None or field.role is not Role.STATIC or expr is None or field.is_converted:
+                    continue
+                if _is_traced(expr, value, names, leaves):
+                    yield _problem(value.at, cls, field, function, abstracting(code.applied)[0].transform.name)
+
+
+def _given(value: KeywordValue, call: Call) -> Expr | None:
+    """What is given for a field, as it is written."""
+    return next((a.value for a in call.args if a.at is value.at and not a.star), None)
+
+
+def _is_traced(expr: Expr, value: KeywordValue, names: frozenset[str], leaves: TracedLeaves) -> bool:
+    """Whether an expression is certainly computed from traced numbers, and is one itself."""
+    if _computes_with(expr, leaves):
+        return True
+    if not any(isinstance(part, Name) and part.id in names for part in parts(expr)):
+        return False
+    found = plain(value.value)
+    return isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
+
+
+def _computes_with(expr: Expr, leaves: TracedLeaves) -> bool:
+    """Whether an expression is a leaf that is a number, or a sum of such."""
+    leaf = leaves.leaf(expr)
+    if leaf is not None:
+        kinds = options(plain(leaf.value))
+        return all(isinstance(k, Scalar) and k.kind in ("int", "float", "bool") for k in kinds)
+    match expr:
+        case Binary(left=left, right=right):
+            return _computes_with(left, leaves) or _computes_with(right, leaves)
+        case Unary(op="-" | "+", operand=operand):
+            return _computes_with(operand, leaves)
+        case Subscript(value=held):
+            inner = leaves.leaf(held)
+            return inner is not None and isinstance(plain(inner.value), Array)
+    return False
+
+
+def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
+    """The variables that are computed from some parameters, with these."""
+    found = set(names)
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(targets=(Name(id=name),), value=value):
+                if any(isinstance(part, Name) and part.id in found for part in parts(value)):
+                    found.add(name)
+    return frozenset(found)
+
+
+def _is_returned(call: Call, body: Body) -> bool:
+    """Whether what a call makes is returned, at once or as a variable."""
+    names: set[str] = set()
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(targets=(Name(id=name),), value=value) if value is call:
+                names.add(name)
+            case Return(value=value) if value is not None:
+                if any(part is call for part in own_parts(statement)):
+                    return True
+                if any(isinstance(part, Name) and part.id in names for part in _handed(value)):
+                    return True
+    return False
+
+
+def _handed(value: Expr) -> Iterator[Expr]:
+    """What is handed back as it is: the value itself, and the items of a tuple."""
+    yield value
+    for item in getattr(value, "items", ()):
+        yield from _handed(item)
+
+
+def _problem(at: object, cls: PytreeClass, field: Field, function: Function, transform: str) -> Problem:
+    way_out = f"make `{field.name}` a data field"
+    return Problem(
+        at=at,
+        message=(
+            f"static field `{field.name}` of `{cls.name}` is given a traced value in `{function.name}`"
+            f" (`{transform}`), and the instance is returned: it holds a tracer, which fails where it is used"
+            f" (UnexpectedTracerError); {way_out}"
+        ),
+        reason="a static field is part of the structure, which a transformation hands to the caller as it is",
+        help=way_out,
+        confidence=Confidence.MEDIUM,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+    )
