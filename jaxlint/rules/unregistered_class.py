@@ -24,8 +24,9 @@ class UnregisteredClass(ClassRule, EventRule):
     ## What it does
 
     Finds instances of ordinary classes and dataclasses that go into a function which `jax.jit`, `vmap`, `grad`,
-    `lax.scan` and kin transform, or come out of it, though nothing registers the class as a pytree. A method with
-    `@jax.jit` takes its `self` like any other argument.
+    `lax.scan` and kin transform, or come out of it, though nothing registers the class as a pytree.
+
+    A method with `@jax.jit` takes its `self` like any other argument.
 
     ## Why is this bad?
 

@@ -57,6 +57,11 @@ LEAST_BAD = {
     "unhashable-static-argument": 22,
     "jit-static-annotation": 5,
     "item-assignment": 51,
+    "unregistered-class": 16,
+    "data-field-as-static": 59,
+    "donated-reuse": 34,
+    "traced-static-value": 24,
+    "grad-over-int": 29,
     "decorator-order": 23,
     "unsupported-option": 11,
     "frozen-inheritance": 24,
@@ -106,6 +111,11 @@ HOLDS_FOR = {
     "unhashable-static-argument": "all",
     "jit-static-annotation": "jax-dataclasses",
     "item-assignment": "all - nnx - treex",
+    "unregistered-class": "flax-dataclass register-dataclass chex equinox",
+    "data-field-as-static": "all - nnx - mjx - treex",
+    "donated-reuse": "all - treex",
+    "traced-static-value": "static - nnx - treex",
+    "grad-over-int": "all - nnx - mjx - treex",
     "decorator-order": "flax-dataclass flax-node train-state jax-dataclasses chex chex-frozen tjax equinox penzai mjx"
     " register-dataclass register-dataclass-fields",
     "unsupported-option": "flax-dataclass flax-node jax-dataclasses chex chex-frozen tjax equinox simple-pytree penzai"
