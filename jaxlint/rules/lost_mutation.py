@@ -15,7 +15,8 @@ from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.statements import Body, assigned_names
+from jaxlint.syntax.expressions import last_name, place_of
+from jaxlint.syntax.statements import Body, If, assigned_names, parts, walk
 
 #: Frameworks whose modules have a rule of their own.
 _MODULES = frozenset({"flax.nnx", "treex"})
@@ -117,7 +118,10 @@ class LostMutation(BodyRule):
         parameters = frozenset(p.name for p in function.parameters)
         own = assigned_names(code.body)
         found: list[tuple[Mutation, Slot, bool]] = []
+        watched = set(_where_tracing_is_tested(code.body))
         for mutation in mutations(code, evaluator):
+            if place_of(mutation.at).row in watched:
+                continue  # it is left out where it would be lost
             if mutation.owner is not None and mutation.owner.framework.id in _MODULES:
                 continue
             slot = origin(mutation.slot, code.body, parameters)
@@ -130,6 +134,15 @@ class LostMutation(BodyRule):
         for mutation, slot, certain in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             yield _lost(mutation, slot.root, function, first, certain)
+
+
+def _where_tracing_is_tested(body: Body) -> Iterator[int]:
+    """The rows of the branches whose tests ask whether something is a tracer."""
+    for statement in walk(body):
+        if isinstance(statement, If):
+            for test, branch in statement.branches:
+                if branch and any(last_name(part).endswith("Tracer") for part in parts(test)):
+                    yield from range(branch[0].at.lineno, branch[-1].at.end_lineno + 1)
 
 
 # -- arguments ---------------------------------------------------------------------------------
