@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.frozen import (
@@ -18,6 +19,7 @@ from jaxlint.rules.analyses.frozen import (
 )
 from jaxlint.rules.analyses.rebinding import rebinding
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.statements import For, target_names, walk
 
 #: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
 _ALLOW_DELETE = {
@@ -121,10 +123,10 @@ class FrozenAssignment(EventRule):
             at=event.at,
             message=(
                 f"`{cls.name}` is frozen ({cls.framework.title}): {verb} {_quoted(target)} raises"
-                f" {assignment_error(event)}; {_way_out(cls, event)}"
+                f" {assignment_error(event)}; {_way_out(cls, event, evaluator)}"
             ),
             reason=f"instances of {cls.framework.title} classes are immutable; an update is a copy with changes",
-            help=_way_out(cls, event),
+            help=_way_out(cls, event, evaluator),
             confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
             fix=rebinding(event, evaluator),
@@ -152,7 +154,7 @@ def _quoted(target: str) -> str:
     return target if target.startswith("an ") else f"`{target}`"
 
 
-def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
+def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> str:
     """The update to write instead, and where its result goes."""
     if event.how == "delete":
         return "build a new instance instead"
@@ -164,4 +166,17 @@ def _way_out(cls: PytreeClass, event: AssignAttribute) -> str:
         return f"return `{update}` and let the caller rebind it"
     if "." in name:
         return f"make a new one with `{update}` and put it back into what holds it"
+    function = event.place.function
+    if function is not None and any(parameter.name == name for parameter in function.parameters):
+        if not function.return_values:
+            return f"return `{update}` and let the caller rebind it"
+    elif event.in_loop and _is_looped_over(name, event, evaluator):
+        return f"make a new collection of copies: `{update}`"
     return f"use `{name} = {update}`"
+
+
+def _is_looped_over(name: str, event: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether a loop binds the name to one thing after another: to bind it anew changes nothing of these."""
+    function = event.place.function
+    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(event.place.module, function))
+    return any(isinstance(s, For) and name in target_names(s.target) for s in walk(body or ()))

@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, root
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -122,7 +122,7 @@ class ReboundSelf(BodyRule):
             return
         for target, value in _assignments(code):
             if target.id == function.self_name:
-                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code):
+                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, _unchanged(value, cls)):
                     yield _rebound(target, cls, function)
             elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
                 if not _is_used(target, code) and not _is_stored(target.id, code, function):
@@ -167,8 +167,21 @@ def _assignments(code: CodeRead) -> Iterator[tuple[Name, Expr]]:
                 yield target, value
 
 
-def _is_used(target: Name, code: CodeRead) -> bool:
-    """Whether the variable is read once it is assigned, or by an inner function."""
+def _unchanged(value: Expr, cls: PytreeClass) -> frozenset[str]:
+    """The fields that an update leaves as they are; none if it is not seen which it changes."""
+    if not isinstance(value, Call) or value.has_star or len(value.positional) > 1 or last_name(value.func) != "replace":
+        return frozenset()
+    if cls.custom_init() is not None or cls.method("__post_init__") is not None:
+        return frozenset()  # which may make others of what they are given
+    changed = {argument.keyword for argument in value.args}
+    return frozenset(f.name for f in cls.fields if f.name not in changed) if cls.fields_known else frozenset()
+
+
+def _is_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
+    """Whether the variable is read once it is assigned, or by an inner function.
+
+    To read one of the fields that are `unchanged` makes no use of the update.
+    """
     for statement in walk(code.body):
         inner = statement.body if isinstance(statement, FunctionDefinition) else ()
         if any(_reads(expr, target.id) for s in walk(inner) for expr in expressions(s)):
@@ -177,7 +190,17 @@ def _is_used(target: Name, code: CodeRead) -> bool:
             if any(isinstance(p, Lambda) and _reads(p.body, target.id) for p in parts(expr)):
                 return True
     later = _evaluated_after(target, code.body)
-    return later is None or any(_reads(expr, target.id) for expr in later)
+    return later is None or any(_reads_more_than(unchanged, expr, target.id) for expr in later)
+
+
+def _reads_more_than(fields: frozenset[str], expr: Expr, name: str) -> bool:
+    """Whether an expression reads a variable, and not only some fields of it."""
+    harmless = {
+        id(part.value)
+        for part in parts(expr)
+        if isinstance(part, Attribute) and isinstance(part.value, Name) and part.attr in fields
+    }
+    return any(isinstance(part, Name) and part.id == name and id(part) not in harmless for part in parts(expr))
 
 
 def _evaluated_after(target: Name, body: Body) -> list[Expr] | None:

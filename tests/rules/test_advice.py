@@ -1,0 +1,54 @@
+"""What a finding advises changes what is meant to change, whatever the receiver is."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from jaxlint import check_source
+
+_HEAD = """
+import jax
+from flax import struct
+
+@struct.dataclass
+class Member:
+    genome: jax.Array
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (
+            """
+            def mutate(members: list[Member]) -> list[Member]:
+                for member in members:
+                    member.genome = member.genome + 1
+                return members
+            """,
+            "make a new collection of copies: `member.replace(genome=...)`",
+        ),
+        (
+            """
+            def mutate(member: Member) -> None:
+                member.genome = member.genome + 1
+            """,
+            "return `member.replace(genome=...)` and let the caller rebind it",
+        ),
+        (
+            """
+            def mutate(member: Member) -> Member:
+                member.genome = member.genome + 1
+                return member
+            """,
+            "write `member = member.replace(genome=member.genome + 1)`",
+        ),
+    ],
+    ids=["loop", "parameter", "returned"],
+)
+def test_advice_for_frozen_instances(code: str, advice: str) -> None:
+    (finding,) = check_source(_HEAD + textwrap.dedent(code))
+    assert (finding.code, finding.help) == ("JAX401", advice)
