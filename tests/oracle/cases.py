@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from tests.oracle import frameworks, spelling
@@ -80,27 +80,111 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Program:
-    """One complete, ordinary program: a fixture in the spelling of one framework."""
+class Header:
+    """One header line."""
 
-    #: Like `frozen-assignment/method/flax-node`; also its folder.
-    id: str
+    key: str
+    filter: frozenset[str] | None
+    value: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fixture as it is written, for all the frameworks that it holds for."""
+
     rule: str
-    case: str
-    framework: str
+    name: str
     #: Relative path -> text; the program is `main.py`.
     files: Mapping[str, str]
-    consequence: Consequence
-    marks: tuple[Mark, ...]
-    requires: str
-    environment: str
-    #: How sure a finding in it must be to count, if that is said.
-    confidence: str = ""
+
+    @cached_property
+    def headers(self) -> list[Header]:
+        """The header lines."""
+        return headers(self.files["main.py"], f"{self.rule}/{self.name}")
+
+    @cached_property
+    def neutral(self) -> spelling.Neutral:
+        """Its modules, parsed."""
+        return spelling.Neutral(self.files)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One complete, ordinary program: a fixture in the spelling of one framework, expanded when it is asked for."""
+
+    source: Case
+    framework: str
+
+    @property
+    def id(self) -> str:
+        """Like `frozen-assignment/method/flax-node`; also its folder."""
+        return f"{self.source.rule}/{self.source.name}/{self.framework}"
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule in whose folder it is."""
+        return self.source.rule
+
+    @property
+    def case(self) -> str:
+        """The name of the fixture."""
+        return self.source.name
+
+    @property
+    def environment(self) -> str:
+        """Where its framework is installed; see `environments.py`."""
+        return FRAMEWORKS[self.framework].environment
+
+    @property
+    def requires(self) -> str:
+        """Like `python>=3.11`, or nothing."""
+        return " ".join(applying(self.source.headers, "requires", self.framework))
+
+    @property
+    def confidence(self) -> str:
+        """How sure a finding in it must be to count, if that is said."""
+        return "".join(applying(self.source.headers, "confidence", self.framework))
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Relative path -> text; the program is `main.py`."""
+        try:
+            return self.source.neutral.expand(FRAMEWORKS[self.framework])
+        except (spelling.SpellingError, SyntaxError) as error:
+            raise FixtureError(f"{self.id}: {error}") from error
+
+    @cached_property
+    def consequence(self) -> Consequence:
+        """What its run is to show."""
+        return consequence(self.source.headers, self.framework, self.id)
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """The expectations in its lines."""
+        return tuple(mark for path, text in self.files.items() for mark in marks(path, text, self.framework))
 
     @property
     def is_bad(self) -> bool:
         """Whether the program has a bug (reported or, as a debt, missed)."""
         return any(mark.kind in ("expect", "expect-missing") for mark in self.marks)
+
+    def check(self) -> None:
+        """A bad program shows its consequence; a good one runs clean; nothing is left unsaid."""
+        shown = self.consequence
+        harm = shown.raises or shown.prints or shown.warns or shown.calls
+        if self.is_bad and (shown.clean or not harm):
+            raise FixtureError(f"{self.id}: a bad program needs its consequence, not `# clean`")
+        if not self.is_bad and (not shown.clean or shown.raises or shown.warns):
+            raise FixtureError(f"{self.id}: a good program is `# clean`")
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether `check` finds nothing."""
+        try:
+            self.check()
+        except FixtureError:
+            return False
+        return True
 
     def write(self, root: Path) -> Path:
         """Write the program under `root` and return its folder."""
@@ -110,15 +194,6 @@ class Program:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         return folder
-
-
-@dataclass(frozen=True)
-class Header:
-    """One header line."""
-
-    key: str
-    filter: frozenset[str] | None
-    value: str
 
 
 def headers(text: str, path: str) -> list[Header]:
@@ -203,47 +278,16 @@ def marks(path: str, text: str, framework: str) -> Iterator[Mark]:
                 yield Mark(path, row, match["kind"], frozenset(codes.strip().split("|")))
 
 
-def expand_case(rule: str, case: str, files: Mapping[str, str]) -> Iterator[Program]:
+def expand_case(case: Case) -> Iterator[Program]:
     """All programs of one case."""
-    found = headers(files["main.py"], f"{rule}/{case}")
-    chosen = [header.value for header in found if header.key == "frameworks"]
+    chosen = [header.value for header in case.headers if header.key == "frameworks"]
+    where = f"{case.rule}/{case.name}"
     if len(chosen) != 1:
-        raise FixtureError(f"{rule}/{case}: needs one `# frameworks:` header")
+        raise FixtureError(f"{where}: needs one `# frameworks:` header")
     ids = frameworks.select(chosen[0])
-    neutral = any(spelling.is_neutral(ast.parse(text)) for text in files.values())
-    if not neutral and len(ids) > 1:
-        raise FixtureError(f"{rule}/{case}: an ordinary program holds for one framework")
-    for framework in sorted(ids):
-        where = f"{rule}/{case}/{framework}"
-        try:
-            expanded = spelling.expand(files, FRAMEWORKS[framework]) if neutral else dict(files)
-        except (spelling.SpellingError, SyntaxError) as error:
-            raise FixtureError(f"{where}: {error}") from error
-        requires = applying(found, "requires", framework)
-        program = Program(
-            id=where,
-            rule=rule,
-            case=case,
-            framework=framework,
-            files=expanded,
-            consequence=consequence(found, framework, where),
-            marks=tuple(mark for path, text in expanded.items() for mark in marks(path, text, framework)),
-            requires=" ".join(requires),
-            environment=FRAMEWORKS[framework].environment,
-            confidence="".join(applying(found, "confidence", framework)),
-        )
-        check(program)
-        yield program
-
-
-def check(program: Program) -> None:
-    """A bad program shows its consequence; a good one runs clean; nothing is left unsaid."""
-    shown = program.consequence
-    harm = shown.raises or shown.prints or shown.warns or shown.calls
-    if program.is_bad and (shown.clean or not harm):
-        raise FixtureError(f"{program.id}: a bad program needs its consequence, not `# clean`")
-    if not program.is_bad and (not shown.clean or shown.raises or shown.warns):
-        raise FixtureError(f"{program.id}: a good program is `# clean`")
+    if len(ids) > 1 and not case.neutral.modules:
+        raise FixtureError(f"{where}: an ordinary program holds for one framework")
+    return (Program(case, framework) for framework in sorted(ids))
 
 
 def one_of_each(some: Iterable[Program]) -> list[Program]:
@@ -266,9 +310,10 @@ def programs() -> tuple[Program, ...]:
                 }
                 if "main.py" not in files:
                     raise FixtureError(f"{folder.name}/{path.name}: no main.py")
-                found += expand_case(folder.name, path.name, files)
+                found += expand_case(Case(folder.name, path.name, files))
             elif path.suffix == ".py":
-                found += expand_case(folder.name, path.stem, {"main.py": path.read_text(encoding="utf-8")})
+                text = path.read_text(encoding="utf-8")
+                found += expand_case(Case(folder.name, path.stem, {"main.py": text}))
     return tuple(found)
 
 

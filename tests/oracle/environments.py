@@ -1,13 +1,12 @@
 """The environments that programs run in: this one, a newer Python with tjax, an old one with treex.
 
-`main` is the interpreter that runs the tests. The others are built under `.envs/` when a Python of their
-version exists on this machine, kept between runs by a hash of what is in them, and otherwise skipped with a
-reason.
+`main` is the interpreter that runs the tests. The others are built under `.envs/` for the tests marked `pythons`, when
+a Python of their version exists on this machine; they are kept between runs by a hash of what is in them. Where they
+cannot be had, their programs are skipped with the reason.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -15,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,10 @@ from tests.oracle.frameworks import MAIN, NEWEST, TREEX
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".envs"
 RUNNER = Path(__file__).with_name("run.py")
-RUN_SECONDS = 1200
+#: How long one program may take, in seconds: a thousand times what the slowest one takes.
+PATIENCE = 1200
+#: How often a new process takes over from one that has ended too early.
+MOST_ENDED = 5
 
 
 @dataclass(frozen=True)
@@ -115,16 +118,15 @@ def look_up(name: str) -> str | Unavailable:
     for command in ([python, "-m", "venv", str(folder)], install):
         step = subprocess.run(command, capture_output=True, text=True)
         if step.returncode:
-            # not Unavailable: the Python is there, so a failing installation is an error to be seen
-            raise RuntimeError(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
+            return Unavailable(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
     done.touch()
     return str(inside)
 
 
-def prepare(name: str) -> None:
-    """Build an environment if it can be had, so that several are built at the same time."""
-    with contextlib.suppress(Unavailable):
-        interpreter(name)
+def prepare(names: Iterable[str]) -> None:
+    """Build the environments that can be had, several at the same time."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(look_up, names))
 
 
 @cache
@@ -135,26 +137,78 @@ def version(name: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def run(name: str, jobs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Run `jobs` (see `run.py`) in one process of the environment `name`; the outcomes by id."""
+class Broken(Exception):
+    """The runner of an environment does not start, or ends again and again; the text says how."""
+
+
+def run(name: str, jobs: list[dict[str, Any]], compiled: Path | None = None) -> dict[str, dict[str, Any]]:
+    """Run `jobs` (see `run.py`) one after the other in the environment `name`; the outcomes by id.
+
+    A program that ends the process, or is not done after `PATIENCE` seconds, shows the error `Ended`, and a new process
+    takes over. XLA keeps what it has compiled in the folder `compiled`. Raises `Broken`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    ended: list[str] = []
+    while jobs:
+        outcomes, how = _one_process(name, jobs, compiled)
+        found |= {outcome["id"]: outcome for outcome in outcomes}
+        jobs = jobs[len(outcomes) :]
+        if jobs:
+            last, jobs = jobs[0]["id"], jobs[1:]
+            error = {"types": ["Ended"], "text": how}
+            found[last] = {"id": last, "error": error, "output": "", "warnings": [], "calls": []}
+            ended.append(last)
+        if len(ended) > MOST_ENDED:
+            raise Broken(f"the runner ended at {', '.join(ended)}; at last: {how}")
+    return found
+
+
+def _one_process(name: str, jobs: list[dict[str, Any]], compiled: Path | None) -> tuple[list[dict[str, Any]], str]:
+    """What one process has run of `jobs`, the first ones first, and how it ended."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs_path, outcomes_path = Path(folder, "jobs.json"), Path(folder, "outcomes.jsonl")
+        jobs_path, outcomes_path, errors_path = (Path(folder, n) for n in ("jobs.json", "outcomes.jsonl", "errors"))
         jobs_path.write_text(json.dumps(jobs), encoding="utf-8")
-        environment = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))
-        }
-        environment |= {"JAX_PLATFORMS": "cpu", "PYTHONHASHSEED": "0", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        done = subprocess.run(
-            [interpreter(name), str(RUNNER), str(jobs_path), str(outcomes_path)],
-            capture_output=True,
-            text=True,
-            timeout=RUN_SECONDS,
-            env=environment,
-            cwd=folder,
-        )
+        command = [interpreter(name), str(RUNNER), str(jobs_path), str(outcomes_path)]
+        with errors_path.open("wb") as errors:
+            process = subprocess.Popen(
+                command, stdout=errors, stderr=errors, env=_variables(compiled or Path(folder)), cwd=folder
+            )
+            with process:
+                how = _watch(process, outcomes_path)
         lines = outcomes_path.read_text(encoding="utf-8").splitlines() if outcomes_path.exists() else []
-        outcomes = [json.loads(line) for line in lines]
-        if done.returncode or len(outcomes) != len(jobs):
-            following = jobs[len(outcomes)]["id"] if len(outcomes) < len(jobs) else "the last program"
-            raise RuntimeError(f"the runner ended at {following} (exit {done.returncode}):\n{done.stderr[-4000:]}")
-        return {outcome["id"]: outcome for outcome in outcomes}
+        said = f"{how}\n{errors_path.read_text(errors='replace')[-4000:]}"
+        if not lines:
+            raise Broken(f"the runner does not start: {said}")
+        return [json.loads(line) for line in lines[1:]], said
+
+
+def _watch(process: subprocess.Popen[bytes], outcomes: Path) -> str:
+    """Wait for the end of a process that goes on writing once it has started; how it ended."""
+    size = 0
+    while True:
+        try:
+            return f"exit {process.wait(PATIENCE)}"
+        except subprocess.TimeoutExpired:
+            before, size = size, outcomes.stat().st_size if outcomes.exists() else 0
+            if 0 < before == size:
+                process.kill()
+                return f"nothing was done in {PATIENCE} seconds, exit {process.wait()}"
+
+
+def _variables(compiled: Path) -> dict[str, str]:
+    """The environment variables of a runner.
+
+    The programs are tiny and run once: most of the time would go into compiling them. The same case in the spellings
+    of several frameworks is the same program for XLA, which is compiled once.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
+    return kept | {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_COMPILATION_CACHE_DIR": str(compiled),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES": "none",
+        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+        "PYTHONHASHSEED": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }

@@ -5,7 +5,7 @@ Usage: python run.py JOBS OUTCOMES
 JOBS is a JSON file: a list of {"id", "folder", "calls": [expression, ..]}. Every program is `main.py` in its
 folder and runs as `python main.py` would there: as `__main__`, the folder first in `sys.path`, nothing of the
 program before it left in `sys.modules`. The expressions are then evaluated in its namespace, one by one.
-OUTCOMES gets one JSON object per line, as soon as the program has ended.
+OUTCOMES gets the version of jax as soon as it is imported, then one JSON object per line when a program has ended.
 """
 
 from __future__ import annotations
@@ -63,22 +63,23 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     return outcome
 
 
-def prepare() -> None:
-    """Make treex importable: 0.6.9 wants a private name of jax that 0.4.13 has no more."""
+def prepare() -> str:
+    """Import jax, and make treex importable: 0.6.9 wants a private name of jax that 0.4.13 has no more."""
     import jax
 
     if tuple(int(part) for part in jax.__version__.split(".")[:3]) <= (0, 4, 13):
         lax_numpy = importlib.import_module("jax._src.numpy.lax_numpy")
         lax_numpy.__dict__["ndarray"] = jax.Array
+    return jax.__version__
 
 
 def main(jobs_path: str, outcomes_path: str) -> None:
     """Run all jobs."""
-    sys.dont_write_bytecode = True
-    prepare()
     with open(jobs_path, encoding="utf-8") as file:
         jobs = json.load(file)
     with open(outcomes_path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(prepare()) + "\n")
+        file.flush()
         for number, job in enumerate(jobs):
             file.write(json.dumps(run(job)) + "\n")
             file.flush()

@@ -17,6 +17,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 
 from tests.oracle.frameworks import Framework
 
@@ -118,49 +120,66 @@ def is_neutral(tree: ast.Module) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.module == NEUTRAL for node in ast.walk(tree))
 
 
-def pytree_classes(trees: Mapping[str, ast.Module]) -> dict[str, ast.ClassDef]:
-    """All classes of a case (several modules) that are declared in the neutral spelling, by name."""
-    found: dict[str, ast.ClassDef] = {}
-    for tree in trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and is_pytree(node):
+class Neutral:
+    """The modules of one case (path -> text), parsed once for all frameworks."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        """Find the modules in the neutral spelling and their classes."""
+        self.files = files
+        trees = {path: ast.parse(text, path) for path, text in files.items() if NEUTRAL in text}
+        self.modules = {path: tree for path, tree in trees.items() if is_neutral(tree)}
+
+    @cached_property
+    def spelt(self) -> dict[str, list[ast.ClassDef | ast.Call]]:
+        """What is spelt in each of the modules: pytree classes and calls."""
+        return {
+            path: [
+                node
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) or (isinstance(node, ast.ClassDef) and is_pytree(node))
+            ]
+            for path, tree in self.modules.items()
+        }
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        """All pytree classes of the case, by name."""
+        found: dict[str, ast.ClassDef] = {}
+        for node in chain.from_iterable(self.spelt.values()):
+            if isinstance(node, ast.ClassDef):
                 if node.name in found:
                     raise SpellingError(f"two pytree classes named {node.name} in one case")
                 found[node.name] = node
-    return found
+        return found
 
-
-def expand(files: Mapping[str, str], framework: Framework) -> dict[str, str]:
-    """The modules of one case (path -> text) in the spelling of `framework`."""
-    trees = {path: ast.parse(text, path) for path, text in files.items()}
-    classes = pytree_classes(trees)
-    expanded: dict[str, str] = {}
-    for path, text in files.items():
-        if is_neutral(trees[path]):
-            text = Expansion(text, trees[path], framework, classes).result()
-            ast.parse(text, path)
-        expanded[path] = text
-    return expanded
+    def expand(self, framework: Framework) -> dict[str, str]:
+        """The modules (path -> text) in the spelling of `framework`."""
+        return {
+            path: Expansion(self, path, framework).result() if path in self.modules else text
+            for path, text in self.files.items()
+        }
 
 
 class Expansion:
     """The expansion of one module."""
 
-    def __init__(self, text: str, tree: ast.Module, framework: Framework, classes: Mapping[str, ast.ClassDef]) -> None:
-        """Collect nothing yet; `classes` are the pytree classes of the whole case."""
-        self.edits = Edits(text)
-        self.tree = tree
+    def __init__(self, case: Neutral, path: str, framework: Framework) -> None:
+        """Collect nothing yet."""
+        self.edits = Edits(case.files[path])
+        self.tree = case.modules[path]
+        self.spelt = case.spelt[path]
         self.framework = framework
-        self.classes = classes
+        #: The pytree classes of the whole case.
+        self.classes = case.classes
         self.imports: set[str] = set()
         self.constructs = False
 
     def result(self) -> str:
         """The module's text in the spelling of the framework."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ClassDef) and is_pytree(node):
+        for node in self.spelt:
+            if isinstance(node, ast.ClassDef):
                 self.expand_class(node)
-            elif isinstance(node, ast.Call):
+            else:
                 self.expand_call(node)
         self.expand_imports()
         return self.edits.result()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,9 +36,20 @@ def f(a: A) -> A:
 """
 
 
+needs_main = pytest.mark.skipif(sys.version_info < (3, 11), reason="the fixtures are run on Python 3.11 and later")
+
+
 def program(text: str, framework: str = "flax-dataclass") -> Program:
     """The program of `text` for one framework."""
-    return next(p for p in cases.expand_case("rule", "case", {"main.py": text}) if p.framework == framework)
+    return next(p for p in programs_of(text) if p.framework == framework)
+
+
+def programs_of(text: str) -> list[Program]:
+    """The programs of `text`, all looked at."""
+    found = list(cases.expand_case(cases.Case("rule", "case", {"main.py": text})))
+    for one in found:
+        one.check()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -65,7 +78,7 @@ def program(text: str, framework: str = "flax-dataclass") -> Program:
 )
 def test_malformed_fixtures_are_refused(header: str, complaint: str) -> None:
     with pytest.raises((FixtureError, ValueError), match=complaint):
-        list(cases.expand_case("rule", "case", {"main.py": header + "\n"}))
+        programs_of(header + "\n")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +190,7 @@ SHOWN = {
 }
 
 
+@needs_main
 def test_consequences_have_teeth(tmp_path: Path) -> None:
     """A program that does not show what it states fails; one that does passes."""
     chosen = {
@@ -188,8 +202,6 @@ def test_consequences_have_teeth(tmp_path: Path) -> None:
         {"id": name, "folder": str(p.write(tmp_path / name)), "calls": [c.expression for c in p.consequence.calls]}
         for name, p in chosen.items()
     ]
-    if isinstance(environments.look_up(MAIN), environments.Unavailable):
-        pytest.skip(str(environments.look_up(MAIN)))
     outcomes = environments.run(MAIN, jobs)
     for name, p in chosen.items():
         if name.startswith("yes"):
@@ -199,14 +211,51 @@ def test_consequences_have_teeth(tmp_path: Path) -> None:
                 runs.test_shows_its_consequence(p, {p.id: outcomes[name]})
 
 
-def test_a_crash_of_the_runner_is_an_error(tmp_path: Path) -> None:
-    if isinstance(environments.look_up(MAIN), environments.Unavailable):
-        pytest.skip(str(environments.look_up(MAIN)))
-    text = "# frameworks: chex\n# clean\nimport os\n\nos._exit(3)\n"
-    with pytest.raises(RuntimeError, match=r"ended at crash \(exit 3\)"):
-        environments.run(MAIN, [{"id": "crash", "folder": str(program(text, "chex").write(tmp_path)), "calls": []}])
+def jobs_of(texts: dict[str, str], root: Path) -> list[dict[str, Any]]:
+    """One job for each text."""
+    jobs = []
+    for name, text in texts.items():
+        (root / name).mkdir()
+        (root / name / "main.py").write_text(text)
+        jobs.append({"id": name, "folder": str(root / name), "calls": []})
+    return jobs
 
 
+@needs_main
+def test_a_program_that_ends_the_runner_fails_alone(tmp_path: Path) -> None:
+    texts = {"before": "print(1)", "ends": "import os\n\nos._exit(3)", "after": "print(2)"}
+    outcomes = environments.run(MAIN, jobs_of(texts, tmp_path))
+    assert {name: outcome["output"] for name, outcome in outcomes.items()} == {
+        "before": "1\n",
+        "ends": "",
+        "after": "2\n",
+    }
+    assert outcomes["ends"]["error"]["types"] == ["Ended"] and "exit 3" in outcomes["ends"]["error"]["text"]
+
+
+@needs_main
+def test_a_program_that_does_not_end_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "PATIENCE", 3)
+    outcomes = environments.run(MAIN, jobs_of({"sleeps": "import time\n\ntime.sleep(10**6)\n"}, tmp_path))
+    assert "nothing was done in 3 seconds" in outcomes["sleeps"]["error"]["text"]
+
+
+@needs_main
+def test_one_cause_is_not_tried_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "MOST_ENDED", 0)
+    texts = {"ends": "import os\n\nos._exit(3)", "after": "print(2)"}
+    with pytest.raises(environments.Broken, match=r"the runner ended at ends; at last: exit 3"):
+        environments.run(MAIN, jobs_of(texts, tmp_path))
+
+
+@needs_main
+def test_a_runner_that_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "RUNNER", tmp_path / "gone.py")
+    with pytest.raises(environments.Broken, match=r"does not start: exit 2\n.*can't open file"):
+        environments.run(MAIN, [{"id": "program", "folder": str(tmp_path), "calls": []}])
+
+
+@needs_main
 def test_programs_do_not_see_each_other(tmp_path: Path) -> None:
     """Two programs with modules of the same name, in one process."""
     jobs = []
@@ -216,8 +265,6 @@ def test_programs_do_not_see_each_other(tmp_path: Path) -> None:
         (folder / "state.py").write_text(f"NAME = {name!r}\n")
         (folder / "main.py").write_text("import state\n\nprint(__name__, state.NAME)\n")
         jobs.append({"id": name, "folder": str(folder), "calls": ["state.NAME"]})
-    if isinstance(environments.look_up(MAIN), environments.Unavailable):
-        pytest.skip(str(environments.look_up(MAIN)))
     outcomes = environments.run(MAIN, jobs)
     assert {name: outcome["output"] for name, outcome in outcomes.items()} == {
         "first": "__main__ first\n",

@@ -16,6 +16,7 @@ from jaxlint.project.environment import site_packages
 from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
+from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import MAIN
 
 PROGRAMS = cases.programs()
@@ -24,36 +25,36 @@ PROGRAMS = cases.programs()
 DEBT = {"expect-missing": 0, "false-alarm": 0}
 
 
-def linted_together(root: Path) -> dict[str, tuple[str, ...]]:
-    """The folder of each rule, with what is selected: the default rules, and the folder's own if it is none of them.
-
-    Each folder is a project of its own: subclasses of a library's class in one of them say nothing of the others.
-    """
-    default = tuple(rule.code for rule in all_rules() if rule.enabled)
-    own = {rule.name: rule.code for rule in all_rules() if not rule.enabled}
-    names = sorted({program.rule for program in PROGRAMS})
-    return {str(root / name): (*default, own[name]) if name in own else default for name in names}
+def linted_together(rule: str) -> tuple[str, ...]:
+    """What is selected for the folder of a rule: the default rules, and the folder's own if it is none of them."""
+    default = tuple(known.code for known in all_rules() if known.enabled)
+    return default + tuple(known.code for known in all_rules() if known.name == rule and not known.enabled)
 
 
-@pytest.fixture(scope="session")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
-    """The findings of all programs, each program in a folder of its own.
+@pytest.fixture(scope="module")
+def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """The findings of the programs of the rules that are asked for, each program in a folder of its own.
 
-    Their paths are made relative to the program.
+    Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
+    one of them say nothing of the others.
     """
     root = tmp_path_factory.mktemp("linted").resolve()
+    rules = {program.rule for program in chosen(request)}
     for program in PROGRAMS:
-        program.write(root)
+        if program.rule in rules and program.is_well_formed:
+            program.write(root)
     found: dict[str, list[Finding]] = defaultdict(list)
-    for folder, selected in linted_together(root).items():
-        for finding in jaxlint.check_paths([folder], Settings(select=selected, min_confidence=Confidence.LOW)).findings:
-            rule, case, framework, *rest = Path(finding.path).relative_to(root).parts
+    for rule in sorted(rules):
+        settings = Settings(select=linted_together(rule), min_confidence=Confidence.LOW)
+        for finding in jaxlint.check_paths([str(root / rule)], settings).findings:
+            _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
     return dict(found)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Finding]]) -> None:
+    program.check()
     found = findings.get(program.id, [])
     if program.confidence != "low":
         found = [finding for finding in found if finding.confidence is not Confidence.LOW]

@@ -13,12 +13,11 @@ import pytest
 
 from tests.oracle import cases, environments
 from tests.oracle.cases import Program, Raised
+from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import FRAMEWORKS, MAIN, NEWEST, select
 
 PROGRAMS = cases.programs()
-
-#: Processes for the main environment.
-PARALLEL = 2
+Outcome = dict[str, Any] | str
 
 #: How many programs there are at least; they only ever get more.
 LEAST_BAD = {
@@ -149,36 +148,61 @@ def environment_of(program: Program) -> str:
     return program.environment
 
 
-@pytest.fixture(scope="session")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any] | str]:
-    """What every program did, by its id; a text says why the program could not be run here."""
+def parameter(program: Program) -> Any:
+    """The parameter of a test; what runs elsewhere than here is run if it is asked for."""
+    marks = () if environment_of(program) == MAIN else (pytest.mark.pythons,)
+    return pytest.param(program, id=program.id, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What each of the programs that are asked for did, by its id; a text says why it could not be run here."""
     root = tmp_path_factory.mktemp("programs")
-    with ThreadPoolExecutor(len(environments.RECIPES)) as pool:
-        list(pool.map(environments.prepare, environments.RECIPES))
+    compiled = tmp_path_factory.mktemp("compiled")
+    found: dict[str, Outcome] = {}
     jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    found: dict[str, dict[str, Any] | str] = {}
-    for program in PROGRAMS:
+    asked = chosen(request)
+    environments.prepare({environment_of(program) for program in asked})
+    for program in asked:
         name = environment_of(program)
-        try:
-            version = environments.version(name)
-        except environments.Unavailable as reason:
-            found[program.id] = f"no environment {name!r}: {reason}"
-            continue
-        if needed_python(program) > version:
-            found[program.id] = f"needs {program.requires}"
-            continue
-        calls = [call.expression for call in program.consequence.calls]
-        jobs[name].append({"id": program.id, "folder": str(program.write(root)), "calls": calls})
-    chunks = [(name, part) for name, all_ in jobs.items() for part in split(all_, PARALLEL if name == MAIN else 1)]
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        for part in pool.map(lambda chunk: environments.run(*chunk), chunks):
-            found |= part
+        if reason := why_not(program, name):
+            found[program.id] = reason
+        elif program.is_well_formed:
+            calls = [call.expression for call in program.consequence.calls]
+            jobs[name].append({"id": program.id, "folder": str(program.write(root)), "calls": calls})
+    for name, all_ in jobs.items():
+        found |= run_all(name, all_, compiled)
     return found
 
 
-def split(jobs: list[dict[str, Any]], number: int) -> list[list[dict[str, Any]]]:
-    """`jobs` in `number` parts of about equal size, without empty ones."""
-    return [part for start in range(number) if (part := jobs[start::number])]
+def why_not(program: Program, name: str) -> str | None:
+    """Why a program cannot be run in the environment `name`, if so."""
+    try:
+        version = environments.version(name)
+    except environments.Unavailable as reason:
+        return f"no environment {name!r}: {reason}"
+    return f"needs {program.requires}" if needed_python(program) > version else None
+
+
+def run_all(name: str, jobs: list[dict[str, Any]], compiled: Path) -> dict[str, Outcome]:
+    """Run the jobs of one environment, two at a time; if its runner is broken, that is what they show."""
+    try:
+        with ThreadPoolExecutor() as pool:
+            parts = pool.map(lambda part: environments.run(name, part, compiled), halves(jobs))
+            return {id_: outcome for part in parts for id_, outcome in part.items()}
+    except environments.Broken as reason:
+        return {job["id"]: f"the environment {name!r} is broken: {reason}" for job in jobs}
+
+
+def halves(jobs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Two parts of about equal size; a framework, which takes long to import, is in one of them only."""
+    of_framework: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for job in jobs:
+        of_framework[job["id"].rpartition("/")[2]].append(job)
+    parts: tuple[list[dict[str, Any]], ...] = ([], [])
+    for some in sorted(of_framework.values(), key=len, reverse=True):
+        min(parts, key=len).extend(some)
+    return [sorted(part, key=lambda job: str(job["id"])) for part in parts if part]
 
 
 def matches(expected: Raised, error: dict[str, Any] | None) -> bool:
@@ -186,8 +210,9 @@ def matches(expected: Raised, error: dict[str, Any] | None) -> bool:
     return error is not None and expected.type in error["types"] and bool(re.search(expected.text, error["text"]))
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
-def test_shows_its_consequence(program: Program, outcomes: dict[str, dict[str, Any] | str]) -> None:
+@pytest.mark.parametrize("program", [parameter(program) for program in PROGRAMS])
+def test_shows_its_consequence(program: Program, outcomes: dict[str, Outcome]) -> None:
+    program.check()
     outcome = outcomes[program.id]
     if isinstance(outcome, str):
         pytest.skip(outcome)
@@ -235,18 +260,16 @@ def test_every_rule_on_every_framework(framework: str) -> None:
     assert good >= rules, f"no good program for {rules - good}"
 
 
-def test_programs_were_run(outcomes: dict[str, dict[str, Any] | str]) -> None:
+def test_programs_were_run(request: pytest.FixtureRequest, outcomes: dict[str, Outcome]) -> None:
     """Of the programs for this interpreter all were run; skipped ones are said aloud."""
     skipped = Counter(reason for reason in outcomes.values() if isinstance(reason, str))
     for reason, number in skipped.items():
         print(f"\n{number} programs not run: {reason}")
     ran = {id_ for id_, outcome in outcomes.items() if not isinstance(outcome, str)}
-    here = [p for p in PROGRAMS if sys.version_info >= (3, 11) and environment_of(p) == MAIN]
-    assert {program.id for program in here} <= ran
-    assert len(outcomes) == len(PROGRAMS)
+    here = [p for p in chosen(request) if sys.version_info >= (3, 11) and environment_of(p) == MAIN]
+    assert {program.id for program in here} <= ran, skipped
 
 
-def test_fixtures_write(tmp_path: Path) -> None:
-    """Every program is written to a folder of its own."""
-    folders = {program.write(tmp_path) for program in PROGRAMS}
-    assert len(folders) == len(PROGRAMS)
+def test_programs_have_folders_of_their_own() -> None:
+    """Every program has an id of its own, which is its folder."""
+    assert len({program.id for program in PROGRAMS}) == len(PROGRAMS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxlint.rules.base import HEADINGS, BodyRule, ClassRule, EventRule
-from tests.oracle.cases import expand_case
+from tests.oracle.cases import Case, expand_case
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,8 @@ def test_layout(kind: str, base: type, tmp_path: Path) -> None:
     assert (rule.code, rule.name) == ("JAX999", "a-new-rule")
     assert [line[3:] for line in rule.page().splitlines() if line.startswith("## ")] == list(HEADINGS)
     folder = tmp_path / "fixtures" / "a-new-rule"
-    expanded = {p.stem: list(expand_case(folder.name, p.stem, {"main.py": p.read_text()})) for p in folder.iterdir()}
+    made = [Case(folder.name, path.stem, {"main.py": path.read_text()}) for path in folder.iterdir()]
+    expanded = {case.name: list(expand_case(case)) for case in made}
     assert sorted(expanded) == ["good_one", "good_three", "good_two", "mistake"]
     assert all(len(programs) > 10 for programs in expanded.values())
     style = subprocess.run(

@@ -1,0 +1,21 @@
+"""The programs that this run of pytest asks for: what is costly is made for them alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.cases import Program, programs
+
+
+def chosen(request: pytest.FixtureRequest) -> list[Program]:
+    """The programs of the tests in the file that asks, without those that `-k` and `-m` leave out.
+
+    If none is left, all of them: the test is about all.
+    """
+    found: dict[str, Program] = {}
+    for item in request.session.items:
+        if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec"):
+            program = item.callspec.params.get("program")
+            if isinstance(program, Program):
+                found[program.id] = program
+    return list(found.values()) or list(programs())
