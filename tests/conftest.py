@@ -1,9 +1,36 @@
 """What holds for all tests."""
 
+import os
+from collections.abc import Iterator
+
 import pytest
+
+from tests.oracle.environments import Runners
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How much is tried."""
+    parser.addoption("--thorough", action="store_true", help="all that is tried at random, instead of a sample")
+
+
+@pytest.fixture
+def is_thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether all is to be tried, and not a sample of it."""
+    return bool(request.config.getoption("--thorough"))
 
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test starts from nothing and leaves nothing behind; the tests of the cache take this back."""
     monkeypatch.setenv("JAXLINT_NO_CACHE", "1")
+
+
+@pytest.fixture(scope="session")
+def runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runners]:
+    """Processes that run programs against the real libraries; the two processes of pytest share what XLA compiles."""
+    base = tmp_path_factory.getbasetemp()
+    compiled = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    compiled.mkdir(exist_ok=True)
+    made = Runners(compiled)
+    yield made
+    made.end()

@@ -17,6 +17,7 @@ from jaxlint.linter.engine import check_paths
 from jaxlint.rules import all_rules
 from tests.oracle import cases, environments
 from tests.oracle.cases import Program
+from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
 from tests.rules.test_fixtures_run import environment_of, matches, needed_python
 
@@ -95,7 +96,7 @@ def test_a_second_fix_changes_nothing(programs: tuple[Path, list[Fixed]]) -> Non
         assert text_of(root, one.program) == before
 
 
-def test_fixed_programs_run(programs: tuple[Path, list[Fixed]]) -> None:
+def test_fixed_programs_run(programs: tuple[Path, list[Fixed]], runners: Runners) -> None:
     """A program in which all is fixed shows nothing of its consequence any more."""
     root, fixed = programs
     jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -110,8 +111,7 @@ def test_fixed_programs_run(programs: tuple[Path, list[Fixed]]) -> None:
     wrong = []
     for environment, some in jobs.items():
         try:
-            environments.prepare(environment)
-            outcomes = environments.run(environment, some)
+            outcomes = runners.run(environment, some)
         except environments.Unavailable:
             assert environment != MAIN
             continue

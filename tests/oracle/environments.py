@@ -7,13 +7,17 @@ cannot be had, their programs are skipped with the reason.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -141,58 +145,107 @@ class Broken(Exception):
     """The runner of an environment does not start, or ends again and again; the text says how."""
 
 
-def run(name: str, jobs: list[dict[str, Any]], compiled: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Run `jobs` (see `run.py`) one after the other in the environment `name`; the outcomes by id.
+class _Runner:
+    """A process of an environment that has imported jax and runs one program after the other; see `run.py`."""
 
-    A program that ends the process, or is not done after `PATIENCE` seconds, shows the error `Ended`, and a new process
-    takes over. XLA keeps what it has compiled in the folder `compiled`. Raises `Broken`.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    ended: list[str] = []
-    while jobs:
-        outcomes, how = _one_process(name, jobs, compiled)
-        found |= {outcome["id"]: outcome for outcome in outcomes}
-        jobs = jobs[len(outcomes) :]
-        if jobs:
-            last, jobs = jobs[0]["id"], jobs[1:]
-            error = {"types": ["Ended"], "text": how}
-            found[last] = {"id": last, "error": error, "output": "", "warnings": [], "calls": []}
-            ended.append(last)
-        if len(ended) > MOST_ENDED:
-            raise Broken(f"the runner ended at {', '.join(ended)}; at last: {how}")
-    return found
+    def __init__(self, python: str, compiled: Path) -> None:
+        """Start it. Raises `Broken`."""
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [python, str(RUNNER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=_variables(compiled),
+            cwd=compiled,
+        )
+        self.text = b""
+        if self._line(None) is None:
+            raise Broken(f"the runner does not start: {self.end()}")
 
-
-def _one_process(name: str, jobs: list[dict[str, Any]], compiled: Path | None) -> tuple[list[dict[str, Any]], str]:
-    """What one process has run of `jobs`, the first ones first, and how it ended."""
-    with tempfile.TemporaryDirectory() as folder:
-        jobs_path, outcomes_path, errors_path = (Path(folder, n) for n in ("jobs.json", "outcomes.jsonl", "errors"))
-        jobs_path.write_text(json.dumps(jobs), encoding="utf-8")
-        command = [interpreter(name), str(RUNNER), str(jobs_path), str(outcomes_path)]
-        with errors_path.open("wb") as errors:
-            process = subprocess.Popen(
-                command, stdout=errors, stderr=errors, env=_variables(compiled or Path(folder)), cwd=folder
-            )
-            with process:
-                how = _watch(process, outcomes_path)
-        lines = outcomes_path.read_text(encoding="utf-8").splitlines() if outcomes_path.exists() else []
-        said = f"{how}\n{errors_path.read_text(errors='replace')[-4000:]}"
-        if not lines:
-            raise Broken(f"the runner does not start: {said}")
-        return [json.loads(line) for line in lines[1:]], said
-
-
-def _watch(process: subprocess.Popen[bytes], outcomes: Path) -> str:
-    """Wait for the end of a process that goes on writing once it has started; how it ended."""
-    size = 0
-    while True:
+    def run(self, job: dict[str, Any]) -> dict[str, Any] | None:
+        """The outcome of a program; nothing if it has ended the process or does not end."""
+        assert self.process.stdin is not None
         try:
-            return f"exit {process.wait(PATIENCE)}"
-        except subprocess.TimeoutExpired:
-            before, size = size, outcomes.stat().st_size if outcomes.exists() else 0
-            if 0 < before == size:
-                process.kill()
-                return f"nothing was done in {PATIENCE} seconds, exit {process.wait()}"
+            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        line = self._line(PATIENCE)
+        return None if line is None else dict(json.loads(line))
+
+    def _line(self, patience: float | None) -> bytes | None:
+        """The next line that the process writes; nothing if none comes."""
+        assert self.process.stdout is not None
+        while b"\n" not in self.text:
+            if not select.select([self.process.stdout], [], [], patience)[0]:
+                self.process.kill()
+                return None
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                return None
+            self.text += more
+        line, _, self.text = self.text.partition(b"\n")
+        return line
+
+    def end(self) -> str:
+        """End the process; how it ended and what it has said."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        code = self.process.wait()
+        how = f"nothing was done in {PATIENCE} seconds" if code == -signal.SIGKILL else f"exit {code}"
+        self.errors.seek(0)
+        with self.errors:
+            return f"{how}\n{self.errors.read().decode(errors='replace')[-4000:]}"
+
+
+class Runners:
+    """Processes that run programs, in any environment; they live as long as this does."""
+
+    def __init__(self, compiled: Path) -> None:
+        """XLA keeps what it has compiled in the folder `compiled`, for all of them."""
+        self._compiled = compiled
+        self._idle: dict[str, list[_Runner]] = defaultdict(list)
+
+    def run(self, name: str, jobs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Run `jobs` (see `run.py`) one after the other in the environment `name`; the outcomes by id.
+
+        A program that ends the process, or is not done after `PATIENCE` seconds, shows the error `Ended`, and a new
+        process takes over. May be called by several threads at once. Raises `Broken`.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        ended: list[str] = []
+        runner = self._take(name)
+        for job in jobs:
+            outcome = runner.run(job)
+            if outcome is None:
+                how = runner.end()
+                outcome = {"id": job["id"], "error": {"types": ["Ended"], "text": how}}
+                outcome |= {"output": "", "warnings": [], "calls": []}
+                ended.append(job["id"])
+                if len(ended) > MOST_ENDED:
+                    raise Broken(f"the runner ended at {', '.join(ended)}; at last: {how}")
+                runner = self._take(name)
+            found[job["id"]] = outcome
+        self._idle[name].append(runner)
+        return found
+
+    def _take(self, name: str) -> _Runner:
+        """A runner that does nothing now."""
+        try:
+            return self._idle[name].pop()
+        except IndexError:
+            return _Runner(interpreter(name), self._compiled)
+
+    def end(self) -> None:
+        """End all processes."""
+        for runners in self._idle.values():
+            while runners:
+                runner = runners.pop()
+                runner.process.kill()  # to take leave of jax takes seconds
+                runner.end()
 
 
 def _variables(compiled: Path) -> dict[str, str]:

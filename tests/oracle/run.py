@@ -1,11 +1,10 @@
-"""Run many programs in one process and write what each of them did; also run by Python 3.9, without dependencies.
+"""Run many programs in one process and say what each of them did; also run by Python 3.9, without dependencies.
 
-Usage: python run.py JOBS OUTCOMES
-
-JOBS is a JSON file: a list of {"id", "folder", "calls": [expression, ..]}. Every program is `main.py` in its
-folder and runs as `python main.py` would there: as `__main__`, the folder first in `sys.path`, nothing of the
-program before it left in `sys.modules`. The expressions are then evaluated in its namespace, one by one.
-OUTCOMES gets the version of jax as soon as it is imported, then one JSON object per line when a program has ended.
+Each line of the standard input is a job in JSON, {"id", "folder", "calls": [expression, ..]}. Every program is
+`main.py` in its folder and runs as `python main.py` would there: as `__main__`, the folder first in `sys.path`, nothing
+of the program before it left in `sys.modules`. The expressions are then evaluated in its namespace, one by one.
+The standard output gets the version of jax as soon as it is imported, then one JSON object per line when a program has
+ended.
 """
 
 from __future__ import annotations
@@ -73,21 +72,20 @@ def prepare() -> str:
     return jax.__version__
 
 
-def main(jobs_path: str, outcomes_path: str) -> None:
+def main() -> None:
     """Run all jobs."""
-    with open(jobs_path, encoding="utf-8") as file:
-        jobs = json.load(file)
-    with open(outcomes_path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(prepare()) + "\n")
-        file.flush()
-        for number, job in enumerate(jobs):
-            file.write(json.dumps(run(job)) + "\n")
-            file.flush()
-            if number % 100 == 99:
+    with os.fdopen(os.dup(0), encoding="utf-8") as jobs, os.fdopen(os.dup(1), "w", encoding="utf-8") as outcomes:
+        # programs read nothing, and what they write past `sys.stdout` is no outcome
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        print(json.dumps(prepare()), file=outcomes, flush=True)
+        for number, line in enumerate(jobs, 1):
+            print(json.dumps(run(json.loads(line))), file=outcomes, flush=True)
+            if number % 100 == 0:
                 sys.modules["jax"].clear_caches()
                 gc.collect()
 
 
 if __name__ == "__main__":
     os.environ["JAX_PLATFORMS"] = "cpu"
-    main(sys.argv[1], sys.argv[2])
+    main()

@@ -11,6 +11,7 @@ import pytest
 import tests.rules.test_fixtures_run as runs
 from tests.oracle import cases, environments, frameworks
 from tests.oracle.cases import FixtureError, Program
+from tests.oracle.environments import Runners
 from tests.oracle.frameworks import FRAMEWORKS, MAIN
 
 CLASS = """
@@ -191,7 +192,7 @@ SHOWN = {
 
 
 @needs_main
-def test_consequences_have_teeth(tmp_path: Path) -> None:
+def test_consequences_have_teeth(runners: Runners, tmp_path: Path) -> None:
     """A program that does not show what it states fails; one that does passes."""
     chosen = {
         f"{kind}-{name}": program(text, "chex")
@@ -202,7 +203,7 @@ def test_consequences_have_teeth(tmp_path: Path) -> None:
         {"id": name, "folder": str(p.write(tmp_path / name)), "calls": [c.expression for c in p.consequence.calls]}
         for name, p in chosen.items()
     ]
-    outcomes = environments.run(MAIN, jobs)
+    outcomes = runners.run(MAIN, jobs)
     for name, p in chosen.items():
         if name.startswith("yes"):
             runs.test_shows_its_consequence(p, {p.id: outcomes[name]})
@@ -222,9 +223,9 @@ def jobs_of(texts: dict[str, str], root: Path) -> list[dict[str, Any]]:
 
 
 @needs_main
-def test_a_program_that_ends_the_runner_fails_alone(tmp_path: Path) -> None:
+def test_a_program_that_ends_the_runner_fails_alone(runners: Runners, tmp_path: Path) -> None:
     texts = {"before": "print(1)", "ends": "import os\n\nos._exit(3)", "after": "print(2)"}
-    outcomes = environments.run(MAIN, jobs_of(texts, tmp_path))
+    outcomes = runners.run(MAIN, jobs_of(texts, tmp_path))
     assert {name: outcome["output"] for name, outcome in outcomes.items()} == {
         "before": "1\n",
         "ends": "",
@@ -234,29 +235,34 @@ def test_a_program_that_ends_the_runner_fails_alone(tmp_path: Path) -> None:
 
 
 @needs_main
-def test_a_program_that_does_not_end_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_does_not_end_fails_alone(
+    runners: Runners, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(environments, "PATIENCE", 3)
-    outcomes = environments.run(MAIN, jobs_of({"sleeps": "import time\n\ntime.sleep(10**6)\n"}, tmp_path))
+    outcomes = runners.run(MAIN, jobs_of({"sleeps": "import time\n\ntime.sleep(10**6)\n"}, tmp_path))
     assert "nothing was done in 3 seconds" in outcomes["sleeps"]["error"]["text"]
 
 
 @needs_main
-def test_one_cause_is_not_tried_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_cause_is_not_tried_again_and_again(
+    runners: Runners, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(environments, "MOST_ENDED", 0)
     texts = {"ends": "import os\n\nos._exit(3)", "after": "print(2)"}
     with pytest.raises(environments.Broken, match=r"the runner ended at ends; at last: exit 3"):
-        environments.run(MAIN, jobs_of(texts, tmp_path))
+        runners.run(MAIN, jobs_of(texts, tmp_path))
 
 
 @needs_main
 def test_a_runner_that_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "RUNNER", tmp_path / "gone.py")
+    runners = Runners(tmp_path)
     with pytest.raises(environments.Broken, match=r"does not start: exit 2\n.*can't open file"):
-        environments.run(MAIN, [{"id": "program", "folder": str(tmp_path), "calls": []}])
+        runners.run(MAIN, [{"id": "program", "folder": str(tmp_path), "calls": []}])
 
 
 @needs_main
-def test_programs_do_not_see_each_other(tmp_path: Path) -> None:
+def test_programs_do_not_see_each_other(runners: Runners, tmp_path: Path) -> None:
     """Two programs with modules of the same name, in one process."""
     jobs = []
     for name in ("first", "second"):
@@ -265,7 +271,7 @@ def test_programs_do_not_see_each_other(tmp_path: Path) -> None:
         (folder / "state.py").write_text(f"NAME = {name!r}\n")
         (folder / "main.py").write_text("import state\n\nprint(__name__, state.NAME)\n")
         jobs.append({"id": name, "folder": str(folder), "calls": ["state.NAME"]})
-    outcomes = environments.run(MAIN, jobs)
+    outcomes = runners.run(MAIN, jobs)
     assert {name: outcome["output"] for name, outcome in outcomes.items()} == {
         "first": "__main__ first\n",
         "second": "__main__ second\n",

@@ -11,6 +11,7 @@ import pytest
 import jaxlint
 from tests.oracle import cases, environments
 from tests.oracle.cases import FIXTURES
+from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
 
 DEMO = FIXTURES / "demo"
@@ -99,7 +100,7 @@ def write(root: Path, left: Bug | None) -> Path:
 
 
 @pytest.fixture(scope="session")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+def outcomes(runners: Runners, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     """What the repaired demo does, and the demo with each of its bugs alone."""
     if isinstance(reason := environments.look_up(MAIN), environments.Unavailable):
         pytest.skip(str(reason))
@@ -107,7 +108,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, ob
     for number, bug in enumerate((None, *BUGS)):
         folder = write(tmp_path_factory.mktemp("demo"), bug)
         jobs.append({"id": str(number), "folder": str(folder), "calls": []})
-    return environments.run(MAIN, jobs)
+    return runners.run(MAIN, jobs)
 
 
 def test_repaired_demo_runs_clean(outcomes: dict[str, dict[str, object]]) -> None:

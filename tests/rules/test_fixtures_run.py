@@ -6,7 +6,6 @@ import re
 import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from tests.oracle import cases, environments
 from tests.oracle.cases import Program, Raised
 from tests.oracle.chosen import chosen
+from tests.oracle.environments import Runners
 from tests.oracle.frameworks import FRAMEWORKS, MAIN, NEWEST, select
 
 PROGRAMS = cases.programs()
@@ -155,10 +155,11 @@ def parameter(program: Program) -> Any:
 
 
 @pytest.fixture(scope="module")
-def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def outcomes(
+    request: pytest.FixtureRequest, runners: Runners, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
     """What each of the programs that are asked for did, by its id; a text says why it could not be run here."""
     root = tmp_path_factory.mktemp("programs")
-    compiled = tmp_path_factory.mktemp("compiled")
     found: dict[str, Outcome] = {}
     jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
     asked = chosen(request)
@@ -171,7 +172,7 @@ def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             calls = [call.expression for call in program.consequence.calls]
             jobs[name].append({"id": program.id, "folder": str(program.write(root)), "calls": calls})
     for name, all_ in jobs.items():
-        found |= run_all(name, all_, compiled)
+        found |= run_all(name, all_, runners)
     return found
 
 
@@ -184,11 +185,11 @@ def why_not(program: Program, name: str) -> str | None:
     return f"needs {program.requires}" if needed_python(program) > version else None
 
 
-def run_all(name: str, jobs: list[dict[str, Any]], compiled: Path) -> dict[str, Outcome]:
+def run_all(name: str, jobs: list[dict[str, Any]], runners: Runners) -> dict[str, Outcome]:
     """Run the jobs of one environment, two at a time; if its runner is broken, that is what they show."""
     try:
         with ThreadPoolExecutor() as pool:
-            parts = pool.map(lambda part: environments.run(name, part, compiled), halves(jobs))
+            parts = pool.map(lambda part: runners.run(name, part), halves(jobs))
             return {id_: outcome for part in parts for id_, outcome in part.items()}
     except environments.Broken as reason:
         return {job["id"]: f"the environment {name!r} is broken: {reason}" for job in jobs}
