@@ -97,9 +97,9 @@ preview = true
 fix = true
 unsafe-fixes = true
 fixable = ["JAX4"]
-unfixable = ["JAX403"]
-extend-safe-fixes = ["JAX402"]
-extend-unsafe-fixes = ["JAX401"]
+unfixable = ["JAX407"]
+extend-safe-fixes = ["JAX2"]
+extend-unsafe-fixes = ["JAX201"]
 baseline = "known.json"
 
 [tool.jaxlint.per-file-ignores]
@@ -140,9 +140,9 @@ def test_reads_every_key(tmp_path: Path) -> None:
         fix=True,
         unsafe_fixes=True,
         fixable=("JAX4",),
-        unfixable=("JAX403",),
-        extend_safe_fixes=("JAX402",),
-        extend_unsafe_fixes=("JAX401",),
+        unfixable=("JAX407",),
+        extend_safe_fixes=("JAX2",),
+        extend_unsafe_fixes=("JAX201",),
         baseline=f"{base}/known.json",
         extra_decorators={"mylib.state": "flax.struct.dataclass"},
         extra_bases={"mylib.Node": "flax.struct.PyTreeNode"},
