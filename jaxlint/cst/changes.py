@@ -70,13 +70,71 @@ class EditCall(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
 
 
+class NameArgument(msgspec.Struct, frozen=True):
+    """The positional argument `at` of a call is given by keyword."""
+
+    at: object
+    keyword: str
+
+
+class CallFunction(msgspec.Struct, frozen=True):
+    """The call `at` of a method becomes that of a function, which is given the receiver first."""
+
+    at: object
+    function: str
+
+
+class Decorate(msgspec.Struct, frozen=True):
+    """Decorators, as they are written behind the `@`, are put above those of the class or function `at`."""
+
+    at: object
+    decorators: tuple[str, ...]
+
+
+class EditField(msgspec.Struct, frozen=True):
+    """The value of the field whose name stands at `at`: what its field function is given, or what becomes its default.
+
+    `is_call` says whether its value is the call of a field function now; `function` is how one is written that takes
+    its place (or is needed). Keywords are `given`, or go (`without`), as does the key `metadata` of the metadata. With
+    `factory`, the default is made anew for each instance. A call without arguments is left out.
+    """
+
+    at: object
+    is_call: bool
+    function: str = ""
+    given: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+    metadata: str = ""
+    factory: bool = False
+
+
+class MoveItem(msgspec.Struct, frozen=True):
+    """The string `item` goes from the list or tuple display `at` to the end of the one at `to`."""
+
+    at: object
+    to: object
+    item: str
+
+
 class EditText(msgspec.Struct, frozen=True):
     """Edits of what is no code, like comments."""
 
     edits: tuple[Edit, ...]
 
 
-Change: TypeAlias = UpdateField | AssignTo | Rename | Rewrite | EditCall | EditText
+Change: TypeAlias = (
+    UpdateField
+    | AssignTo
+    | Rename
+    | Rewrite
+    | EditCall
+    | NameArgument
+    | CallFunction
+    | Decorate
+    | EditField
+    | MoveItem
+    | EditText
+)
 
 
 class Proposal(msgspec.Struct, frozen=True):

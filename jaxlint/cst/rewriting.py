@@ -8,14 +8,14 @@ from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
-from jaxlint.cst.changes import AssignTo, Change, EditCall, Rename, Rewrite, UpdateField
+from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, UpdateField
 from jaxlint.cst.trees import Tree
 from jaxlint.syntax.expressions import Span
 
-_Kind = TypeVar("_Kind", bound=cst.CSTNode)
-_New: TypeAlias = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]
+Kind = TypeVar("Kind", bound=cst.CSTNode)
+New: TypeAlias = cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]
 #: Makes the new node out of the old one, in which what is inside has been rewritten already.
-Rewriter: TypeAlias = Callable[[cst.CSTNode], _New]
+Rewriter: TypeAlias = Callable[[cst.CSTNode], New]
 #: What `at` means in code points.
 Locate: TypeAlias = Callable[[object], Span]
 
@@ -37,7 +37,7 @@ class NewNodes(cst.CSTTransformer):
         super().__init__()
         self._rewriters = rewriters
 
-    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> _New:  # type: ignore[override]
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> New:  # type: ignore[override]
         """The new node."""
         rewriter = self._rewriters.get(original_node)
         return updated_node if rewriter is None else rewriter(updated_node)
@@ -54,11 +54,13 @@ def rewriters(change: Change, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
 
 @rewriters.register
 def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    statement = _found(tree, locate(change.at), cst.Expr)
+    statement = found(tree, locate(change.at), cst.Expr)
     if not isinstance(statement.value, cst.Call) or statement.value.lpar:
         raise CannotChange("the call is no statement of its own")
+    if not _is_wanted(change.target, statement, tree):
+        raise CannotChange("nobody would see the copy")
 
-    def assigned(expr: cst.CSTNode) -> _New:
+    def assigned(expr: cst.CSTNode) -> New:
         assert isinstance(expr, cst.Expr)
         return assignment(change.target, expr.value, expr.semicolon)
 
@@ -73,7 +75,7 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     if statement is None or not _is_wanted(change.base, statement, tree):
         raise CannotChange("nobody would see the copy")
 
-    def updated(old: cst.CSTNode) -> _New:
+    def updated(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.Assign, cst.AugAssign, cst.Expr))
         value = _assigned(old)
         made = expression(change.template.replace("{base}", change.base), tree, value=value)
@@ -190,42 +192,6 @@ def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
     return {old: lambda node: new}
 
 
-@rewriters.register
-def _edit_call(change: EditCall, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    call = _found(tree, locate(change.at), cst.Call)
-    return {call: lambda node: _with_keywords(node, change)}
-
-
-def _with_keywords(call: cst.CSTNode, change: EditCall) -> cst.Call:
-    assert isinstance(call, cst.Call)
-    given = dict(change.given)
-    kept: list[cst.Arg] = []
-    for arg in call.args:
-        name = arg.keyword.value if arg.keyword is not None else None
-        if name in given:
-            arg = arg.with_changes(value=cst.parse_expression(given.pop(name)))
-        if name not in change.without:
-            kept.append(arg)
-    last = call.args[-1] if call.args else None
-    if given and kept:
-        kept[-1] = kept[-1].with_changes(comma=_comma(call))
-    for name, value in given.items():
-        kept.append(keyword_argument(name, cst.parse_expression(value)))
-    if kept:
-        comma = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
-        after = last.whitespace_after_arg if last is not None else cst.SimpleWhitespace("")
-        kept[-1] = kept[-1].with_changes(comma=comma, whitespace_after_arg=after)
-    return call.with_changes(args=kept)
-
-
-def _comma(call: cst.Call) -> cst.Comma:
-    """How the arguments of a call are set apart."""
-    for arg in call.args[:-1]:
-        if isinstance(arg.comma, cst.Comma):
-            return arg.comma
-    return cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-
-
 def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:
     """`name=value` without spaces."""
     equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
@@ -270,7 +236,8 @@ def in_brackets(value: cst.BaseExpression) -> cst.BaseExpression:
     return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
-def _found(tree: Tree, place: Span, kind: type[_Kind]) -> _Kind:
+def found(tree: Tree, place: Span, kind: type[Kind]) -> Kind:
+    """The node of a kind at a place. Raises `CannotChange` if there is none."""
     node = tree.node_at(place, kind)
     if node is None:
         raise CannotChange(f"there is no {kind.__name__}")

@@ -57,6 +57,7 @@ class Writer:
 
     def _edits_of(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The edits in some rows; None if a change does not fit."""
+        import jaxlint.cst.calling  # noqa: F401 - which knows more kinds of changes
         from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
         from jaxlint.cst.trees import Tree
 

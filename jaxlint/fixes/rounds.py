@@ -21,6 +21,8 @@ from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.syntax.source import Source, Unreadable
 
 _MOST_ROUNDS = 100
+#: How often something may come to light behind what was fixed.
+_MOST_LAYERS = 3
 #: Files that are larger than this are fixed all the same: nobody waits at a key.
 _LARGEST = 1 << 62
 
@@ -136,11 +138,11 @@ class _File:
         chosen, _ = made_together(wanted)
         if not chosen:
             return False
-        if self._try(chosen) is None:
+        if self._try(chosen, unsafe=unsafe) is None:
             return True
         done = False
         for finding in chosen:
-            reason = self._try([finding]) if not done else None
+            reason = self._try([finding], unsafe=unsafe) if not done else None
             if reason is not None:
                 self._refused.add(_identity(finding))
                 self.result.refused.append((finding, reason))
@@ -148,16 +150,25 @@ class _File:
                 done = True
         return True
 
-    def _try(self, chosen: Sequence[Finding]) -> str | None:
-        """Make some fixes; why that cannot be, and then nothing has changed."""
-        edits = {edit: None for finding in chosen if finding.fix is not None for edit in finding.fix.edits}
-        before, text = self._text, applied(self._text, edits)
-        try:
-            self.result.before.encoded(text)
-            source = _source(self.result.before, text)
-        except Unreadable as problem:
-            return problem.message
-        found, interface = self._fixer.look(source.path, source, self._group)
+    def _try(self, chosen: Sequence[Finding], *, unsafe: bool) -> str | None:
+        """Make some fixes; why that cannot be, and then nothing has changed.
+
+        What was hidden by what they fix is fixed together with them, if it can be.
+        """
+        before = self._text
+        text = applied(before, made_together(chosen)[1])
+        known = set(map(_identity, self._found))
+        for _ in range(_MOST_LAYERS):
+            try:
+                source = _source(self.result.before, text)
+            except Unreadable as problem:
+                self._fixer.give(_source(self.result.before, before))
+                return problem.message
+            found, interface = self._fixer.look(source.path, source, self._group)
+            hidden = [finding for finding in found if _identity(finding) not in known]
+            if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
+                break
+            text = applied(text, made_together(hidden)[1])
         reason = _regression(self._found, found, chosen)
         lost = lost_names(before, text)
         if reason is None and lost:

@@ -85,6 +85,8 @@ class AssignAttribute(Event, frozen=True):
     receiver_text: str | None
     #: The other classes that the receiver may be of.
     alternatives: tuple[Instance, ...] = ()
+    #: The instances that hold the receiver, where it is a dotted name: in `a.b.c.x = 1` those that `a.b` and `a` are.
+    holders: tuple[Instance | None, ...] = ()
 
 
 class MutateField(Event, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -144,9 +144,17 @@ class Notes:
     # -- assignments ------------------------------------------------------------------------
 
     def assign_attribute(
-        self, at: object, receiver_expr: Expr, receiver: Value, attr: str, how: str, value: Held, env: Environment
+        self,
+        at: object,
+        receiver_expr: Expr,
+        receiver: Value,
+        attr: str,
+        how: str,
+        value: Held,
+        env: Environment,
+        holders: Iterable[Value] = (),
     ) -> None:
-        """The assignment of an attribute, if the receiver is an instance of a known class."""
+        """The assignment of an attribute, if the receiver is an instance of a known class, which `holders` hold."""
         place = self.active
         candidates = [as_instance(o) for o in options(plain(without_none(plain(receiver))))]
         instances = [i for i in candidates if i is not None]
@@ -167,6 +175,7 @@ class Notes:
                 mutable_copy=env.may_be_mutable(receiver_expr),
                 in_loop=self.loop_depth > 0,
                 receiver_text=text,
+                holders=tuple(map(as_instance, map(plain, holders))),
             )
         )
 

@@ -24,6 +24,8 @@ class Marker(msgspec.Struct, frozen=True):
     text: str
     name: str = ""
     annotation: Expr | None = None
+    #: The metadata key that says it.
+    key: str = ""
 
 
 def static_marker(field: Field, model: PytreeModel) -> Marker | None:
@@ -32,7 +34,7 @@ def static_marker(field: Field, model: PytreeModel) -> Marker | None:
         if field.metadata.get(key) is value:
             text = _written(field.call, key, value)
             if text or key not in _AMBIGUOUS:
-                return Marker(text or f'metadata={{"{key}": {value}}}')
+                return Marker(text or f'metadata={{"{key}": {value}}}', key=key)
     if field.annotation is None:
         return None
     place = field.annotation

@@ -10,6 +10,7 @@ from jaxlint.pytrees.frameworks import JAX_DATACLASSES, NAMED_TUPLE
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
+from jaxlint.rules.analyses.roles import make_leaf, remark
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
 from jaxlint.syntax.expressions import Call, Span
@@ -73,7 +74,8 @@ class ForeignStaticMarker(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The marker becomes that of the framework; where an array is marked, it is dropped. The fix is unsafe: what was a
+    leaf becomes static.
 
     ## When not to use it
 
@@ -149,6 +151,7 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
     )
     verb = "declare it again with" if inherited else "write"
     advice = f"{verb} `{spelling}`" if spelling else "keep it out of the class"
+    fix = None if inherited or cls.lists is not None else remark(field, cls, evaluator.model)
     if cls.lists is not None:
         start = f"`data_fields` overrules `{marker.text}`"
         reason = "register_dataclass reads no metadata where it is given lists of fields"
@@ -158,8 +161,9 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
     if holds_array(_annotated_value(field, cls, evaluator), cls, evaluator) is not None:
         consequence = "a leaf"
         advice = "drop the marker, as arrays belong among the leaves"
+        fix = make_leaf(field, cls, cls.module, evaluator.model)
     message = f"{start}: {name} is {consequence}; {advice}"
-    return Problem(at=_place(cls, field, marker), message=message, reason=reason, help=advice)
+    return Problem(at=_place(cls, field, marker), message=message, reason=reason, help=advice, fix=fix)
 
 
 def _place(cls: PytreeClass, field: Field, marker: Marker) -> object:

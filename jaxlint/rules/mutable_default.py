@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import EditField, Proposal
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.defaults import HASH_DECIDES, REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.syntax.expressions import Name
+from jaxlint.syntax.statements import parts
+
+#: What declares fields of these frameworks.
+_FIELD_FUNCTIONS = {
+    "flax.struct.dataclass": "flax.struct.field",
+    "flax.struct.PyTreeNode": "flax.struct.field",
+    "equinox": "equinox.field",
+}
 
 
 class MutableDefault(ClassRule):
@@ -68,7 +79,8 @@ class MutableDefault(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The default becomes a `default_factory`. The fix is safe: the class cannot be created as it is. Where Python 3.10
+    accepts it, each instance has a default of its own then.
 
     ## When not to use it
 
@@ -102,12 +114,13 @@ class MutableDefault(ClassRule):
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
             if not everywhere and evaluator.model.target.python_before(*HASH_DECIDES):
-                yield _accepted(cls, field, kind)
+                yield _accepted(cls, field, kind, *_factory(cls, field, evaluator))
                 continue
             everywhere |= evaluator.model.target.python_before(*HASH_DECIDES) is False
             when = (
                 "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
             )
+            advice, fix = _factory(cls, field, evaluator)
             yield Problem(
                 at=field.default.expr.at if field.default.module is cls.module else field.at,
                 message=(
@@ -119,7 +132,8 @@ class MutableDefault(ClassRule):
                     " default_factory` is raised when the class is created"
                     + ("" if everywhere else "; Python 3.10 accepts it and shares it between all instances")
                 ),
-                help=f"write `{field.name}: ... = {_field_function(cls)}(default_factory=lambda: ...)`",
+                help=advice,
+                fix=fix,
             )
 
     def _shared(self, cls: PytreeClass, field: Field, kind: str) -> Problem:
@@ -141,7 +155,7 @@ def _is_changed(field: Field, cls: PytreeClass) -> bool:
     return any(field.name in unit.mutations for unit in cls.module.outline.units)
 
 
-def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str]) -> Problem:
+def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice: str, fix: Proposal | None) -> Problem:
     """What there is to say of a default that the targeted Python still accepts."""
     assert field.default is not None
     is_constant = kind[1] == "a jax array"
@@ -153,7 +167,8 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str]) -> Pro
             " use default_factory"
         ),
         reason="Python 3.10 evaluates the default once and hands the same object to every instance",
-        help=f"write `{field.name}: ... = {_field_function(cls)}(default_factory=lambda: ...)`",
+        help=advice,
+        fix=fix,
         severity=Severity.WARNING,
     )
 
@@ -166,9 +181,24 @@ def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
     )
 
 
-def _field_function(cls: PytreeClass) -> str:
-    return {
-        "flax.struct.dataclass": "struct.field",
-        "flax.struct.PyTreeNode": "struct.field",
-        "equinox": "eqx.field",
-    }.get(cls.framework.id, "dataclasses.field")
+def _factory(cls: PytreeClass, field: Field, evaluator: Evaluator) -> tuple[str, Proposal | None]:
+    """What makes a new default for each instance, in words, and the fix."""
+    function = _FIELD_FUNCTIONS.get(cls.framework.id, "dataclasses.field")
+    written = spelled(function, cls.module, evaluator.model.resolver)
+    usual = function if written is None else written[0]
+    advice = f"write `{field.name}: ... = {usual}(default_factory=lambda: ...)`"
+    call = field.call
+    if written is None or field.default is None or field.default.module is not cls.module or (call and call.positional):
+        return advice, None
+    if (call is None and field.opaque) or not _keeps_meaning(field.default):
+        return advice, None
+    name, imports = ("", ()) if call is not None else written
+    change = EditField(field.at, is_call=call is not None, function=name, factory=True)
+    return advice, Proposal(f"Make a new `{field.name}` for each instance", Applicability.SAFE, (change,), imports)
+
+
+def _keeps_meaning(default: Placed) -> bool:
+    """Whether a default means the same in a function: no names of the class body."""
+    scope = default.module.outline.scopes.get(default.scope)
+    names = scope.bindings if scope is not None and scope.kind == "class" else {}
+    return not any(isinstance(part, Name) and part.id in names for part in parts(default.expr))

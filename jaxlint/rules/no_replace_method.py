@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import CallFunction, Proposal, Rename
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_text
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_function, update_text
 from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.updates import is_no_dataclass
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
@@ -72,7 +76,8 @@ class NoReplaceMethod(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `state.replace(x=1)` becomes `dataclasses.replace(state, x=1)`, or calls the method that the framework has. The
+    fix is safe: the line could only raise.
 
     ## When not to use it
 
@@ -95,7 +100,7 @@ class NoReplaceMethod(EventRule):
         """Look at one call of a method, or of `dataclasses.replace`."""
         if isinstance(event, Replace):
             if event.function in REPLACE_FUNCTIONS and is_no_dataclass(event):
-                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None)
+                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None, None)
             return
         assert isinstance(event, CallMethod)
         receiver, func = event.receiver, event.call.func
@@ -103,10 +108,11 @@ class NoReplaceMethod(EventRule):
             return
         family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
         if not isinstance(func.value, Call) and all(lacks_attribute(cls, event.name, evaluator) for cls in family):
-            yield _problem(receiver.cls, event.call, func.at, event.name)
+            fix = _updating(event, receiver, evaluator)
+            yield _problem(receiver.cls, event.call, func.at, event.name, fix)
 
 
-def _problem(cls: PytreeClass, call: Call, at: object, method: str | None) -> Problem:
+def _problem(cls: PytreeClass, call: Call, at: object, method: str | None, fix: Proposal | None) -> Problem:
     receiver = call.func.value if method is not None and isinstance(call.func, Attribute) else call.positional[0]
     way_out = f"use `{_way_out(cls, dotted(receiver) or '...', call)}`"
     if method is None:
@@ -119,7 +125,29 @@ def _problem(cls: PytreeClass, call: Call, at: object, method: str | None) -> Pr
         reason=f"instances of {cls.framework.title} classes are not updated that way",
         help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+        fix=fix,
     )
+
+
+def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the method or the function that makes the copy."""
+    cls, call = receiver.cls, event.call
+    names = {argument.keyword for argument in call.args}
+    if None in names or call.has_star or not all(cls.field(name or "") for name in names) or not names:
+        return None
+    method = cls.framework.replace_method
+    if method is not None:
+        at = call.func.at
+        return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
+    if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is not True:
+        return None
+    function = update_function(cls)
+    function = "dataclasses.replace" if function.endswith("tree_at") else function
+    written = spelled(function, event.place.module, evaluator.model.resolver, scope_of(event.place))
+    if written is None:
+        return None
+    change = CallFunction(call.at, written[0])
+    return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
 def _way_out(cls: PytreeClass, name: str, call: Call) -> str:

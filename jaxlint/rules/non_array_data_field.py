@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
@@ -14,6 +15,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Span, place_of
@@ -118,7 +120,8 @@ class NonArrayDataField(ClassRule, EventRule):
         for field, what in self._refused_fields(cls, evaluator):
             crossing = evaluator.crossings.of(cls) if field.owner == cls.symbol else None
             if crossing is not None:
-                yield _problem(field.at, cls, field, what, _consequence(crossing))
+                fix = make_static(field, cls, cls.module, evaluator.model)
+                yield _problem(field.at, cls, field, what, _consequence(crossing), fix)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at an argument of a transformed function, or at what a constructor is given."""
@@ -133,7 +136,8 @@ class NonArrayDataField(ClassRule, EventRule):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
-                    yield _problem(place, cls, field, what, _consequence(crossing))
+                    fix = make_static(field, cls, event.place.module, evaluator.model)
+                    yield _problem(place, cls, field, what, _consequence(crossing), fix)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
         """The leaves of a class that certainly hold what JAX refuses, with what that is."""
@@ -165,7 +169,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
-        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing))
+        fix = make_static(field, cls, event.place.module, evaluator.model)
+        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing), fix)
 
 
 def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
@@ -227,7 +232,7 @@ def _consequence(crossing: Crossing) -> str:
     return f"`{crossing.transform}` refuses it{when} (TypeError)"
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str) -> Problem:
+def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str, fix: Proposal | None) -> Problem:
     spelling = cls.framework.static_spelling
     way_out = f"mark it static ({spelling})" if spelling else "keep it outside of the instance"
     return Problem(
@@ -236,4 +241,5 @@ def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence:
         reason="the leaves of what goes into a transformation must be arrays or numbers",
         help=way_out,
         subject=f"{field.owner.full_name}.{field.name}",
+        fix=fix,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import NameArgument, Proposal
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import (
     Array,
@@ -75,7 +77,8 @@ class PositionalFieldDefault(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The argument is given as `default=`. The fix is safe where the class cannot be created as it is; otherwise the field
+    has a default, or another role, from then on.
 
     ## When not to use it
 
@@ -136,6 +139,7 @@ def _taken_as_flag(cls: PytreeClass, field: Field, call: FieldCall, value: Place
         ),
         reason=f"`{parameter}` is the first parameter, and whatever is given for it is taken as a truth value",
         help=f"write `{field.name}: ... = {call.function}(default=...)`",
+        fix=_named(cls, call, value, Applicability.UNSAFE),
     )
 
 
@@ -148,6 +152,7 @@ def _dropped(cls: PytreeClass, field: Field, call: FieldCall, value: Placed) -> 
         ),
         reason="a positional argument is the value of an attribute that is assigned to `self`, not the default of one",
         help=f"write `{field.name}: ... = {call.function}(default=...)`",
+        fix=_named(cls, call, value, Applicability.UNSAFE),
     )
 
 
@@ -161,4 +166,12 @@ def _refused(cls: PytreeClass, field: Field, call: FieldCall, value: Placed, acc
         ),
         reason="the options of a field are given by keyword, its default too",
         help=f"write `{field.name}: ... = {call.function}(default=...)`",
+        fix=_named(cls, call, value, Applicability.SAFE),
     )
+
+
+def _named(cls: PytreeClass, call: FieldCall, value: Placed, applicability: Applicability) -> Proposal | None:
+    """The fix that gives a default by its name."""
+    if value.module is not cls.module or not call.keywords.isdisjoint({"default", "default_factory"}):
+        return None
+    return Proposal("Name the default", applicability, (NameArgument(value.expr.at, "default"),))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
@@ -24,6 +25,7 @@ from jaxlint.infer.values import (
     arrays_in,
     plain,
 )
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.frameworks import (
     EQUINOX,
     FLAX_DATACLASS,
@@ -40,6 +42,7 @@ from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import refuses_assignment
+from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 
 _MAX_DEPTH = 5
@@ -103,7 +106,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
+    fix is unsafe: the pytree has another structure then.
 
     ## When not to use it
 
@@ -131,7 +135,7 @@ class StaticArrayField(ClassRule, EventRule):
         crosses = _crosses(cls, evaluator)
         for field in cls.static_fields:
             if field.owner == cls.symbol:
-                yield from _declared(field, field.at, cls, evaluator, crosses=crosses)
+                yield from _declared(field, field.at, cls, cls.module, evaluator, crosses=crosses)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
@@ -163,9 +167,9 @@ class StaticArrayField(ClassRule, EventRule):
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
             in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
-            yield _problem(
-                field.at if in_flatten else value.at, cls, field, "is static and is given an array", confidence
-            )
+            fix = make_leaf(field, cls, event.place.module, evaluator.model)
+            at = field.at if in_flatten else value.at
+            yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
 
 
 def _crosses(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -201,11 +205,15 @@ def _crossing(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
         if evaluator.crossings.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module
-                yield from _declared(field, field.at if is_here else event.at, cls, evaluator, crosses=True)
+                yield from _declared(
+                    field, field.at if is_here else event.at, cls, event.place.module, evaluator, crosses=True
+                )
 
 
-def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator, *, crosses: bool) -> Iterator[Problem]:
-    """What annotation and default of a static field say that it holds."""
+def _declared(
+    field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, *, crosses: bool
+) -> Iterator[Problem]:
+    """What annotation and default of a static field say that it holds; it is told in `module`."""
     if _static_by_omission(field, cls) or _compares_itself(cls):
         return
     value = declared_value(field, cls, evaluator)
@@ -213,10 +221,11 @@ def _declared(field: Field, at: object, cls: PytreeClass, evaluator: Evaluator, 
     for default in made_by_defaults(field):
         if sure is None:
             sure = gives_array(evaluator.static(default), cls, evaluator) or None
+    fix = make_leaf(field, cls, module, evaluator.model)
     if sure is None and holds_module(value, evaluator):
-        yield _module_problem(at, cls, field)
+        yield _module_problem(at, cls, field, fix)
     if sure is not None:
-        yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses))
+        yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
 
 
 def _confidence(sure: bool, crosses: bool) -> Confidence:
@@ -245,7 +254,7 @@ def holds_module(value: Value, evaluator: Evaluator) -> bool:
     return any(isinstance(evaluator.promises.field(leaf, value.cls), Array) for leaf in leaves)
 
 
-def _module_problem(at: object, cls: PytreeClass, field: Field) -> Problem:
+def _module_problem(at: object, cls: PytreeClass, field: Field, fix: Proposal | None) -> Problem:
     return Problem(
         at=at,
         message=(
@@ -256,6 +265,7 @@ def _module_problem(at: object, cls: PytreeClass, field: Field) -> Problem:
         help=f"drop {cls.framework.static_spelling} so that the arrays of `{field.name}` become leaves",
         confidence=Confidence.HIGH,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+        fix=fix,
     )
 
 
@@ -313,7 +323,9 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
     return False if any(a.single is None for a in found) else None
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence) -> Problem:
+def _problem(
+    at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence, fix: Proposal | None
+) -> Problem:
     if cls.framework.id == "flax.nnx":
         consequence = "nnx refuses the instance (ValueError: Found unexpected data)"
     elif cls.framework.id == "equinox":
@@ -333,4 +345,5 @@ def _problem(at: object, cls: PytreeClass, field: Field, how: str, confidence: C
         ),
         confidence=confidence,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+        fix=fix,
     )

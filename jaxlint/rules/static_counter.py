@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Display, Expr, Name, Starred, dotted
 from jaxlint.syntax.statements import all_parts, parts
@@ -87,7 +89,8 @@ class StaticCounter(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
+    fix is unsafe: the pytree has another structure then.
 
     ## When not to use it
 
@@ -116,7 +119,8 @@ class StaticCounter(ClassRule, EventRule):
                 continue
             if field.annotation is None or plain(evaluator.annotations.read(field.annotation, cls)) != Scalar("int"):
                 continue
-            yield _problem(field.at, cls, field, "is static and looks like a counter", Confidence.LOW)
+            fix = make_leaf(field, cls, cls.module, evaluator.model)
+            yield _problem(field.at, cls, field, "is static and looks like a counter", Confidence.LOW, fix)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields."""
@@ -142,7 +146,8 @@ class StaticCounter(ClassRule, EventRule):
             counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
             counts = counts and _is_repeated(event, field, evaluator)
             if counts or (loops and _is_loop_index(value.value)):
-                yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH)
+                fix = make_leaf(field, cls, event.place.module, evaluator.model)
+                yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH, fix)
 
 
 def _static_by_value(field: Field, cls: PytreeClass) -> bool:
@@ -231,7 +236,9 @@ def _is_loop_index(value: Value) -> bool:
     return isinstance(value, Scalar) and value.kind == "int" and value.varying
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, what: str, confidence: Confidence) -> Problem:
+def _problem(
+    at: object, cls: PytreeClass, field: Field, what: str, confidence: Confidence, fix: Proposal | None
+) -> Problem:
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {what}: every new value recompiles; make it a data field",
@@ -239,4 +246,5 @@ def _problem(at: object, cls: PytreeClass, field: Field, what: str, confidence: 
         help=f"drop {cls.framework.static_spelling} so that `{field.name}` becomes a leaf: an int leaf makes one trace",
         confidence=confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
+        fix=fix,
     )

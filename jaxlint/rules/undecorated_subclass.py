@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Decorate, Proposal
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
@@ -12,7 +13,7 @@ from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
 from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Unit
-from jaxlint.syntax.expressions import Subscript, dotted
+from jaxlint.syntax.expressions import Subscript, dotted, place_of
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
@@ -83,7 +84,8 @@ class UndecoratedSubclass(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The decorators of the base class are put above the class, too, if both are in the same file. The fix is unsafe: what
+    was no pytree becomes one.
 
     ## When not to use it
 
@@ -143,6 +145,7 @@ class UndecoratedSubclass(ClassRule):
                 else "a registration holds for one class: JAX takes an instance of a subclass for one opaque leaf"
             ),
             help=_help(cls, base),
+            fix=_decorating(cls, base),
             confidence=_confidence(cls, base, evaluator, is_used=bool(uses)),
         )
 
@@ -170,6 +173,7 @@ class UndecoratedSubclass(ClassRule):
             ),
             reason="a subclass is registered by itself, but only a dataclass decorator makes fields of its annotations",
             help=_help(cls, base),
+            fix=_decorating(cls, base),
             confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
         )
 
@@ -259,3 +263,18 @@ def _help(cls: PytreeClass, base: PytreeClass) -> str:
             " argument if it lists all fields again"
         )
     return f"put `@{registration.name}` above `class {cls.name}` too"
+
+
+def _decorating(cls: PytreeClass, base: PytreeClass) -> Proposal | None:
+    """The fix: the decorators of the base class, if it stands in the same file, above the class as well."""
+    written, declared = base.symbol.declaration.decorators, cls.symbol.declaration
+    if base.module is not cls.module or not written or declared.decorators or base.symbol.declaration.scope:
+        return None
+    if cls.framework is PENZAI or any(registration.is_call for registration in base.registrations):
+        return None
+    if any(registration.has_lists for registration in base.registrations) or cls.custom_init() is not None:
+        return None
+    source = base.module.source
+    decorators = tuple(source.segment(*place_of(decorator.at)) for decorator in written)
+    change = Decorate(declared.at, decorators)
+    return Proposal(f"Decorate `{cls.name}` like `{base.name}`", Applicability.UNSAFE, (change,))

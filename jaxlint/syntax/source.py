@@ -140,6 +140,11 @@ class Source:
         offsets = self.line_offsets
         return offsets[row - 1] + column if row <= len(offsets) else len(self.text)
 
+    def segment(self, row: int, column: int, end_row: int, end_column: int) -> str:
+        """The text of a range as `ast` gives it: rows from 1, columns from 0 in UTF-8 bytes."""
+        start = self.offset(row, self.codepoint_column(row, column))
+        return self.text[start : self.offset(end_row, self.codepoint_column(end_row, end_column))]
+
     def place(self, offset: int) -> tuple[int, int]:
         """The row, from 1, and the column, in code points from 0, of an offset in `text`."""
         if offset >= len(self.text) and self.text.endswith(("\n", "\r")):

@@ -64,6 +64,11 @@ class Actions:
         is_safe = fix.applicability is Applicability.SAFE
         title = fix.title if is_safe else f"{fix.title} (changes what the program does)"
         yield self._action(title, fix.edits, finding, is_preferred=is_safe or None)
+        alike = [f for f in self._findings if f.code == finding.code and _level(f) is fix.applicability]
+        together, edits = made_together(alike)
+        if len(together) > 1:
+            title = f"Fix all {finding.code} ({finding.name}) in this file"
+            yield self._action(title if is_safe else f"{title} (changes what the program does)", edits, finding)
 
     def _suppressions(self, finding: Finding) -> Iterator[types.CodeAction]:
         if not is_suppressible(finding):
@@ -121,7 +126,12 @@ class Actions:
 
 def safe_edits(findings: Sequence[Finding]) -> list[Edit]:
     """The edits of all safe fixes, in order; of two that overlap the second waits for the next time."""
-    return made_together(f for f in findings if f.fix is not None and f.fix.applicability is Applicability.SAFE)[1]
+    return made_together(f for f in findings if _level(f) is Applicability.SAFE)[1]
+
+
+def _level(finding: Finding) -> Applicability | None:
+    """Who may apply the fix of a finding."""
+    return None if finding.fix is None else finding.fix.applicability
 
 
 def rule_url(code: str) -> str | None:

@@ -523,7 +523,7 @@ def test_config_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     }
     assert 'ignore = ["static-counter", "JAX407"]  # project/pyproject.toml:4, --ignore\n' in out
     assert 'target-jax = "0.5.0"  # --config\n' in out
-    assert "[per-file-ignores]  # project/pyproject.toml:16\n" in out
+    assert "[per-file-ignores]  # project/pyproject.toml:22\n" in out
     assert "# 1 rules run:\n#   JAX001 unreadable-file\n" in out
     code, out, err = run(capsys, "config", "--isolated")
     assert 'min-confidence = "medium"  # default\n' in out

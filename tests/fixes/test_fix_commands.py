@@ -214,3 +214,20 @@ def test_names_that_are_lost() -> None:
     assert lost_names("x = 1\ndef f():\n    return x\n", "x = 1\ndef f():\n    x = x + 1\n    return x\n") == ["x"]
     assert lost_names("import os\n", "import os\nos.path, int, __file__\n") == []
     assert lost_names("x = 1\n", "x = (\n") == []
+
+
+def test_what_was_hidden_is_fixed_too() -> None:
+    text = HEADER + "def f(state: State):\n    state.replace(stp=2)\n    return state\n"
+    after, left = fix_source(text, unsafe=True)
+    assert not left
+    assert after == text.replace("state.replace(stp=2)", "state = state.replace(step=2)")
+
+
+def test_what_holds_it_is_renewed() -> None:
+    text = HEADER + (
+        "@struct.dataclass\nclass Run:\n    state: State\n\n\n"
+        "def f(run: Run):\n    run.state.step = 1\n    return run\n"
+    )
+    after, left = fix_source(text)
+    assert not left
+    assert after == text.replace("run.state.step = 1", "run = run.replace(state=run.state.replace(step=1))")

@@ -139,3 +139,13 @@ def test_a_client_without_versioned_edits(start: Start, tmp_path: Path) -> None:
     edit = found["Remove the comment, which suppresses nothing"]["edit"]
     assert list(edit["changes"]) == [uri]
     assert client.stop() == 0
+
+
+def test_fixing_all_of_a_rule(start: Start, tmp_path: Path) -> None:
+    client = start()
+    text = EMOJI.replace("größe.wert = 1", "größe.wert = 1; größe.wert = 2")
+    uri = opened(client, tmp_path, text=text)
+    title = "Fix all JAX401 (frozen-assignment) in this file"
+    found = actions(client, uri, place(8, "größe.wert", "utf-16"))
+    assert apply(client, uri, found[title]) == ["JAX403", "JAX002"]
+    assert client.stop() == 0

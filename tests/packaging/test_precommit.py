@@ -114,3 +114,14 @@ def test_commits(repository: Path, environment: dict[str, str]) -> None:
     done = pre_commit(repository, environment)
     assert done.returncode == 0
     assert "Skipped" in done.stdout
+
+
+def test_fixes(repository: Path, environment: dict[str, str]) -> None:
+    config = repository / ".pre-commit-config.yaml"
+    config.write_text(config.read_text().replace("id: jaxlint", "id: jaxlint-fix"))
+    assigning = "from state import State\n\n\ndef step(state: State) -> State:\n    {}\n    return state\n"
+    (repository / "step.py").write_text(assigning.format("state.position = 1.0"))
+    git("add", "-A", cwd=repository)
+    done = pre_commit(repository, environment)
+    assert done.returncode == 1 and "1 fixed" in done.stdout, done.stdout + done.stderr
+    assert (repository / "step.py").read_text() == assigning.format("state = state.replace(position=1.0)")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxlint.cst.changes import NeededImport, Proposal, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Place
+from jaxlint.infer.values import Instance
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
@@ -17,20 +20,44 @@ _ALONE = frozenset({"assign", "augment", "setattr"})
 
 def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     """The fix of an assignment that is refused: the variable is bound to a copy with the new value."""
-    cls, base = event.receiver.cls, event.receiver_text
+    base = event.receiver_text
     if base is None or event.how not in _ALONE or event.on_self or event.alternatives:
         return None
-    if "." in base or not is_own_variable(base, event.place) or not _is_updatable(cls, event.attr):
+    root, *path = [*base.split("."), event.attr]
+    method = event.place.method
+    if not is_own_variable(root, event.place) or (method is not None and root == method.self_name):
         return None
-    function = _update_function(cls, event.attr)
-    imports: tuple[NeededImport, ...] = ()
-    if not function.startswith("."):
-        written = spelled(function, event.place.module, evaluator.model.resolver, scope_of(event.place))
-        if written is None:
+    instances = [*reversed(event.holders), event.receiver]
+    if len(instances) < len(path):
+        return None  # nobody knows what holds it
+    copied = _copied(root, path, instances, event.place, evaluator)
+    if copied is None:
+        return None
+    change = UpdateField(event.at, root, copied[0])
+    return Proposal(f"Bind `{root}` to an updated copy", Applicability.SAFE, (change,), copied[1])
+
+
+def _copied(
+    root: str, path: Sequence[str], instances: Sequence[Instance | None], place: Place, evaluator: Evaluator
+) -> tuple[str, tuple[NeededImport, ...]] | None:
+    """How a copy of `root` with another value at the end of a path is made, and the imports that it needs.
+
+    The instances are `root` and what it holds on the way.
+    """
+    template, needed = "{value}", dict[NeededImport, None]()
+    for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
+        if instance is None or not _is_updatable(instance.cls, attr):
             return None
-        function, imports = written
-    change = UpdateField(event.at, base, update_template(function, event.attr))
-    return Proposal(f"Bind `{base}` to an updated copy", Applicability.SAFE, (change,), imports)
+        function = _update_function(instance.cls, attr)
+        if not function.startswith("."):
+            written = spelled(function, place.module, evaluator.model.resolver, scope_of(place))
+            if written is None:
+                return None
+            function, imports = written
+            needed |= dict.fromkeys(imports)
+        base = ".".join([root, *path[:depth]])
+        template = update_template(function, attr).replace("{base}", base).replace("{value}", template)
+    return template, tuple(needed)
 
 
 def scope_of(place: Place) -> str:

@@ -1,0 +1,262 @@
+"""What becomes of the arguments of calls, and of the field functions that declare fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import libcst as cst
+
+from jaxlint.cst.changes import CallFunction, Decorate, EditCall, EditField, MoveItem, NameArgument
+from jaxlint.cst.rewriting import (
+    CannotChange,
+    Locate,
+    New,
+    Rewriter,
+    found,
+    in_brackets,
+    keyword_argument,
+    rewriters,
+)
+from jaxlint.cst.trees import Tree
+from jaxlint.syntax.expressions import Span
+
+_PLAIN_EQUAL = cst.AssignEqual(cst.SimpleWhitespace(" "), cst.SimpleWhitespace(" "))
+#: What makes an empty one of these.
+_EMPTY: Mapping[type[cst.CSTNode], str] = {cst.List: "list", cst.Dict: "dict"}
+
+
+@rewriters.register
+def _edit_call(change: EditCall, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    call = found(tree, locate(change.at), cst.Call)
+    return {call: lambda node: _with_keywords(node, change)}
+
+
+def _with_keywords(call: cst.CSTNode, change: EditCall) -> cst.Call:
+    assert isinstance(call, cst.Call)
+    return edited(call, {name: cst.parse_expression(value) for name, value in change.given}, change.without)
+
+
+def edited(call: cst.Call, given: Mapping[str, cst.BaseExpression], without: Sequence[str] = ()) -> cst.Call:
+    """A call with some keyword arguments more, or with other values, and without others."""
+    given = dict(given)
+    kept: list[cst.Arg] = []
+    for arg in call.args:
+        name = arg.keyword.value if arg.keyword is not None else ""
+        if name in given:
+            arg = arg.with_changes(value=given.pop(name))
+        if name not in without:
+            kept.append(arg)
+    last = call.args[-1] if call.args else None
+    if given and kept:
+        kept[-1] = kept[-1].with_changes(comma=_comma(call))
+    for name, value in given.items():
+        kept.append(keyword_argument(name, value))
+    if kept:
+        comma = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
+        after = last.whitespace_after_arg if last is not None else cst.SimpleWhitespace("")
+        kept[-1] = kept[-1].with_changes(comma=comma, whitespace_after_arg=after)
+    return call.with_changes(args=kept)
+
+
+def _comma(call: cst.Call) -> cst.Comma:
+    """How the arguments of a call are set apart."""
+    for arg in call.args[:-1]:
+        if isinstance(arg.comma, cst.Comma):
+            return arg.comma
+    return cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+
+
+@rewriters.register
+def _name_argument(change: NameArgument, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    argument = found(tree, locate(change.at), cst.Arg)
+    if argument.keyword is not None or argument.star:
+        raise CannotChange("the argument is not positional")
+    call = next(tree.around(argument))
+    if isinstance(call, cst.Call) and any(arg.keyword is None for arg in call.args if arg is not argument):
+        raise CannotChange("there are other positional arguments")
+    named = keyword_argument(change.keyword, argument.value)
+    return {argument: lambda old: old.with_changes(keyword=named.keyword, equal=named.equal)}
+
+
+@rewriters.register
+def _call_function(change: CallFunction, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    call = found(tree, locate(change.at), cst.Call)
+    if not isinstance(call.func, cst.Attribute):
+        raise CannotChange("no method is called")
+
+    def called(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.Call)
+        assert isinstance(old.func, cst.Attribute)
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if old.args else cst.MaybeSentinel.DEFAULT
+        receiver = cst.Arg(old.func.value, comma=comma)
+        return old.with_changes(func=cst.parse_expression(change.function), args=[receiver, *old.args])
+
+    return {call: called}
+
+
+@rewriters.register
+def _decorate(change: Decorate, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    place = locate(change.at)
+    # `at` is the range of the statement, in which libcst and `ast` do not agree where there are decorators
+    named: list[cst.ClassDef | cst.FunctionDef] = [*tree.all(cst.ClassDef), *tree.all(cst.FunctionDef)]
+    declaration = next((one for one in named if tree.place_of(one.name).row == place.row), None)
+    if declaration is None:
+        raise CannotChange("there is no declaration")
+    added = [cst.Decorator(cst.parse_expression(code)) for code in change.decorators]
+
+    def decorated(old: cst.CSTNode) -> New:
+        assert isinstance(old, (cst.ClassDef, cst.FunctionDef))
+        return old.with_changes(decorators=[*added, *old.decorators])
+
+    return {declaration: decorated}
+
+
+@rewriters.register
+def _edit_field(change: EditField, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    declaration = _declaration(tree, locate(change.at))
+    if change.is_call and not isinstance(declaration.value, cst.Call):
+        raise CannotChange("the field has no field function")
+    new = _field_value(declaration.value, change, tree)
+
+    def declared(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.AnnAssign)
+        if new is None:
+            return old.with_changes(value=None, equal=cst.MaybeSentinel.DEFAULT)
+        equal = old.equal if isinstance(old.equal, cst.AssignEqual) else _PLAIN_EQUAL
+        return old.with_changes(value=new, equal=equal)
+
+    return {declaration: declared}
+
+
+def _declaration(tree: Tree, place: Span) -> cst.AnnAssign:
+    """The declaration of the field whose name (or which itself) stands at a place."""
+    declaration = tree.node_at(place, cst.AnnAssign)
+    if declaration is None:
+        declaration = tree.nearest(found(tree, place, cst.Name), cst.AnnAssign)
+    if declaration is None:
+        raise CannotChange("there is no declaration")
+    return declaration
+
+
+def _field_value(value: cst.BaseExpression | None, change: EditField, tree: Tree) -> cst.BaseExpression | None:
+    """The value with which a field is declared."""
+    given = {name: cst.parse_expression(code) for name, code in change.given}
+    without = list(change.without)
+    if change.is_call:
+        assert isinstance(value, cst.Call)
+        call = value if not change.function else value.with_changes(func=cst.parse_expression(change.function))
+        if change.metadata:
+            left = _without_key(_keyword(call, "metadata"), change.metadata)
+            if left is None:
+                without.append("metadata")
+            else:
+                given["metadata"] = left
+    else:
+        call = cst.Call(cst.parse_expression(change.function))
+        if value is not None:
+            given = {"default": value, **given}
+    if change.factory:
+        default = given.pop("default", None) or _keyword(call, "default")
+        given = {"default_factory": _factory(default), **given}
+        if change.is_call:
+            return _renamed(call, "default", "default_factory", given)
+    made = edited(call, given, without)
+    return made if made.args else None
+
+
+def _keyword(call: cst.Call, name: str) -> cst.BaseExpression:
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == name:
+            return arg.value
+    raise CannotChange(f"there is no {name}")
+
+
+def _renamed(call: cst.Call, old: str, new: str, values: Mapping[str, cst.BaseExpression]) -> cst.Call:
+    """A call in which a keyword has another name and another value."""
+    args = [
+        arg.with_changes(keyword=cst.Name(new), value=values[new])
+        if arg.keyword is not None and arg.keyword.value == old
+        else arg
+        for arg in call.args
+    ]
+    return call.with_changes(args=args)
+
+
+def _factory(default: cst.BaseExpression) -> cst.BaseExpression:
+    """What makes a new default each time."""
+    empty = _EMPTY.get(type(default))
+    if empty is not None and not getattr(default, "elements", None):
+        return cst.Name(empty)
+    if isinstance(default, cst.Call) and not default.args and isinstance(default.func, (cst.Name, cst.Attribute)):
+        return default.func
+    return cst.Lambda(
+        cst.Parameters(),
+        in_brackets(default) if isinstance(default, (cst.Tuple, cst.NamedExpr)) else default,
+        whitespace_after_lambda=cst.MaybeSentinel.DEFAULT,
+    )
+
+
+def _without_key(metadata: cst.BaseExpression, key: str) -> cst.BaseExpression | None:
+    """A dict display (or a call of `dict`) without a key; None if it has no other."""
+    if isinstance(metadata, cst.Call) and isinstance(metadata.func, cst.Name) and metadata.func.value == "dict":
+        made = edited(metadata, {}, [key])
+        return made if made.args else None
+    if not isinstance(metadata, cst.Dict):
+        raise CannotChange("the metadata is no display")
+    kept = [one for one in metadata.elements if not _is_key(one, key)]
+    if kept:
+        kept[-1] = kept[-1].with_changes(comma=metadata.elements[-1].comma)
+    return metadata.with_changes(elements=kept) if kept else None
+
+
+def _is_key(element: cst.BaseDictElement, key: str) -> bool:
+    if not isinstance(element, cst.DictElement) or not isinstance(element.key, cst.SimpleString):
+        return False
+    return element.key.evaluated_value == key
+
+
+@rewriters.register
+def _move_item(change: MoveItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    source, target = _display(tree, locate(change.at)), _display(tree, locate(change.to))
+    moved = next((one for one in source.elements if _is_text(one, change.item)), None)
+    if moved is None:
+        raise CannotChange("there is no such item")
+
+    def without(old: cst.CSTNode) -> New:
+        assert isinstance(old, (cst.List, cst.Tuple))
+        kept = [one for one in old.elements if not _is_text(one, change.item)]
+        if kept and old.elements[-1] is not kept[-1]:
+            kept[-1] = kept[-1].with_changes(comma=_last_comma(kept, old))
+        return old.with_changes(elements=kept)
+
+    def extended(old: cst.CSTNode) -> New:
+        assert isinstance(old, (cst.List, cst.Tuple))
+        assert moved is not None
+        others = list(old.elements)
+        if others:
+            comma = others[0].comma if len(others) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+            last = others[-1].comma
+            others[-1] = others[-1].with_changes(comma=comma)
+            return old.with_changes(elements=[*others, moved.with_changes(comma=last)])
+        return old.with_changes(elements=[moved.with_changes(comma=_last_comma([moved], old))])
+
+    return {source: without, target: extended}
+
+
+def _display(tree: Tree, place: Span) -> cst.List | cst.Tuple:
+    node = tree.expression_at(place)
+    if not isinstance(node, (cst.List, cst.Tuple)):
+        raise CannotChange("there is no display")
+    return node
+
+
+def _last_comma(elements: Sequence[cst.BaseElement], display: cst.List | cst.Tuple) -> cst.Comma | cst.MaybeSentinel:
+    """What stands behind the last element: a tuple of one needs a comma."""
+    if isinstance(display, cst.Tuple) and len(elements) == 1:
+        return cst.Comma()
+    last = display.elements[-1].comma if display.elements else cst.MaybeSentinel.DEFAULT
+    return last if isinstance(last, cst.Comma) else cst.MaybeSentinel.DEFAULT
+
+
+def _is_text(element: cst.BaseElement, text: str) -> bool:
+    return isinstance(element.value, cst.SimpleString) and element.value.evaluated_value == text

@@ -1,0 +1,138 @@
+"""Fixes that change what flattening does with a field: each is unsafe, for the treedef becomes another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from jaxlint.cst.changes import Change, EditField, MoveItem, NeededImport, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
+from jaxlint.pytrees.markers import static_marker
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.syntax.expressions import Subscript
+
+#: The field functions that mark nothing, by those that mark their fields static.
+_PLAIN = {
+    "equinox.static_field": "equinox.field",
+    "jax_dataclasses.static_field": "jax_dataclasses.field",
+    "simple_pytree.static_field": "simple_pytree.field",
+    "jax.tree.static": "dataclasses.field",
+}
+#: How a field is marked static: the function, and what it is given.
+_MARKS: Mapping[str, tuple[str, str, str]] = {
+    "flax.struct.dataclass": ("flax.struct.field", "pytree_node", "False"),
+    "flax.struct.PyTreeNode": ("flax.struct.field", "pytree_node", "False"),
+    "equinox": ("equinox.field", "static", "True"),
+    "tjax": ("tjax.dataclasses.field", "static", "True"),
+    "simple_pytree": ("simple_pytree.field", "pytree_node", "False"),
+    "penzai": ("dataclasses.field", "metadata", '{"pytree_node": False}'),
+    "jax.tree_util.register_dataclass": ("dataclasses.field", "metadata", '{"static": True}'),
+}
+
+
+def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
+    """The fix that takes the static marker from a field, if `module` declares it."""
+    if field.owner.module is not module:
+        return None
+    unmarked = unmark(field, model) or _moved(field, cls, model)
+    if unmarked is None:
+        return None
+    change, imports = unmarked
+    return Proposal(f"Make `{field.name}` a data field", Applicability.UNSAFE, (change,), imports)
+
+
+def _moved(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
+    """The change that moves the name of a field from `meta_fields` to `data_fields`."""
+    lists = cls.lists
+    if field.owner != cls.symbol or any(sub.lists is not None for sub in model.subclasses(cls)):
+        return None  # there are more lists
+    if lists is None or lists.meta_given is None or lists.data_given is None or field.name not in (lists.meta or ()):
+        return None
+    if not lists.meta_given.module is lists.data_given.module is field.owner.module:
+        return None
+    return MoveItem(lists.meta_given.expr.at, lists.data_given.expr.at, field.name), ()
+
+
+def unmark(field: Field, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
+    """The change that takes from a field what marks it static, and the imports that it needs."""
+    marker = static_marker(field, model)
+    if marker is None:
+        return None
+    if marker.annotation is not None:
+        part = marker.annotation
+        return (Rewrite(part.at, "{0}", (part.index.at,)), ()) if isinstance(part, Subscript) else None
+    call = field.call
+    if call is None or call.positional:
+        return None
+    spec = FIELD_FUNCTIONS.get(call.function)
+    if spec is not None and marker.key in spec.fixed:
+        return _with_plain_function(field, call.function, model)
+    for parameter, set_key in spec.keywords.items() if spec is not None else ():
+        if set_key == marker.key and parameter in call.keywords:
+            return EditField(field.at, is_call=True, without=(parameter,)), ()
+    return (EditField(field.at, is_call=True, metadata=marker.key), ()) if "metadata" in call.keywords else None
+
+
+def _with_plain_function(
+    field: Field, function: str, model: PytreeModel
+) -> tuple[Change, tuple[NeededImport, ...]] | None:
+    assert field.call is not None
+    if not field.call.keywords:
+        return EditField(field.at, is_call=True), ()
+    written = spelled(_PLAIN[function], field.owner.module, model.resolver) if function in _PLAIN else None
+    return None if written is None else (EditField(field.at, is_call=True, function=written[0]), written[1])
+
+
+def make_static(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
+    """The fix that marks a field static in the words of its framework, if `module` declares it."""
+    if field.owner.module is not module or field.annotation is None:
+        return None
+    marked = mark(field, cls, model)
+    if marked is None:
+        return None
+    change, imports = marked
+    return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (change,), imports)
+
+
+def remark(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal | None:
+    """The fix that puts the marker of the framework in the place of another one, where both are given to a call."""
+    marked, unmarked = mark(field, cls, model), unmark(field, model)
+    if marked is None or unmarked is None:
+        return None
+    (change, imports), (before, _) = marked, unmarked
+    if not isinstance(change, EditField) or not isinstance(before, EditField) or before.function:
+        return None
+    merged = replace(change, without=before.without, metadata=before.metadata)
+    if merged.metadata and any(name == "metadata" for name, _ in merged.given):
+        merged = replace(merged, metadata="")  # the new one takes the place of all of it
+    return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (merged,), imports)
+
+
+def mark(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
+    """The change that marks a field static, and the imports that it needs."""
+    module = field.owner.module
+    assert field.annotation is not None
+    if cls.framework.id == "jax_dataclasses":
+        written = spelled(STATIC, module, model.resolver)
+        at = field.annotation.expr.at
+        return None if written is None else (Rewrite(at, written[0] + "[{0}]", (at,)), written[1])
+    if cls.framework.id not in _MARKS or (field.call is None and field.opaque):
+        return None
+    if cls.framework.id == "jax.tree_util.register_dataclass" and cls.lists is not None and not cls.lists.automatic:
+        return None
+    function, keyword, value = _MARKS[cls.framework.id]
+    if field.call is not None and field.call.positional:
+        return None
+    written = spelled(function, module, model.resolver)
+    if written is None:
+        return None
+    is_same = field.call is not None and field.call.function == function
+    name, imports = ("", ()) if is_same else written
+    change = EditField(field.at, is_call=field.call is not None, function=name, given=((keyword, value),))
+    return change, imports
