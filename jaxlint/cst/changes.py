@@ -28,13 +28,15 @@ class NeededImport(msgspec.Struct, frozen=True):
 class UpdateField(msgspec.Struct, frozen=True):
     """What is assigned to the attribute `at` of a variable goes into an updated copy, which the variable is bound to.
 
-    `at` is the attribute as a target, or the call of `setattr`. `template` makes the copy out of `{base}` and
-    `{value}`: `{base}.replace(x={value})`.
+    `at` is the attribute as a target, or the call of `setattr`; or an item, if `array` is what has it, as it is
+    written: then the value is an updated copy of that. `template` makes the copy out of `{base}` and `{value}`:
+    `{base}.replace(x={value})`.
     """
 
     at: object
     base: str
     template: str
+    array: str = ""
 
 
 class AssignTo(msgspec.Struct, frozen=True):

@@ -70,24 +70,45 @@ def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode
 @rewriters.register
 def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     place = locate(change.at)
-    attribute = tree.node_at(place, cst.Attribute)
-    statement = tree.node_at(place, cst.Expr) if attribute is None else tree.statement_of(attribute)
-    if statement is None or not _is_wanted(change.base, statement, tree):
+    target = tree.node_at(place, cst.Subscript) if change.array else tree.node_at(place, cst.Attribute)
+    statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
+    if statement is None or not ("." in change.base or _is_wanted(change.base, statement, tree)):
         raise CannotChange("nobody would see the copy")
+    if isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
+        raise CannotChange("it is an item of an item")
 
     def updated(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.Assign, cst.AugAssign, cst.Expr))
-        value = _assigned(old)
+        value = _item_set(old) if change.array else _assigned(old)
         made = expression(change.template.replace("{base}", change.base), tree, value=value)
         return assignment(change.base, made, old.semicolon)
 
-    if isinstance(statement, cst.Assign) and (len(statement.targets) > 1 or statement.targets[0].target != attribute):
+    if isinstance(statement, cst.Assign) and (len(statement.targets) > 1 or statement.targets[0].target != target):
         raise CannotChange("there are several targets")
-    if isinstance(statement, cst.AugAssign) and statement.target != attribute:
+    if isinstance(statement, cst.AugAssign) and statement.target != target:
         raise CannotChange("it is no target")
-    if not isinstance(statement, (cst.Assign, cst.AugAssign)) and not _is_setattr(statement):
+    if not isinstance(statement, (cst.Assign, cst.AugAssign)) and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
     return {statement: updated}
+
+
+def _item_set(statement: cst.Assign | cst.AugAssign | cst.Expr) -> cst.BaseExpression:
+    """`x.at[i].set(v)` for `x[i] = v`, and kin."""
+    assert not isinstance(statement, cst.Expr)
+    target = statement.targets[0].target if isinstance(statement, cst.Assign) else statement.target
+    assert isinstance(target, cst.Subscript)
+    place = target.with_changes(value=cst.Attribute(target.value, cst.Name("at")), lpar=(), rpar=())
+    method, value = "set", _assigned(statement)
+    if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
+        method, value = "add", statement.value
+    if isinstance(value, (cst.Tuple, cst.List)):
+        raise CannotChange("an array takes no display")
+    return cst.Call(cst.Attribute(place, cst.Name(method)), [cst.Arg(_argument(value))])
+
+
+def _argument(value: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression as an argument."""
+    return in_brackets(value) if isinstance(value, (cst.Tuple, cst.GeneratorExp, cst.Yield)) else value
 
 
 def _is_setattr(statement: cst.BaseSmallStatement) -> bool:
@@ -108,7 +129,7 @@ def _assigned(statement: cst.Assign | cst.AugAssign | cst.Expr) -> cst.BaseExpre
         return statement.value.args[2].value
     operators = {f"{name}Assign": getattr(cst, name) for name in _OPERATORS}
     operator = operators[type(statement.operator).__name__]()
-    assert isinstance(statement.target, cst.Attribute)
+    assert isinstance(statement.target, (cst.Attribute, cst.Subscript))
     return cst.BinaryOperation(statement.target, operator, in_brackets(statement.value))
 
 
@@ -225,7 +246,7 @@ class _Filled(cst.CSTTransformer):
         if value is None:
             return updated_node
         if original_node in self._plain:
-            return in_brackets(value) if isinstance(value, (cst.Tuple, cst.GeneratorExp, cst.Yield)) else value
+            return _argument(value)
         return in_brackets(value)
 
 

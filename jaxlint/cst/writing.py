@@ -68,9 +68,9 @@ class Writer:
             return None
         try:
             made = [rewriters(change, tree, self.locate) for change in changes]
+            module = tree.module.visit(NewNodes({node: make for one in made for node, make in one.items()}))
         except CannotChange:
             return None
-        module = tree.module.visit(NewNodes({node: make for one in made for node, make in one.items()}))
         return edits_between(tree.text, tree.text_of(module), tree.start)
 
     def help_of(self, fix: Fix, proposal: Proposal) -> str:

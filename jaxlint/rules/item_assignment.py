@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from jaxlint.finding import Confidence
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignItem, Event
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
@@ -14,6 +14,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.rebinding import setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
@@ -81,7 +82,9 @@ class ItemAssignment(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, where that is a variable of the
+    function that is used later. The fix is safe where the line could only raise, and unsafe where that is told by an
+    annotation.
 
     ## When not to use it
 
@@ -137,13 +140,16 @@ class ItemAssignment(EventRule):
             of = f" of `{owner.name}`" if owner is not None and owner.is_pytree else ""
             what = f"{f'`{name}`' if name else 'this'}{of} is a jax array, which never changes"
             way_out = _update_of_array(event)
+        is_sure = not declared and keeper is None
+        level = Applicability.SAFE if is_sure else Applicability.UNSAFE
         does = "deleting an item raises" if event.how == "delete" else "assigning an item raises TypeError"
         yield Problem(
             at=event.at,
             message=f"{what}: {does}; {way_out}",
             reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
             help=way_out,
-            confidence=Confidence.MEDIUM if declared or keeper is not None else None,
+            confidence=None if is_sure else Confidence.MEDIUM,
+            fix=None if instances else setting_item(event, level, evaluator),
         )
 
 

@@ -231,3 +231,19 @@ def test_what_holds_it_is_renewed() -> None:
     after, left = fix_source(text)
     assert not left
     assert after == text.replace("run.state.step = 1", "run = run.replace(state=run.state.replace(step=1))")
+
+
+ITEMS = {
+    "    x[0] = a\n": "    x = x.at[0].set(a)\n",
+    "    x[1:, 0] += a - 1  # é\n": "    x = x.at[1:, 0].add(a - 1)  # é\n",
+    "    x[a] /= 2\n": "    x = x.at[a].set(x[a] / 2)\n",
+    "    s.step[a] = 1\n": "    s = s.replace(step=s.step.at[a].set(1))\n",
+    "    x[0] = (1, 2)\n": "    x[0] = (1, 2)\n",
+    "    x[0][1] = a\n": "    x[0][1] = a\n",
+}
+
+
+@pytest.mark.parametrize("before", ITEMS)
+def test_items(before: str) -> None:
+    frame = HEADER + "def f(s: State, a: int):\n    x = jax.numpy.zeros((3, 3))\n{}    return x, s\n"
+    assert fix_source(frame.format(before), unsafe=True)[0] == frame.format(ITEMS[before])

@@ -8,11 +8,12 @@ from jaxlint.cst.changes import NeededImport, Proposal, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Place
+from jaxlint.infer.events import AssignAttribute, AssignItem, Place
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.syntax.expressions import dotted
 
 #: The ways of assigning that one statement does alone.
 _ALONE = frozenset({"assign", "augment", "setattr"})
@@ -35,6 +36,29 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
         return None
     change = UpdateField(event.at, root, copied[0])
     return Proposal(f"Bind `{root}` to an updated copy", Applicability.SAFE, (change,), copied[1])
+
+
+def setting_item(event: AssignItem, applicability: Applicability, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an item of a jax array that is assigned: the array, or what holds it, is bound to an updated copy."""
+    array, place, owner = dotted(event.target), event.place, event.owner
+    if array is None or event.how not in ("item", "augment"):
+        return None
+    base, _, attr = array.rpartition(".")
+    if not base:
+        known = is_own_variable(array, place)
+        change = UpdateField(event.at, array, "{value}", array)
+        return Proposal(f"Bind `{array}` to an updated copy", applicability, (change,)) if known else None
+    if owner is None or owner.cls.frozen is False or not owner.cls.is_pytree:
+        change = UpdateField(event.at, array, "{value}", array)
+        return Proposal(f"Put an updated copy into `{array}`", applicability, (change,)) if owner is not None else None
+    method = place.method
+    if "." in base or not is_own_variable(base, place) or (method is not None and base == method.self_name):
+        return None
+    copied = _copied(base, [attr], [owner], place, evaluator)
+    if copied is None:
+        return None
+    change = UpdateField(event.at, base, copied[0], array)
+    return Proposal(f"Bind `{base}` to an updated copy", applicability, (change,), copied[1])
 
 
 def _copied(
