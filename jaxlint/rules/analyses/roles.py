@@ -38,8 +38,8 @@ _MARKS: Mapping[str, tuple[str, str, str]] = {
 
 def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes the static marker from a field, if `module` declares it."""
-    if field.owner.module is not module:
-        return None
+    if field.owner.module is not module or cls.framework.id not in (*_MARKS, "jax_dataclasses"):
+        return None  # what other frameworks take for a leaf is not for markers alone to say
     unmarked = unmark(field, model) or _moved(field, cls, model)
     if unmarked is None:
         return None
