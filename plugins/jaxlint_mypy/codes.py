@@ -19,6 +19,19 @@ STRICT_REPLACE = ErrorCode(
     default_enabled=False,
     sub_code_of=PARENT,
 )
+
+
+def _of_types(name: str, text: str) -> ErrorCode:
+    """The code of something that only types tell, so that no rule of `jaxlint check` reports it."""
+    return ErrorCode(f"jaxlint-{name}", text, _CATEGORY, sub_code_of=PARENT)
+
+
+MUTABLE_STATIC = _of_types("mutable-static-field", "A static field holds a list, a dict, a set or a mutable dataclass")
+ARRAY_EQUALITY = _of_types("array-equality", "`==` on instances that hold arrays")
+UNHASHABLE = _of_types("unhashable-instance", "An instance that holds arrays is hashed, or is a key")
+MUTATED_LEAF = _of_types("mutated-leaf", "A list among the leaves of a frozen instance is changed in place")
+FROZEN_BYPASS = _of_types("frozen-bypass", "`object.__setattr__` on a frozen instance")
+NOT_IN_INIT = _of_types("replace-not-in-init", "`dataclasses.replace` of a field that the constructor does not take")
 _BY_NAME = {
     name: ErrorCode(f"jaxlint-{name}", f"jaxlint's rule {name}", _CATEGORY, sub_code_of=PARENT)
     for name in rules.rule_names()

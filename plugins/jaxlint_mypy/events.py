@@ -317,7 +317,7 @@ class EventFeeder:
     def mutate(self, ctx: MethodContext, how: str) -> None:
         """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a static field."""
         checker, node = ctx.api, ctx.context
-        held = _held(node)
+        held = held_by(node)
         if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr):
             return
         if held.name not in self.front.static_names:  # to ask the checker for the type of the owner takes time
@@ -379,7 +379,7 @@ def _indexed(base: Expression) -> Expression:
     return base
 
 
-def _held(node: Context) -> Expression | None:
+def held_by(node: Context) -> Expression | None:
     """What is changed by a call of a method, or an assignment to an item."""
     if isinstance(node, CallExpr) and isinstance(node.callee, MemberExpr):
         held: Expression = node.callee.expr

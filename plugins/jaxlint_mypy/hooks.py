@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, ParamSpec, TypeVar
 
 from mypy.checker import TypeChecker
-from mypy.nodes import MypyFile, Var
+from mypy.nodes import MemberExpr, MypyFile, Var
 from mypy.options import Options
 from mypy.plugin import (
     AttributeContext,
@@ -33,12 +33,13 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
 from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.classes import ClassTeller
-from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report
 from jaxlint_mypy.signatures import Signatures, taking_any_keyword
+from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.values import ARRAYS
 
 _T = TypeVar("_T")
@@ -63,6 +64,10 @@ _CONTAINERS = frozenset(
 )
 _INDEXED = "jax._src.basearray._IndexUpdateRef"
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
+#: Methods that change the number of items.
+_RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
+#: Methods that hash what they are given, in words.
+_HASHING = {"builtins.dict.__setitem__": "a key of a dict", "builtins.set.add": "a member of a set"}
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -77,6 +82,7 @@ class JaxlintPlugin(Plugin):
         self.signatures = Signatures(self.front)
         self.feeder = EventFeeder(self.front)
         self.items = ItemFeeder(self.feeder)
+        self.types_only = TypesOnly(self.feeder)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
         self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
         self._attributes: dict[str, bool] = {}
@@ -202,7 +208,10 @@ class JaxlintPlugin(Plugin):
         info = ctx.cls.info
         if info.metaclass_type is None or info.metaclass_type.type.fullname in ("builtins.type", "abc.ABCMeta"):
             return
-        self._check_class(self.front.class_of(info), ctx.api)
+        cls = self.front.class_of(info)
+        self._check_class(cls, ctx.api)
+        if cls is not None:
+            self.types_only.check_class(ctx.api, info, cls)
 
     def _check_class(
         self, cls: PytreeClass | None, api: CheckerPluginInterface | SemanticAnalyzerPluginInterface
@@ -219,7 +228,10 @@ class JaxlintPlugin(Plugin):
             if isinstance(checker, TypeChecker) and checker.tscope.classes:
                 info = checker.tscope.classes[-1]
                 self.front.depend(checker, *classes_of(info))
-                self._check_class(self.front.class_of(info), checker)
+                cls = self.front.class_of(info)
+                self._check_class(cls, checker)
+                if cls is not None:
+                    self.types_only.check_class(checker, info, cls)
 
         self._guarded("a class", lambda: None, check, api=ctx.api, at=ctx.context)
         return ctx.default_return_type
@@ -281,11 +293,18 @@ class JaxlintPlugin(Plugin):
             )
         if owner in ARRAYS and name == "__setitem__":
             return partial(self._on_method, self.items.assign)
+        if fullname == "builtins.object.__setattr__":
+            return partial(self._on_method, self.types_only.bypassed)
+        if fullname in _HASHING:
+            return partial(self._on_method, partial(self._hash, _HASHING[fullname]))
         if owner in _CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:
                 return None
             return partial(self._on_method, partial(self._mutate, how))
+        if name in ("__eq__", "__ne__"):
+            compared = self.front.class_named(owner)
+            return partial(self._on_method, self.types_only.compared) if compared is not None else None
         cls = None if name.startswith("__") else self.front.class_named(owner)
         if cls is None or not cls.is_pytree or not self.front.updates(cls, name):
             return None
@@ -300,6 +319,16 @@ class JaxlintPlugin(Plugin):
 
     def _mutate(self, how: str, ctx: MethodContext) -> None:
         self.feeder.mutate(ctx, how)
+        held = held_by(ctx.context)
+        if isinstance(held, MemberExpr) and how in _RESIZING:
+            self.types_only.mutated(ctx, held)
+
+    def _hash(self, how: str, ctx: MethodContext) -> None:
+        self._mutate("item" if how.startswith("a key") else "add", ctx)
+        self.types_only.hashed(ctx, how)
+
+    def _hash_function(self, ctx: FunctionContext) -> None:
+        self.types_only.hashed(ctx, "`hash`")
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
@@ -310,6 +339,8 @@ class JaxlintPlugin(Plugin):
         return self._functions[fullname]
 
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        if fullname == "builtins.hash":
+            return partial(self._on_function, self._hash_function)
         if fullname in _SET_BY_NAME:
             return partial(self._on_function, partial(self._set_by_name, _SET_BY_NAME[fullname]))
         name = self.front.canonical(fullname)
@@ -328,6 +359,7 @@ class JaxlintPlugin(Plugin):
         return ctx.default_return_type
 
     def _default_of_field(self, ctx: FunctionContext) -> Type:
+        self._guarded("a field", lambda: None, self.types_only.check_field, ctx, api=ctx.api, at=ctx.context)
         return self._guarded("a field", lambda: ctx.default_return_type, default_type, ctx, api=ctx.api, at=ctx.context)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
@@ -345,6 +377,8 @@ class JaxlintPlugin(Plugin):
 
     def _function_update(self, name: str, position: int, ctx: FunctionContext) -> None:
         self.feeder.function_update(ctx, name, position)
+        if name in REPLACE_FUNCTIONS:
+            self.types_only.replaced(ctx, name)
 
     def _construct(self, cls: PytreeClass, ctx: FunctionContext) -> None:
         self.feeder.construct(ctx, cls)

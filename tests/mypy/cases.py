@@ -26,6 +26,12 @@ REASONS = {
     "counter": r"\[jaxlint-static-counter\]",
     "mutable": r"\[jaxlint-mutable-default\]",
     "mutated": r"\[jaxlint-mutated-static-value\]",
+    "static-mutable": r"\[jaxlint-mutable-static-field\]",
+    "equality": r"\[jaxlint-array-equality\]",
+    "unhashable": r"\[jaxlint-unhashable-instance\]",
+    "bypass": r"\[jaxlint-frozen-bypass\]",
+    "grows": r"\[jaxlint-mutated-leaf\]",
+    "not-in-init": r"\[jaxlint-replace-not-in-init\]",
     "repeated": r"\[jaxlint-repeated-init\]",
     "undecorated": r"\[jaxlint-undecorated-subclass\]",
     "fields": r"\[jaxlint-register-dataclass-fields\]",
@@ -565,7 +571,7 @@ def f(s: S) -> S:
     + """
 @class S
     x: jax.Array
-    log: static list[int]
+    log: static list[int]  # E: static-mutable
 def f(s: S) -> None:
     s.log.append(1)  # E: mutated
     s.log[0] = 2  # E: mutated

@@ -388,4 +388,96 @@ def f(s: S) -> S:
     s.replace(m=3)  # E: unknown
     return s.replace(n=s.x)
 """,
+    # -- what types alone say ------------------------------------------------------------------
+    "static_mutable": "# only: static"
+    + """
+@dataclasses.dataclass
+class Options:
+    a: int = 0
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    a: int = 0
+@class S
+    a: static t.List[int]  # E: static-mutable
+    b: static t.Dict[str, int]  # E: static-mutable
+    c: static t.Optional[t.Set[int]]  # E: static-mutable
+    d: static t.Tuple[t.List[int], ...]  # E: static-mutable
+    e: static Options  # E: static-mutable
+    f: static Fixed
+    g: static t.Tuple[int, ...]
+    h: static t.FrozenSet[str]
+    i: static t.Sequence[int]
+    j: static t.Callable[[t.List[int]], int]
+    k: static t.Type[Options]
+    x: jax.Array
+""",
+    "compared_arrays": "# only: flax node chex jdc jax"
+    + _STATE
+    + """
+@class Plain
+    n: int = 0
+def f(a: S, b: S, c: Plain, d: Plain, o: object) -> None:
+    print(a == b)  # E: equality
+    if a != b:  # E: equality
+        print(c == d, a == o, a is b, a.n == b.n, hash(c))
+    print({c: 1}, c in {d})
+""",
+    "hashed_arrays": "# only: flax node jdc jax equinox"
+    + _STATE
+    + """
+def f(a: S, known: t.Set[S], named: t.Dict[S, int]) -> None:
+    hash(a)  # E: unhashable
+    known.add(a)  # E: unhashable
+    named[a] = 1  # E: unhashable
+""",
+    "own_equality_ok": "# only: flax node jdc jax"
+    + """
+@class S
+    x: jax.Array
+    def __eq__(self, other: object) -> bool:
+        return self is other
+    def __hash__(self) -> int:
+        return id(self)
+def f(a: S, b: S) -> None:
+    print(a == b, hash(a))
+""",
+    "frozen_bypassed": "# only: flax node jdc jax"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", 1)
+    def f(self) -> None:
+        object.__setattr__(self, "n", 1)  # E: bypass
+        object.__setattr__(self, "_cache", 1)
+def g(s: S, name: str) -> S:
+    object.__setattr__(s, "n", 1)  # E: bypass
+    object.__setattr__(s, name, 1)
+    new = object.__new__(S)
+    object.__setattr__(new, "n", 2)
+    return new
+""",
+    "leaf_list_grows": "# only: flax node jdc jax equinox"
+    + """
+@class S
+    many: t.List[jax.Array]
+    n: int = 0
+    def f(self, x: jax.Array) -> None:
+        self.many.append(x)  # E: grows
+        self.many[0] = x
+def f(s: S, x: jax.Array) -> None:
+    s.many.extend([x])  # E: grows
+    list(s.many).append(x)
+    made = S(many=[])
+    made.many.append(x)
+""",
+    "replace_not_in_init": "# only: flax node jax"
+    + """
+@class S
+    x: jax.Array
+    n: int = dataclasses.field(init=False, default=0)
+def f(s: S) -> S:
+    return dataclasses.replace(s, x=s.x, n=2)  # E: not-in-init
+""",
 }

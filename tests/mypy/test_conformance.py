@@ -63,7 +63,7 @@ def typed(reported: dict[str, list[Report]]) -> dict[Found, str]:
     for name, ours in reported.items():
         for report in ours:
             match = _CODE.match(report.text)
-            if match:
+            if match and match["name"] in _CODES:
                 found[name, report.row, _CODES[match["name"]]] = match["message"]
     return found
 

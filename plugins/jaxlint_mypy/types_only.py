@@ -1,0 +1,224 @@
+"""What types alone can say: `jaxlint check` has no rule for it, because a text rarely tells what is compared or held.
+
+Each has an error code of its own below `jaxlint`. They are reported while the rule that is closest to them is on.
+"""
+
+from __future__ import annotations
+
+from mypy import nodes
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import CallExpr, Context, Expression, MemberExpr, TypeInfo
+from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext, SemanticAnalyzerPluginInterface
+from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_proper_type
+
+from jaxlint.config.settings import rule_enabled
+from jaxlint.infer.values import as_instance
+from jaxlint.pytrees.frameworks import MJX
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.frozen_assignment import FrozenAssignment
+from jaxlint.rules.mutated_static_value import MutatedStaticValue
+from jaxlint_mypy import codes
+from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.parameters import field_type, filled
+from jaxlint_mypy.values import ARRAYS
+
+_MUTABLE = {
+    "builtins.list": "a list",
+    "builtins.dict": "a dict",
+    "builtins.set": "a set",
+    "builtins.bytearray": "a bytearray",
+    "collections.deque": "a deque",
+    "collections.defaultdict": "a dict",
+    "collections.OrderedDict": "a dict",
+}
+_MAX_DEPTH = 4
+
+
+class TypesOnly:
+    """Looks at classes, comparisons and changes in place."""
+
+    def __init__(self, feeder: EventFeeder) -> None:
+        self.feeder = feeder
+        self.front = feeder.front
+
+    # -- classes ------------------------------------------------------------------------------
+
+    def check_class(
+        self, api: CheckerPluginInterface | SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass
+    ) -> None:
+        """Static fields of a class that hold what can be changed in place."""
+        receiver = filled(info)
+        if cls.framework is MJX:  # what is no array is static there, without a word of the user's
+            return
+        if receiver is None or not cls.is_pytree or not rule_enabled(MutatedStaticValue, self.front.settings):
+            return
+        for field in cls.static_fields:
+            symbol = info.names.get(field.name)
+            if symbol is None or not isinstance(symbol.node, nodes.Var):
+                continue
+            held = self._mutable(field_type(receiver, field.name))
+            if held:
+                text = (
+                    f"static field `{field.name}` of `{cls.name}` holds {held}, and jax asks for what is hashable: jit"
+                    " does not see a change in place and goes on with what it compiled; use a tuple or a frozen dataclass"
+                )
+                api.fail(text, symbol.node, code=codes.MUTABLE_STATIC)
+
+    def check_field(self, ctx: FunctionContext) -> None:
+        """The class in whose body a field is declared, now that all classes are known."""
+        info = ctx.api.scope.active_class() if isinstance(ctx.api, TypeChecker) else None
+        cls = self.front.class_of(info) if info is not None else None
+        if info is not None and cls is not None:
+            self.check_class(ctx.api, info, cls)
+
+    def _mutable(self, typ: Type, depth: int = 0) -> str:
+        """What a type holds that can be changed in place, in words."""
+        proper = get_proper_type(typ)
+        if depth > _MAX_DEPTH:
+            return ""
+        if isinstance(proper, (UnionType, TupleType)):
+            return next((found for item in proper.items if (found := self._mutable(item, depth + 1))), "")
+        if not isinstance(proper, Instance):
+            return ""
+        if proper.type.fullname == "builtins.tuple":
+            return self._mutable(proper.args[0], depth + 1) if proper.args else ""
+        known = proper.type.metadata.get("dataclass")
+        pytree = self.front.class_of(proper.type)
+        if pytree is not None and pytree.is_pytree:
+            return ""
+        if known is not None and known["frozen"] is False and "__hash__" not in proper.type.names:
+            return f"the mutable dataclass `{proper.type.name}`"
+        return _MUTABLE.get(proper.type.fullname, "")
+
+    # -- comparing and hashing ----------------------------------------------------------------
+
+    def compared(self, ctx: MethodContext) -> None:
+        """`a == b`, `a != b` where both hold arrays."""
+        left, right = self._holder(ctx.type), self._holder(_argument(ctx, 0))
+        if left is None or right is None or left[0] is not right[0]:
+            return
+        cls, array = left
+        if cls.eq is True and cls.framework.compares_fields and cls.method("__eq__") is None:
+            self._tell(
+                ctx.api,
+                ctx.context,
+                f"`==` compares the fields of `{cls.name}`, and `{array}` is an array whose truth value is ambiguous"
+                " (ValueError) unless it holds one element; compare the leaves, as with `jnp.array_equal`",
+                codes.ARRAY_EQUALITY,
+            )
+
+    def hashed(self, ctx: FunctionContext | MethodContext, how: str) -> None:
+        """`hash(a)`, `d[a] = v`, `s.add(a)` where `a` holds arrays, or has no hash."""
+        found = self._holder(_argument(ctx, 0))
+        if found is None:
+            return
+        cls, array = found
+        if cls.method("__hash__") is not None or cls.method("__eq__") is not None or cls.frozen is not True:
+            return
+        params = cls.params
+        if (cls.eq is not True and not cls.framework.defines_eq) or (params is not None and params.unsafe_hash):
+            return
+        self._tell(
+            ctx.api,
+            ctx.context,
+            f"{how} hashes the fields of `{cls.name}`, and `{array}` is an array, which has no hash (TypeError)",
+            codes.UNHASHABLE,
+        )
+
+    def _holder(self, typ: Type | None) -> tuple[PytreeClass, str] | None:
+        """A pytree class and a field of it that is an array."""
+        proper = get_proper_type(typ) if typ is not None else None
+        cls = self.front.class_of(proper.type) if isinstance(proper, Instance) else None
+        if cls is None or not isinstance(proper, Instance) or not cls.is_pytree or not cls.fields_known:
+            return None
+        names = (f.name for f in cls.fields if f.role is not Role.STATIC)
+        array = next((name for name in names if _is_array(field_type(proper, name))), None)
+        return None if array is None else (cls, array)
+
+    def replaced(self, ctx: FunctionContext, function: str) -> None:
+        """`dataclasses.replace(a, name=v)` where the constructor takes no `name`."""
+        checker, call, receiver = ctx.api, ctx.context, get_proper_type(_argument(ctx, 0) or NoneType())
+        cls = self.front.class_of(receiver.type) if isinstance(receiver, Instance) else None
+        if cls is None or not isinstance(call, CallExpr) or not isinstance(checker, TypeChecker):
+            return
+        for name, value in zip(call.arg_names, call.args, strict=True):
+            field = cls.field(name) if name is not None else None
+            if field is not None and field.init is False:
+                text = f"field `{name}` of `{cls.name}` has `init=False`: `{function}` refuses it (ValueError)"
+                self._tell(checker, value, text, codes.NOT_IN_INIT)
+
+    # -- changes in place ---------------------------------------------------------------------
+
+    def mutated(self, ctx: MethodContext, held: MemberExpr) -> None:
+        """`self.many.append(v)` where `many` is a list among the leaves of a frozen instance.
+
+        To put something else into a place that is there is often meant; to add leaves to a tree never is.
+        """
+        checker = ctx.api
+        container = get_proper_type(ctx.type)
+        if not isinstance(checker, TypeChecker) or not isinstance(container, Instance):
+            return
+        kind = _MUTABLE.get(container.type.fullname)
+        cls = self._written(checker, held.expr, held.name)
+        if kind != "a list" or cls is None or not rule_enabled(MutatedStaticValue, self.front.settings):
+            return
+        self._tell(
+            checker,
+            ctx.context,
+            f"`{held.name}` of the frozen `{cls.name}` is a list that grows or shrinks in place: under `jit` that is"
+            " lost, and outside every copy that shares it gets another tree structure; make a copy with `replace`",
+            codes.MUTATED_LEAF,
+        )
+
+    def bypassed(self, ctx: MethodContext) -> None:
+        """`object.__setattr__(x, "name", v)` outside of what constructs `x`."""
+        checker, call = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) != 3:
+            return
+        name = call.args[1]
+        if not isinstance(name, nodes.StrExpr) or not rule_enabled(FrozenAssignment, self.front.settings):
+            return
+        cls = self._written(checker, call.args[0], name.value)
+        if cls is not None:
+            self._tell(
+                checker,
+                call,
+                f"`object.__setattr__` writes to `{name.value}` of the frozen `{cls.name}` behind its back: under `jit`"
+                " the write is lost, and outside all who hold the instance see it; make a copy with `replace`",
+                codes.FROZEN_BYPASS,
+            )
+
+    def _written(self, checker: TypeChecker, owner: Expression, name: str) -> PytreeClass | None:
+        """The frozen class of an instance that was not made just here, if `name` is one of its fields."""
+        instance = as_instance(self.feeder.value(checker, owner))
+        cls = instance.cls if instance is not None else None
+        field = cls.field(name) if cls is not None else None
+        if cls is None or field is None or field.role is Role.STATIC or cls.frozen is not True or not cls.is_pytree:
+            return None
+        functions, statements = self.feeder.code(checker)
+        constructing = cls.framework.assignable_in | {"tree_unflatten"}
+        if any(function.name in constructing or function.name.startswith("_") for function in functions):
+            return None  # `__init__` may call a private method, and flattening and unflattening go by many names
+        if not isinstance(owner, nodes.NameExpr) or statements.given(owner.name):
+            return None
+        if owner.name == "self" and cls.custom_init() is not None:
+            return None  # what `__init__` calls
+        around = statements.around(owner.line)
+        return None if around.expected or owner.name in around.copies else cls
+
+    def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode) -> None:
+        if isinstance(api, TypeChecker):
+            _, statements = self.feeder.code(api)
+            if not statements.around(at.line).expected:
+                api.fail(text, at, code=code)
+
+
+def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
+    return ctx.arg_types[index][0] if len(ctx.arg_types) > index and ctx.arg_types[index] else None
+
+
+def _is_array(typ: Type) -> bool:
+    """Whether a type is that of an array, and of nothing else."""
+    proper = get_proper_type(typ)
+    return isinstance(proper, Instance) and any(base.fullname in ARRAYS for base in proper.type.mro)
