@@ -5,7 +5,7 @@ from __future__ import annotations
 import mypy.types  # noqa: F401  # first of mypy's modules, or its own import cycle breaks
 from mypy.plugin import Plugin
 
-from jaxlint_mypy.hooks import JaxlintPlugin
+from jaxlint_mypy.plugin import JaxlintPlugin
 
 __all__ = ["plugin"]
 

@@ -21,6 +21,7 @@ from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
+from jaxlint_mypy.internals import all_bases_seen
 from jaxlint_mypy.methods import MethodMaker
 
 #: The functions that declare fields, by all names that mypy may know them by.
@@ -64,7 +65,7 @@ class ClassTeller:
         )
         if not self._transformed(ctx, spec, cls):
             return False
-        _protect(ctx.cls.info, cls)
+        _protect(ctx.cls.info, cls, again=True)
         if cls.framework is CHEX and cls.option("mappable_dataclass", True) is not False:
             _make_keyword_only(ctx.cls.info)
         self.methods.add(ctx.api, ctx.cls.info, cls)
@@ -73,12 +74,8 @@ class ClassTeller:
     def _transformed(self, ctx: ClassDefContext, spec: DataclassTransformSpec, cls: PytreeClass) -> bool:
         """Generate the methods; a base that only mypy cannot see is no reason to let the constructor take anything."""
         info = ctx.cls.info
-        unseen = info.fallback_to_any
-        info.fallback_to_any = unseen and not (cls.bases_known and cls.fields_known)
-        try:
+        with all_bases_seen(info, cls.bases_known and cls.fields_known):
             return DataclassTransformer(ctx.cls, ctx.reason, spec, ctx.api).transform()
-        finally:
-            info.fallback_to_any = unseen
 
     def _made_here(self, ctx: ClassDefContext) -> PytreeClass | None:
         """jaxlint's class, if a decorator of a framework makes a dataclass of it."""
@@ -102,16 +99,18 @@ def _is_protocol(definition: ClassDef) -> bool:
     return any(isinstance(base, RefExpr) and base.fullname in PROTOCOL_NAMES for base in bases)
 
 
-def _protect(info: TypeInfo, cls: PytreeClass) -> None:
+def _protect(info: TypeInfo, cls: PytreeClass, *, again: bool = False) -> None:
     """Make fields read-only for protocols. jaxlint reports writes, as it knows where they are allowed.
 
     mypy reports writes to a property that has no setter, and takes no property of this kind for a settable attribute.
+    What mypy has made read-only by itself stays so, unless it did that just now, at our word (`again`).
     """
     for name, symbol in info.names.items():
         node = symbol.node
         if not isinstance(node, Var) or node.is_final or node.is_classvar:
             continue
-        if node.is_property or (cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None):
+        is_frozen = cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None
+        if again if node.is_property else is_frozen:
             node.is_property = node.is_settable_property = True
 
 

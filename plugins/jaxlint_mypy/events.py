@@ -37,6 +37,7 @@ from jaxlint.syntax.expressions import Argument, Call, Name, dotted, place_of
 from jaxlint.syntax.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import functions_around, type_of
 from jaxlint_mypy.report import report
 from jaxlint_mypy.statements import Around, Statements, last_name, statements_of
 
@@ -57,7 +58,7 @@ class EventFeeder:
 
     def code(self, checker: TypeChecker) -> tuple[list[FuncDef], Statements]:
         """The functions around what is being checked, and the statements of the innermost."""
-        functions = [item for item in checker.scope.stack if isinstance(item, FuncDef)]
+        functions = functions_around(checker)
         return functions, self._statements_of(functions[-1] if functions else checker.tree)
 
     def _statements_of(self, node: FuncDef | MypyFile) -> Statements:
@@ -132,14 +133,7 @@ class EventFeeder:
         return self._type_value(checker, node)
 
     def _type_value(self, checker: TypeChecker, node: Expression) -> Value:
-        return self.front.value(self._type(checker, node), declared=False)
-
-    def _type(self, checker: TypeChecker, node: Expression) -> Type:
-        known = checker.lookup_type_or_none(node)
-        if known is None:
-            with checker.msg.filter_errors():
-                known = checker.get_expression_type(node)
-        return known
+        return self.front.value(type_of(checker, node), declared=False)
 
     # -- attributes ---------------------------------------------------------------------------
 
@@ -180,7 +174,7 @@ class EventFeeder:
         for given in statements.given(node.name):
             if isinstance(given, CallExpr) and last_name(given) in _UNTOLD:
                 return True
-            if not is_subtype(self._type(checker, given), node.node.type):
+            if not is_subtype(type_of(checker, given), node.node.type):
                 return True
         return False
 

@@ -26,6 +26,7 @@ from mypy.types import (
 )
 
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint_mypy.internals import class_body, type_of
 from jaxlint_mypy.parameters import ANY, fits
 
 #: The last parts of the names of the functions that declare fields.
@@ -62,7 +63,7 @@ def default_type(ctx: FunctionContext) -> Type:
         return ctx.default_return_type
     for name, node in zip(call.arg_names, call.args, strict=True):
         if name in ("default", "default_factory"):
-            given = get_proper_type(checker.get_expression_type(node))
+            given = get_proper_type(type_of(checker, node))
             made: Type | None = given if name == "default" else _made(given)
             if made is not None and not _may_be(made, declared):
                 return made
@@ -71,7 +72,7 @@ def default_type(ctx: FunctionContext) -> Type:
 
 def _declared(checker: TypeChecker, call: CallExpr) -> Type | None:
     """The type of the field that a call in a class body declares."""
-    info = checker.scope.active_class()
+    info = class_body(checker)
     for statement in info.defn.defs.body if info is not None else ():
         if isinstance(statement, AssignmentStmt) and statement.rvalue is call:
             target = statement.lvalues[0]

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, TypeInfo
 from mypy.options import Options
-from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint import __version__
@@ -41,8 +40,9 @@ from jaxlint.suppression.comments import suppressions
 from jaxlint.symbols.outline import Class, Function
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
-from jaxlint.syntax.source import Unreadable
+from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
+from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, text_of
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
 
@@ -97,7 +97,9 @@ class FrontEnd:
 
     def _start(self) -> None:
         roots = [os.path.abspath(path) for path in (*self.options.mypy_path, os.curdir)]
-        self.project = _VisibleProject((*self.settings.src, *roots), self._installed)
+        #: The texts of what is no file: `mypy -c`, and what is piped into mypy.
+        self._texts: dict[str, Source | Unreadable] = {}
+        self.project = _VisibleProject((*self.settings.src, *roots), self._installed, self._texts)
         self.model = _FocusedModel(self.project, self.settings)
         self.evaluator = TypedEvaluator(self.model, self)
         calls = CallEvaluator(self.evaluator)
@@ -187,6 +189,9 @@ class FrontEnd:
         if path not in self._stamps:
             self._stamps[path] = stamp(path)
             self._names[path] = tree.fullname
+            given = text_of(tree)
+            if given is not None:
+                self._texts[path] = Source.from_text(path, given)
         return self.project.add_file(path)
 
     def info(self, fullname: str) -> TypeInfo | None:
@@ -302,7 +307,7 @@ class FrontEnd:
         name = info.name.partition("@")[0]
         if name in declared.decorated:
             return True
-        words = declared.inheriting.get(name, frozenset()) if info.fallback_to_any else frozenset()
+        words = declared.inheriting.get(name, frozenset()) if has_unseen_base(info) else frozenset()
         return not words <= {base.name for base in info.mro[1:]}
 
     def _declared_in(self, name: str) -> Declared:
@@ -310,12 +315,12 @@ class FrontEnd:
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
             return NOTHING
-        return self._declarations.read(_text(tree.path), "site-packages" in tree.path)
+        return self._declarations.read(_text(tree), "site-packages" in tree.path)
 
     def may_delete(self, tree: MypyFile) -> bool:
         """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
         if tree.path not in self._deleting or self.is_daemon:
-            self._deleting[tree.path] = "del " in _text(tree.path) or "del(" in _text(tree.path)
+            self._deleting[tree.path] = "del " in _text(tree) or "del(" in _text(tree)
         return self._deleting[tree.path]
 
     @cached_property
@@ -327,15 +332,13 @@ class FrontEnd:
     @cached_property
     def is_daemon(self) -> bool:
         """Whether mypy may check parts of files again."""
-        return self.options.fine_grained_incremental or self.options.cache_fine_grained
+        return is_daemon(self.options)
 
     def depend(self, checker: TypeChecker, *infos: TypeInfo) -> None:
         """Have what is being checked looked at again when jaxlint's picture of one of the classes changes."""
         if self.is_daemon:
-            target = checker.tscope.current_target()
             for info in infos:
-                trigger = make_trigger(f"{info.fullname}.{SIGNATURE}")
-                checker.tree.plugin_deps.setdefault(trigger, set()).add(target)
+                depend(checker, f"{info.fullname}.{SIGNATURE}")
 
     # -- places -------------------------------------------------------------------------------
 
@@ -417,13 +420,7 @@ class FrontEnd:
 
     def failed(self, what: str, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        text = " ".join(str(error).split())[:200]
-        place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-        self.failure = self.failure or (
-            f"jaxlint {__version__} failed at {what} and goes on without it"
-            f" ({type(error).__name__} at {place}: {text}); please report this"
-        )
+        self.failure = self.failure or describe(what, error)
 
     def is_left_out(self, problem: Problem, rule: Rule, module: Module, span: Span) -> bool:
         """Whether a comment of jaxlint's own, or the settings, silence the finding."""
@@ -489,6 +486,17 @@ class _VisibleProject(Project):
         return None if is_known_package(name) else super().find(name, importer)
 
 
+def describe(what: str, error: Exception) -> str:
+    """A failure of ours in one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())[:200]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return (
+        f"jaxlint {__version__} failed at {what} and goes on without it"
+        f" ({type(error).__name__} at {place}: {text}); please report this"
+    )
+
+
 def classes_of(info: TypeInfo) -> list[TypeInfo]:
     """The classes on which the rules about a class depend: its bases, and what its fields hold."""
     found = list(info.mro)
@@ -505,10 +513,13 @@ def is_known_package(name: str) -> bool:
     return top in _KNOWN_PACKAGES or top in sys.stdlib_module_names
 
 
-def _text(path: str) -> str:
-    """The text of a file, roughly: for a glance at its words."""
+def _text(tree: MypyFile) -> str:
+    """The text of a module, roughly: for a glance at its words."""
+    given = text_of(tree)
+    if given is not None:
+        return given
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(tree.path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
         return ""

@@ -10,7 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from mypy.checker import TypeChecker
 from mypy.nodes import MemberExpr, MypyFile, Var
-from mypy.options import Options
 from mypy.plugin import (
     AttributeContext,
     CheckerPluginInterface,
@@ -36,6 +35,7 @@ from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
+from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report
 from jaxlint_mypy.signatures import Signatures, taking_any_keyword
@@ -66,21 +66,24 @@ _INDEXED = "jax._src.basearray._IndexUpdateRef"
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
 #: Methods that change the number of items.
 _RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
-#: Methods that hash what they are given, in words.
-_HASHING = {"builtins.dict.__setitem__": "a key of a dict", "builtins.set.add": "a member of a set"}
+#: Methods that hash what they are given: how they change the container, and how to say it.
+_HASHING = {
+    "builtins.dict.__setitem__": ("item", "to be a key of a dict"),
+    "builtins.set.add": ("add", "to be a member of a set"),
+}
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
 
-class JaxlintPlugin(Plugin):
-    """Answers mypy with what jaxlint knows. Whatever goes wrong here, mypy goes on."""
+class Hooks:
+    """What mypy may ask, and who answers. What fails here is caught by the plugin, which goes on without it."""
 
-    def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self.front = FrontEnd(options)
-        self.classes = ClassTeller(self.front)
-        self.signatures = Signatures(self.front)
-        self.feeder = EventFeeder(self.front)
+    def __init__(self, front: FrontEnd, plugin: Plugin) -> None:
+        self.front = front
+        self._plugin = plugin
+        self.classes = ClassTeller(front)
+        self.signatures = Signatures(front)
+        self.feeder = EventFeeder(front)
         self.items = ItemFeeder(self.feeder)
         self.types_only = TypesOnly(self.feeder)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
@@ -89,26 +92,22 @@ class JaxlintPlugin(Plugin):
         #: By the names of decorators: whether they make dataclasses; by those of bases: what is to be done.
         self._makers: dict[str, bool] = {}
         self._bases: dict[str, Callable[[ClassDefContext], None] | None] = {}
-        #: Whether it was said that something went wrong.
-        self._told = False
 
     # -- mypy's life ---------------------------------------------------------------------------
 
-    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+    def see(self, modules: dict[str, MypyFile]) -> None:
         """Take the modules that mypy knows."""
-        super().set_modules(modules)
         self.front.see(modules)
 
-    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+    def forget(self) -> None:
         """A file is read: what was known of it may be out of date."""
         self.front.stale = True
-        return []
 
-    def report_config_data(self, ctx: ReportConfigContext) -> Any:
-        """What results depend on besides the files: this plugin, jaxlint and its settings."""
+    def config_data(self, ctx: ReportConfigContext) -> Any:
+        """What results depend on besides the files."""
         if "site-packages" in ctx.path or is_known_package(ctx.id):
             return jaxlint.__version__  # nothing is reported there, and reading jax again takes its time
-        return self._guarded("the configuration", lambda: None, lambda: self._fingerprint)
+        return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -127,28 +126,28 @@ class JaxlintPlugin(Plugin):
 
     # -- classes -------------------------------------------------------------------------------
 
-    def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+    def class_decorator(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        return partial(self._on_class, self.classes.tag, None) if self._is_maker(fullname) else None
+        return partial(self._on_class, self.classes.tag) if self._is_maker(fullname) else None
 
-    def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
+    def class_decorator_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
         if fullname == "dataclasses.dataclass":
             return self._on_plain_dataclass
-        return partial(self._on_class, self.classes.transform, True) if self._is_maker(fullname) else None
+        return partial(self._on_class, self.classes.transform) if self._is_maker(fullname) else None
 
     def _on_plain_dataclass(self, ctx: ClassDefContext) -> bool:
         """What mypy takes for a plain dataclass may be a pytree class: frameworks say so under `TYPE_CHECKING`."""
         done = dataclass_class_maker_callback(ctx)
         if done:
-            self._on_class(self.classes.complete, None, ctx)
+            self._on_class(self.classes.complete, ctx)
         return done
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
         if fullname not in self._makers or self._unsettled:
-            known = self._guarded("a decorator", lambda: False, self._makes_dataclass, fullname)
-            if self.lookup_fully_qualified(fullname) is None:
+            known = self._makes_dataclass(fullname)
+            if self._plugin.lookup_fully_qualified(fullname) is None:
                 return known  # it may be known later
             self._makers[fullname] = known
         return self._makers[fullname]
@@ -161,45 +160,45 @@ class JaxlintPlugin(Plugin):
             return framework.is_pytree and framework.makes_dataclass and canonical != "dataclasses.dataclass"
         if canonical in self.front.settings.extra_decorators:
             return True
-        found = self.lookup_fully_qualified(fullname)
+        found = self._plugin.lookup_fully_qualified(fullname)
         if found is None or found.node is None:
             return last in _DECORATORS
         return isinstance(found.node, Var) and not fullname.startswith("typing.")
 
-    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+    def class_mro(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
         if not self.front.is_daemon or is_known_package(fullname):
             return None
-        return partial(self._on_class, self.classes.sign, None)
+        return partial(self._on_class, self.classes.sign)
 
-    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+    def base_class(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
         if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
             return None
         if fullname in self._bases and not self._unsettled:
             return self._bases[fullname]
-        hook = self._guarded("a base class", lambda: None, self._base_hook, fullname)
+        hook = self._base_hook(fullname)
         if self.front.info(fullname) is not None:
             self._bases[fullname] = hook
         return hook
 
     def _base_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         if fullname == "typing.NamedTuple":
-            return partial(self._on_class, self._check_named_tuple, None)
+            return partial(self._on_class, self._check_named_tuple)
         info = self.front.info(fullname)
         if info is not None and not self.front.may_be_pytree(info):
             cls = self.front.class_of(info)
             if cls is None or not cls.is_pytree:
                 return None
-        return partial(self._on_class, self._inherits, None)
+        return partial(self._on_class, self._inherits)
 
     def _inherits(self, ctx: ClassDefContext) -> None:
         self.classes.complete(ctx)
         self._check_class_early(ctx)
 
-    def _on_class(self, do: Callable[[ClassDefContext], _T], otherwise: _T, ctx: ClassDefContext) -> _T:
+    def _on_class(self, do: Callable[[ClassDefContext], _T], ctx: ClassDefContext) -> _T:
         self._refresh()
-        return self._guarded("a class", lambda: otherwise, do, ctx, api=ctx.api, at=ctx.cls)
+        return do(ctx)
 
     def _check_named_tuple(self, ctx: ClassDefContext) -> None:
         self._check_class(self.front.class_of(ctx.cls.info), ctx.api)
@@ -222,30 +221,25 @@ class JaxlintPlugin(Plugin):
 
     def _subclassed(self, ctx: MethodContext) -> Type:
         """The checker looks at a class statement."""
-
-        def check() -> None:
-            checker = ctx.api
-            if isinstance(checker, TypeChecker) and checker.tscope.classes:
-                info = checker.tscope.classes[-1]
-                self.front.depend(checker, *classes_of(info))
-                cls = self.front.class_of(info)
-                self._check_class(cls, checker)
-                if cls is not None:
-                    self.types_only.check_class(checker, info, cls)
-
-        self._guarded("a class", lambda: None, check, api=ctx.api, at=ctx.context)
+        info = class_statement(ctx.api)
+        if info is not None and isinstance(ctx.api, TypeChecker):
+            self.front.depend(ctx.api, *classes_of(info))
+            cls = self.front.class_of(info)
+            self._check_class(cls, ctx.api)
+            if cls is not None:
+                self.types_only.check_class(ctx.api, info, cls)
         return ctx.default_return_type
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+    def method_signature(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
         if fullname == _OBJECT_SUBCLASSED:
-            return partial(self._on_signature, self._class_keywords)
+            return self._class_keywords
         if not fullname.endswith(_SIGNATURES):
             return None
         owner, _, name = fullname.rpartition(".")
-        return self._guarded("a signature", lambda: None, self._signature_hook, owner, name)
+        return self._signature_hook(owner, name)
 
     def _signature_hook(self, owner: str, name: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         self._refresh()
@@ -255,30 +249,24 @@ class JaxlintPlugin(Plugin):
         if name in ("replace", "tree_replace"):
             if name != cls.framework.replace_method or not cls.has_framework_replace:
                 return None
-            return partial(self._on_signature, self.signatures.replace)
+            return self.signatures.replace
         if not is_train_state(cls):
             return None
-        return partial(
-            self._on_signature, self.signatures.create if name == "create" else self.signatures.apply_gradients
-        )
+        return self.signatures.create if name == "create" else self.signatures.apply_gradients
 
     def _class_keywords(self, ctx: MethodSigContext) -> FunctionLike:
         """`class A(Base, mutable=True)`: mypy asks `object` where it cannot see the base class."""
-        checker = ctx.api
-        info = checker.tscope.classes[-1] if isinstance(checker, TypeChecker) and checker.tscope.classes else None
-        if info is None or not info.fallback_to_any or self.front.class_of(info) is None:
+        info = class_statement(ctx.api)
+        if info is None or not has_unseen_base(info) or self.front.class_of(info) is None:
             return ctx.default_signature
         return taking_any_keyword(ctx.default_signature)
 
-    def _on_signature(self, do: Callable[[MethodSigContext], FunctionLike], ctx: MethodSigContext) -> FunctionLike:
-        return self._guarded("a signature", lambda: ctx.default_signature, do, ctx, api=ctx.api, at=ctx.context)
-
-    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+    def method(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
         if self.front.stale or self.front.is_daemon:
             self._refresh()
         if fullname not in self._methods:
-            self._methods[fullname] = self._guarded("a method", lambda: None, self._method_hook, fullname)
+            self._methods[fullname] = self._method_hook(fullname)
         return self._methods[fullname]
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
@@ -296,7 +284,7 @@ class JaxlintPlugin(Plugin):
         if fullname == "builtins.object.__setattr__":
             return partial(self._on_method, self.types_only.bypassed)
         if fullname in _HASHING:
-            return partial(self._on_method, partial(self._hash, _HASHING[fullname]))
+            return partial(self._on_method, partial(self._hash, *_HASHING[fullname]))
         if owner in _CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:
@@ -311,7 +299,7 @@ class JaxlintPlugin(Plugin):
         return partial(self._on_method, partial(self._method_update, name))
 
     def _on_method(self, do: Callable[[MethodContext], None], ctx: MethodContext) -> Type:
-        self._guarded("a call", lambda: None, do, ctx, api=ctx.api, at=ctx.context)
+        do(ctx)
         return ctx.default_return_type
 
     def _method_update(self, name: str, ctx: MethodContext) -> None:
@@ -323,19 +311,19 @@ class JaxlintPlugin(Plugin):
         if isinstance(held, MemberExpr) and how in _RESIZING:
             self.types_only.mutated(ctx, held)
 
-    def _hash(self, how: str, ctx: MethodContext) -> None:
-        self._mutate("item" if how.startswith("a key") else "add", ctx)
-        self.types_only.hashed(ctx, how)
+    def _hash(self, how: str, what: str, ctx: MethodContext) -> None:
+        self._mutate(how, ctx)
+        self.types_only.hashed(ctx, what)
 
     def _hash_function(self, ctx: FunctionContext) -> None:
         self.types_only.hashed(ctx, "`hash`")
 
-    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+    def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
         if self.front.stale or self.front.is_daemon:
             self._refresh()
         if fullname not in self._functions:
-            self._functions[fullname] = self._guarded("a function", lambda: None, self._function_hook, fullname)
+            self._functions[fullname] = self._function_hook(fullname)
         return self._functions[fullname]
 
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
@@ -355,22 +343,19 @@ class JaxlintPlugin(Plugin):
         return partial(self._on_function, partial(self._construct, cls))
 
     def _on_function(self, do: Callable[[FunctionContext], None], ctx: FunctionContext) -> Type:
-        self._guarded("a call", lambda: None, do, ctx, api=ctx.api, at=ctx.context)
+        do(ctx)
         return ctx.default_return_type
 
     def _default_of_field(self, ctx: FunctionContext) -> Type:
-        self._guarded("a field", lambda: None, self.types_only.check_field, ctx, api=ctx.api, at=ctx.context)
-        return self._guarded("a field", lambda: ctx.default_return_type, default_type, ctx, api=ctx.api, at=ctx.context)
+        self.types_only.check_field(ctx)
+        return default_type(ctx)
 
-    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+    def function_signature(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
         if fullname.rpartition(".")[2] not in FIELD_NAMES:
             return None
-        name = self._guarded("a function", lambda: "", self.front.canonical, fullname)
-        return self._keywords_of_field if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
-
-    def _keywords_of_field(self, ctx: FunctionSigContext) -> FunctionLike:
-        return self._guarded("a field", lambda: ctx.default_signature, with_keywords, ctx, api=ctx.api, at=ctx.context)
+        name = self.front.canonical(fullname)
+        return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
 
     def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
         self.feeder.set_by_name(ctx, how)
@@ -385,13 +370,13 @@ class JaxlintPlugin(Plugin):
 
     # -- attributes ----------------------------------------------------------------------------
 
-    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+    def attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         if self.front.stale or self.front.is_daemon:
             self._refresh()
         owner = fullname.rpartition(".")[0]
         if owner not in self._attributes:
-            self._attributes[owner] = self._guarded("an attribute", lambda: False, self._is_telling, owner)
+            self._attributes[owner] = self._is_telling(owner)
         return self._on_attribute if self._attributes[owner] else None
 
     def _is_telling(self, owner: str) -> bool:
@@ -401,34 +386,8 @@ class JaxlintPlugin(Plugin):
         return cls.frozen is not False or cls.tells_when_constructed or self.front.is_daemon
 
     def _on_attribute(self, ctx: AttributeContext) -> Type:
-        self._guarded("an attribute", lambda: None, self.feeder.attribute, ctx, api=ctx.api, at=ctx.context)
+        self.feeder.attribute(ctx)
         return ctx.default_attr_type
-
-    # -- what must not happen ------------------------------------------------------------------
-
-    def _guarded(
-        self, what: str, otherwise: Callable[[], _T], do: Callable[..., _T], *args: Any, api: Any = None, at: Any = None
-    ) -> _T:
-        """What `do` returns; if it fails, that is told once, and `otherwise` is the answer."""
-        try:
-            return do(*args)
-        except Exception as error:
-            self.front.failed(what, error)
-            return otherwise()
-        finally:
-            if self.front.failure and not self._told and api is not None:
-                self._told = _note(api, self.front.failure, at)
-
-
-def _note(api: CheckerPluginInterface | SemanticAnalyzerPluginInterface, text: str, at: Any) -> bool:
-    """Tell a failure of ours at the place that was being looked at; whether mypy wants to hear it just now."""
-    errors = getattr(api, "errors", None)
-    note = getattr(api, "note", None)
-    if errors is None or note is None:
-        return False
-    before = errors.num_messages()
-    note(text, at)
-    return bool(errors.num_messages() > before)
 
 
 def _fingerprint(front: FrontEnd) -> str:

@@ -53,6 +53,8 @@ class Readings:
     def _around(self, module: Module, row: int) -> dict[_Key, Event]:
         """The events of the function around a row, or of the statements of the module."""
         units = module.outline.units
+        if not units:  # its text is gone: it was piped into mypy
+            return {}
         unit = units[bisect_right(units, row, key=lambda u: u.first) - 1]
         if unit.kind == "code":
             key, chosen = (module.path, 0), [(u, Rows.around(u.first, u)) for u in units if u.kind == "code"]

@@ -25,6 +25,7 @@ from mypy.types import (
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import type_again
 from jaxlint_mypy.methods import is_flax_method
 from jaxlint_mypy.parameters import ANY, Parameters, field_type, fits, is_numeric, of_create, of_gradients, replaced
 
@@ -85,9 +86,7 @@ class Signatures:
             return ANY if _has_splat(ctx) else typ  # mypy takes what `**changes` holds for the value of each field
         if not is_numeric(typ):
             return typ
-        with checker.msg.filter_errors():
-            actual = checker.get_expression_type(given)
-        return ANY if fits(typ, actual) else typ
+        return ANY if fits(typ, type_again(checker, given)) else typ
 
 
 def taking_any_keyword(signature: CallableType) -> CallableType:

@@ -20,6 +20,7 @@ from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
 from jaxlint_mypy import codes
 from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.internals import class_body
 from jaxlint_mypy.parameters import field_type, filled
 from jaxlint_mypy.values import ARRAYS
 
@@ -61,13 +62,13 @@ class TypesOnly:
             if held:
                 text = (
                     f"static field `{field.name}` of `{cls.name}` holds {held}, and jax asks for what is hashable: jit"
-                    " does not see a change in place and goes on with what it compiled; use a tuple or a frozen dataclass"
+                    " does not see a change in place and uses what it compiled; use a tuple or a frozen dataclass"
                 )
                 api.fail(text, symbol.node, code=codes.MUTABLE_STATIC)
 
     def check_field(self, ctx: FunctionContext) -> None:
         """The class in whose body a field is declared, now that all classes are known."""
-        info = ctx.api.scope.active_class() if isinstance(ctx.api, TypeChecker) else None
+        info = class_body(ctx.api) if isinstance(ctx.api, TypeChecker) else None
         cls = self.front.class_of(info) if info is not None else None
         if info is not None and cls is not None:
             self.check_class(ctx.api, info, cls)

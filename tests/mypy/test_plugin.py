@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
+from jaxlint_mypy.hooks import Hooks
+from jaxlint_mypy.plugin import JaxlintPlugin
 from mypy import api
 
 from tests.mypy.run import CONFIG, ROOT, mypy
@@ -96,6 +99,10 @@ def test_bad_settings(folder: Path) -> None:
     assert len(codes(output)) == 3
 
 
+#: What mypy may ask the plugin, by the names of the methods that answer.
+QUESTIONS = [name for name in vars(Hooks) if name in inspect.getsource(JaxlintPlugin) and not name.startswith("_")]
+
+
 @pytest.mark.parametrize(
     ("broken", "left"),
     [
@@ -107,6 +114,8 @@ def test_bad_settings(folder: Path) -> None:
         ("jaxlint_mypy.events.EventFeeder.attribute", ["jaxlint-mutable-default"]),
         ("jaxlint_mypy.hooks._fingerprint", ["jaxlint-mutable-default"]),
         ("jaxlint_mypy.report.place", []),
+        *((f"jaxlint_mypy.{name}", []) for name in ("front.FrontEnd.__init__", "plugin.JaxlintPlugin._start")),
+        *((f"jaxlint_mypy.hooks.Hooks.{name}", []) for name in ("see", "forget", "_refresh", *QUESTIONS)),
     ],
 )
 def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,12 +124,13 @@ def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monk
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(broken, fail)
-    name = f"{broken.rpartition('.')[2].strip('_')}.py"
+    name = f"broken_{broken.replace('.', '_')}.py"
     (folder / name).write_text(PROGRAM)
     output, errors, status = api.run([name, "--show-traceback"])
     assert (errors, status) in (("", 1), ("", 0))
     assert output.count("ZeroDivisionError") == 1
-    assert "and goes on without it" in output
+    (line,) = [line for line in output.splitlines() if "and goes on without it" in line]
+    assert re.match(r"[\w/.]+\.pyi?:\d+: note: ", line), line
     assert set(left) <= set(codes(output))
 
 
@@ -128,3 +138,22 @@ def test_works_without_frameworks(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(CONFIG)
     (tmp_path / "plain.py").write_text("import os\n\nclass A:\n    x: int = 0\n\nA().x = 1\nprint(os.name)\n")
     assert mypy(tmp_path, "plain.py", f"--cache-dir={os.devnull}").startswith("Success")
+
+
+def test_a_program_on_the_command_line(folder: Path) -> None:
+    (folder / "declared.py").write_text(PROGRAM)
+    text = "from declared import S\ndef f(s: S) -> S:\n    s.n = 1\n    s.replace(nope=1)\n    return s.replace(n=2)\n"
+    output = mypy(folder, "-c", text)
+    assert "failed" not in output
+    assert codes("\n".join(line for line in output.splitlines() if line.startswith("<string>"))) == [
+        "jaxlint-frozen-assignment",
+        "call-arg",
+    ]
+    assert len(codes(mypy(folder, "-c", PROGRAM))) == 3
+
+
+def test_what_mypy_shows_of_a_method(folder: Path) -> None:
+    (folder / "shown.py").write_text("from program import S\ndef f(s: S) -> None:\n    reveal_type(s.replace)\n")
+    output = mypy(folder, "shown.py")
+    assert 'Revealed type is "def (*, x: jax._src.basearray.Array | complex' in output
+    assert "many: list[Any] =) -> program.S" in output

@@ -1,0 +1,103 @@
+"""What of mypy is used here without being a part of what mypy offers to plugins. All of it is in this file.
+
+mypy promises nothing about plugins, and less about these. `tests/mypy/test_internals.py` names the versions that were
+tried, and sees that no other module reaches for them.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mypy.checker import TypeChecker
+from mypy.errors import Errors
+from mypy.fscache import FileSystemCache
+from mypy.modulefinder import BuildSource
+from mypy.nodes import Context, Expression, FuncDef, MypyFile, TypeInfo
+from mypy.options import Options
+from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
+from mypy.server.trigger import make_trigger
+from mypy.types import Type
+
+#: The versions of mypy with which the tests of the plugin have passed.
+TRIED = ("2.4.1",)
+
+
+def class_statement(checker: object) -> TypeInfo | None:
+    """The class whose statement or body mypy's checker is looking at."""
+    if not isinstance(checker, TypeChecker) or not checker.tscope.classes:
+        return None
+    return checker.tscope.classes[-1]
+
+
+def class_body(checker: TypeChecker) -> TypeInfo | None:
+    """The class in whose body, outside of its methods, the checker is."""
+    return checker.scope.active_class()
+
+
+def functions_around(checker: TypeChecker) -> list[FuncDef]:
+    """The functions around what is being checked, from the outermost to the innermost."""
+    return [item for item in checker.scope.stack if isinstance(item, FuncDef)]
+
+
+def type_of(checker: TypeChecker, node: Expression) -> Type:
+    """The type of an expression, whose errors are reported elsewhere."""
+    known = checker.lookup_type_or_none(node)
+    return type_again(checker, node) if known is None else known
+
+
+def type_again(checker: TypeChecker, node: Expression) -> Type:
+    """The type of an expression that may not have been looked at."""
+    with checker.msg.filter_errors():
+        return checker.get_expression_type(node)
+
+
+def has_unseen_base(info: TypeInfo) -> bool:
+    """Whether a class has a base that mypy cannot see, so that it may have any attribute."""
+    return info.fallback_to_any
+
+
+@contextmanager
+def all_bases_seen(info: TypeInfo, seen: bool) -> Iterator[None]:
+    """Have mypy go on as if it could see all bases of a class, if they are `seen` by others."""
+    unseen = info.fallback_to_any
+    info.fallback_to_any = unseen and not seen
+    try:
+        yield
+    finally:
+        info.fallback_to_any = unseen
+
+
+def is_daemon(options: Options) -> bool:
+    """Whether mypy may check parts of files again."""
+    return options.fine_grained_incremental or options.cache_fine_grained
+
+
+def depend(checker: TypeChecker, name: str) -> None:
+    """In the daemon: have what is being checked looked at again when something of that name changes."""
+    target = checker.tscope.current_target()
+    checker.tree.plugin_deps.setdefault(make_trigger(name), set()).add(target)
+
+
+def note(api: CheckerPluginInterface | SemanticAnalyzerPluginInterface, text: str, at: Context) -> bool:
+    """Say something at a place, if it was not said before; whether mypy wants to hear it just now."""
+    errors = getattr(api, "errors", None)
+    if not isinstance(errors, Errors):
+        return False
+    before = errors.num_messages()
+    errors.report(at.line, at.column, text, severity="note", only_once=True)
+    return errors.num_messages() > before
+
+
+def text_of(tree: MypyFile) -> str | None:
+    """The text of what is no file on the disk, `mypy -c` and what was piped into mypy; None if it is one."""
+    if os.path.isfile(tree.path):
+        return None
+    for kept in gc.get_objects():
+        if isinstance(kept, BuildSource) and kept.text is not None and kept.module == tree.fullname:
+            return kept.text
+        if isinstance(kept, FileSystemCache) and tree.path in kept.read_cache:
+            return kept.read_cache[tree.path].decode(errors="replace")
+    return None

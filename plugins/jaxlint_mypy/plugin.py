@@ -1,0 +1,154 @@
+"""What mypy calls. Whatever goes wrong below this, mypy goes on, and one note says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mypy.nodes import MypyFile
+from mypy.options import Options
+from mypy.plugin import (
+    AttributeContext,
+    ClassDefContext,
+    FunctionContext,
+    FunctionSigContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+    ReportConfigContext,
+)
+from mypy.plugins.dataclasses import dataclass_class_maker_callback
+from mypy.types import FunctionLike, Type
+
+from jaxlint_mypy.front import FrontEnd, describe
+from jaxlint_mypy.hooks import Hooks
+from jaxlint_mypy.internals import note
+
+_C = TypeVar("_C")
+_T = TypeVar("_T")
+
+
+class JaxlintPlugin(Plugin):
+    """Passes mypy's questions on, and answers itself, as mypy would without a plugin, where that fails."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._failure = ""
+        self._told = False
+        self._hooks = self._try("the start", lambda: None, self._start)
+
+    def _start(self) -> Hooks:
+        return Hooks(FrontEnd(self.options), self)
+
+    # -- mypy's life ---------------------------------------------------------------------------
+
+    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+        """Take the modules that mypy knows."""
+        super().set_modules(modules)
+        if self._hooks is not None:
+            self._try("the modules", lambda: None, self._hooks.see, modules)
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """A file is read: what was known of it may be out of date."""
+        if self._hooks is not None:
+            self._try("a file", lambda: None, self._hooks.forget)
+        return []
+
+    def report_config_data(self, ctx: ReportConfigContext) -> Any:
+        """What results depend on besides the files: this plugin, jaxlint and its settings."""
+        return self._ask("the configuration", "config_data", ctx)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
+        return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
+
+    def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
+        """After the main pass: the generated methods."""
+        return self._hook("a class", "class_decorator_2", fullname, _as_mypy_does)
+
+    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
+        return self._hook("a class", "class_mro", fullname, lambda ctx: None)
+
+    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """Classes that inherit from pytree classes."""
+        return self._hook("a class", "base_class", fullname, lambda ctx: None)
+
+    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        """`replace`, `create`, `apply_gradients` of pytree classes."""
+        return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
+
+    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        """The functions of frameworks that declare fields."""
+        return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
+
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        """Methods that copy with changes, methods that change a container, and class statements."""
+        return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
+
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        """Functions that copy with changes, `setattr`, constructors, and fields."""
+        return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
+
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Attributes of classes that refuse assignment, or that have static fields."""
+        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
+
+    # -- what must not happen ------------------------------------------------------------------
+
+    def _ask(self, what: str, question: str, asked: Any) -> Any:
+        if self._hooks is None:
+            return None
+        return self._try(what, lambda: None, getattr(self._hooks, question), asked)
+
+    def _hook(
+        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T]
+    ) -> Callable[[_C], _T] | None:
+        """The callback that answers, made safe; None if there is nothing to be said about that name."""
+        callback: Callable[[_C], _T] | None = self._ask(what, question, fullname)
+        if callback is None:
+            return self._teller(question, otherwise) if self._failure and not self._told else None
+        known = callback
+
+        def safe(ctx: Any) -> _T:
+            found = self._try(what, lambda: otherwise(ctx), known, ctx)
+            self._tell(ctx)
+            return found
+
+        return safe
+
+    def _teller(self, question: str, otherwise: Callable[[_C], _T]) -> Callable[[_C], _T] | None:
+        """A callback that only says what failed, where that takes nothing away: mypy asks one plugin for each name."""
+        if question not in ("class_mro", "function", "attribute"):
+            return None
+
+        def tell(ctx: Any) -> _T:
+            self._tell(ctx)
+            return otherwise(ctx)
+
+        return tell
+
+    def _try(self, what: str, otherwise: Callable[[], _T], do: Callable[..., _T], *given: Any) -> _T:
+        try:
+            return do(*given)
+        except Exception as error:
+            self._failure = self._failure or describe(what, error)
+            return otherwise()
+
+    def _tell(self, ctx: Any) -> None:
+        """Say once what went wrong, where mypy is just now."""
+        if self._told:
+            return
+        failure = self._failure or (self._hooks.front.failure if self._hooks is not None else "")
+        if failure:
+            self._told = note(ctx.api, failure, getattr(ctx, "context", None) or ctx.cls)
+
+
+def _as_mypy_does(ctx: ClassDefContext) -> bool:
+    """The generated methods as far as mypy knows them; none if it does not see a dataclass."""
+    try:
+        return dataclass_class_maker_callback(ctx)
+    except AssertionError:
+        return True
