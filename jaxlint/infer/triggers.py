@@ -18,6 +18,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
+from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
@@ -311,6 +312,8 @@ class Triggers:
             if cls.is_pytree and (cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key):
                 return True
         functions = self._functions(module, unit)
+        if "super" in unit.calls and any(self._class(f.owner, module).framework is CHEX for f in functions if f.owner):
+            return True
         if unit.calls & _SELF_CONSTRUCTION:
             owners = {f.owner for f in functions if f.owner is not None}
             if any(self._class(qualname, module).tells_when_constructed for qualname in owners | unit.classes):
@@ -320,6 +323,8 @@ class Triggers:
                 cls = self._class(function.owner, module)
                 family = (cls, *self.model.subclasses(cls))
                 if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
+                    return True
+                if function.name == "__post_init__" and not unit.calls.isdisjoint((cls.name, "type", "__class__")):
                     return True
                 if cls.is_pytree and _binds_field(cls):
                     return True

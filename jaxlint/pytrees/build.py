@@ -37,6 +37,7 @@ from jaxlint.pytrees.frameworks import (
     SIMPLE_PYTREE,
     TREEX,
 )
+from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.model import (
     DataclassParams,
     Field,
@@ -77,6 +78,7 @@ _KNOWN = frozenset(
         "jax_dataclasses.copy_and_mutate",
         "jax_dataclasses.replace",
         "jax_dataclasses.jit",
+        ENFORCED,
         *UPDATE_FUNCTIONS,
         SELECT,
         "flax.nnx.Static",
@@ -443,7 +445,7 @@ class _ClassBuilder:
                 if framework is not None:
                     self.before_root = list(self.parents) if self.before_root is None else self.before_root
                     self.roots.append(framework)
-                elif symbol.name.partition(".")[0] not in _NEUTRAL_PACKAGES:
+                elif symbol.name != ENFORCED and symbol.name.partition(".")[0] not in _NEUTRAL_PACKAGES:
                     self.unknown_base = True
                 else:
                     self.constructing_base |= may_construct(symbol.name)

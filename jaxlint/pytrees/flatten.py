@@ -96,7 +96,7 @@ class AttributeReader:
                 return replace(field, annotation=Placed(assignment.annotation, self.module, init.scope))
             if isinstance(assignment.value, Name):
                 for parameter in init.parameters:
-                    if parameter.name == assignment.value.id and parameter.annotation is not None:
+                    if parameter.name == assignment.value.id and parameter.annotation and "*" not in parameter.kind:
                         return replace(field, annotation=Placed(parameter.annotation, self.module, init.scope))
             if assignment.value is not None:
                 scope = f"{init.qualname}.<locals>"

@@ -180,8 +180,8 @@ class _Declaration:
     def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
         """`struct.field(static=True)`."""
         spec = FIELD_FUNCTIONS.get(function)
-        if spec is None or function.startswith(_OTHERS):
-            return
+        if spec is None or function.startswith(_OTHERS) or self._function(call.func) != function:
+            return  # a function of the project's own in between may take more
         accepted = _ARGUMENTS | frozenset(spec.keywords) | _MORE.get(function, frozenset())
         written = dotted(call.func) or function
         for argument in call.args:

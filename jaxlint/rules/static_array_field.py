@@ -44,6 +44,7 @@ from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.syntax.expressions import Constant
 
 _MAX_DEPTH = 5
 #: Frameworks that turn an ordinary dataclass into a pytree, by a word.
@@ -241,7 +242,11 @@ def _kept(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluato
 
 
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:
-    """Whether the field is static only because treex found no kind; JAX214 is about those."""
+    """Whether the field is static only because treex found no kind (JAX214), or mjx no array in a string (JAX213)."""
+    place = field.annotation
+    if cls.framework is MJX and place is not None:
+        is_text = isinstance(place.expr, Constant) and place.expr.kind == "str"
+        return is_text or place.module.outline.future_annotations
     return cls.framework.id == "treex" and not field.metadata
 
 

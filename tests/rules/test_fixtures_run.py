@@ -69,6 +69,15 @@ LEAST_BAD = {
     "init-false-field": 8,
     "field-name-clash": 66,
     "malformed-field": 59,
+    "malformed-flatten": 6,
+    "string-annotations": 4,
+    "init-recursion": 47,
+    "uninitialised-field": 3,
+    "cached-property": 8,
+    "chex-super": 2,
+    "penzai-inheritance": 5,
+    "mutable-not-inherited": 3,
+    "enforced-annotations": 2,
 }
 LEAST_GOOD = 467
 
@@ -124,6 +133,15 @@ HOLDS_FOR = {
     "field-order": "dataclass namedtuple - train-state",
     "field-name-clash": "dataclass",
     "malformed-field": "dataclass",
+    "malformed-flatten": "register-dataclass",
+    "string-annotations": "mjx treex",
+    "init-recursion": "dataclass - train-state",
+    "uninitialised-field": "equinox penzai",
+    "cached-property": "chex chex-frozen equinox nnx simple-pytree simple-pytree-mutable treex",
+    "chex-super": "chex chex-frozen",
+    "penzai-inheritance": "penzai",
+    "mutable-not-inherited": "simple-pytree simple-pytree-mutable",
+    "enforced-annotations": "jax-dataclasses",
     "init-false-field": "flax-dataclass flax-node train-state register-dataclass register-dataclass-mutable equinox"
     " mjx",
 }

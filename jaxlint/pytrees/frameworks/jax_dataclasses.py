@@ -5,6 +5,8 @@ from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, R
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 
 STATIC = "jax_dataclasses.Static"
+#: The base class that checks shapes and dtypes; it has no fields.
+ENFORCED = "jax_dataclasses.EnforcedAnnotationsMixin"
 STATIC_MARKER = "__jax_dataclasses_static_field__"
 
 
@@ -50,6 +52,7 @@ JAX_DATACLASSES = Framework(
         "jax_dataclasses._dataclasses.pytree_dataclass": "jax_dataclasses.pytree_dataclass",
         "jax_dataclasses._dataclasses.Static": STATIC,
         "jax_dataclasses._dataclasses.static_field": "jax_dataclasses.static_field",
+        "jax_dataclasses._enforced_annotations.EnforcedAnnotationsMixin": ENFORCED,
         "jax_dataclasses._dataclasses.field": "jax_dataclasses.field",
         "jax_dataclasses._copy_and_mutate.copy_and_mutate": "jax_dataclasses.copy_and_mutate",
     },

@@ -37,6 +37,13 @@ def _is_leaf(field: FieldContext, depth: int) -> bool | None:
     return _contains_array(field.annotation, field, depth)
 
 
+def is_hidden_leaf(field: FieldContext) -> bool:
+    """Whether an annotation with `jax.Array` is kept as a string, in which mjx does not look."""
+    if field.annotation is None or not (field.quoted or field.module.outline.future_annotations):
+        return False
+    return _contains_array(field.annotation, field, 0) is True
+
+
 def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
     """Whether `typing.get_args` finds `jax.Array` somewhere in the annotation, as mjx looks for it."""
     if depth > 8:

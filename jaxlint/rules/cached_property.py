@@ -1,0 +1,140 @@
+"""JAX513 cached-property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Name
+
+_CONSEQUENCES = {
+    CHEX.id: ("the cached value becomes one more leaf", "chex flattens what is in the `__dict__` of an instance"),
+    EQUINOX.id: (
+        "an instance whose value is cached is compiled for once more",
+        "equinox flattens the `__dict__` of an instance, and the cached value changes what it finds there",
+    ),
+    NNX.id: (
+        "the cached value becomes a static attribute, and jit compiles once more, or fails if it is an array",
+        "nnx flattens what is in the `__dict__` of an instance, and a value that is cached inside of jit is a tracer",
+    ),
+    SIMPLE_PYTREE.id: (
+        "an instance whose value is cached cannot be flattened any more (ValueError)",
+        "simple_pytree compares the `__dict__` of an instance with its fields, and refuses what is new",
+    ),
+    TREEX.id: (
+        "the cached value becomes an attribute of the tree, and jit compiles once more",
+        "treeo flattens what is in the `__dict__` of an instance",
+    ),
+}
+
+
+class CachedProperty(ClassRule):
+    """
+    ## What it does
+
+    Finds `functools.cached_property` in classes whose framework flattens the `__dict__` of an instance.
+
+    ## Why is this bad?
+
+    The property stores its value in the `__dict__`. There it is one more leaf or attribute of the pytree: an instance
+    whose property was asked for has another structure than one whose property was not. `jax.jit` compiles again,
+    `jax.tree.map` over both fails, and simple_pytree cannot flatten the instance at all. The value is gone after each
+    transformation, so that nothing is saved.
+
+    ## What you will see
+
+    `ValueError: Unexpected fields in Grid: area. You cannot add new fields to a Pytree after it has been initialized.`
+    with simple_pytree. With chex `jax.tree.leaves` is longer by one; with all others one more compilation. With nnx, if
+    the value is an array that is cached inside of `nnx.jit`, `UnexpectedTracerError` at the second call, or
+    `ValueError: Exception raised while checking equality of metadata fields of pytree.`
+
+    ## Example
+
+    ```python
+    from functools import cached_property
+
+    import chex
+    import jax
+
+    @chex.dataclass
+    class Grid:
+        width: jax.Array
+
+        @cached_property
+        def area(self) -> jax.Array:
+            return self.width**2
+    ```
+
+    ## Use instead
+
+    ```python
+    import chex
+    import jax
+
+    @chex.dataclass
+    class Grid:
+        width: jax.Array
+
+        @property
+        def area(self) -> jax.Array:
+            return self.width**2
+    ```
+
+    ## Frameworks
+
+    simple_pytree (an error), chex, equinox, nnx and treex. flax.struct, register_dataclass, jax_dataclasses, tjax,
+    penzai and mjx flatten fields only, and lose the value when they rebuild the instance.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    If instances of an equinox or nnx module are compiled for once and never again, the cached value saves work in
+    eager code.
+
+    ## References
+
+    - [functools.cached_property](https://docs.python.org/3/library/functools.html#functools.cached_property)
+    """
+
+    code = "JAX513"
+    name = "cached-property"
+    group = "transformations"
+    since = "0.1.0"
+    severity = Severity.WARNING
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the decorators of the methods."""
+        found = _CONSEQUENCES.get(cls.framework.id)
+        if found is None or cls.registered is not True:
+            return
+        consequence, reason = found
+        for qualname in (names[-1] for names in cls.symbol.declaration.methods.values()):
+            function = cls.module.outline.functions[qualname]
+            if _is_cached(function, cls, evaluator):
+                yield Problem(
+                    at=function.at,
+                    message=(
+                        f"`{function.name}` of `{cls.name}` is a cached_property: {consequence}; make it a property"
+                    ),
+                    reason=reason,
+                    help="write `@property`, or compute the value once and make it a field",
+                    severity=Severity.ERROR if cls.framework is SIMPLE_PYTREE else None,
+                )
+
+
+def _is_cached(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    for decorator in function.decorators:
+        if isinstance(decorator, (Name, Attribute)):
+            symbol = evaluator.model.resolver.resolve(decorator, cls.module, function.scope)
+            if isinstance(symbol, External) and symbol.name == "functools.cached_property":
+                return True
+    return False

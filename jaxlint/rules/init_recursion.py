@@ -1,0 +1,193 @@
+"""JAX312 init-recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import PytreeClass, Unflatten
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Expr,
+    Lambda,
+    Name,
+    children,
+    dotted,
+)
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assert,
+    Assign,
+    Body,
+    ClassDefinition,
+    Do,
+    FunctionDefinition,
+    Jump,
+    Raise,
+    Return,
+    Statement,
+    expressions,
+    walk,
+)
+
+_HOOK = "__post_init__"
+_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+#: Expressions that need not evaluate what is inside of them.
+_CONDITIONAL = (BoolOp, Comprehension, Conditional, Lambda)
+
+
+class InitRecursion(BodyRule):
+    """
+    ## What it does
+
+    Finds a `__post_init__` that makes another instance of its own class: by `replace`, by calling the class, or, where
+    unflatten runs the constructor, by mapping over `self`.
+
+    ## Why is this bad?
+
+    The other instance is made by the constructor, which runs `__post_init__`, which makes another instance. And what
+    `__post_init__` returns is thrown away.
+
+    ## What you will see
+
+    `RecursionError: maximum recursion depth exceeded`, whenever an instance is made.
+
+    ## Example
+
+    ```python
+    import dataclasses
+
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Direction:
+        vector: jax.Array
+
+        def __post_init__(self) -> None:
+            unit = dataclasses.replace(self, vector=self.vector / 2)
+            print(unit)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Direction:
+        vector: jax.Array
+
+        @classmethod
+        def halved(cls, vector: jax.Array) -> "Direction":
+            return cls(vector=vector / 2)
+    ```
+
+    ## Frameworks
+
+    All that run `__post_init__`. Mapping over `self` recurs with flax.struct, register_dataclass, jax_dataclasses,
+    chex, tjax and mjx.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Only what runs whenever an instance is made is reported: nothing below an `if`, a loop or a `try`.
+
+    ## References
+
+    - [dataclasses: post-init processing](https://docs.python.org/3/library/dataclasses.html#post-init-processing)
+    """
+
+    code = "JAX312"
+    name = "init-recursion"
+    group = "construction"
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for the call among what always runs."""
+        cls, function = code.place.owner, code.function
+        if cls is None or function is None or function.name != _HOOK or function.owner is None:
+            return
+        if not cls.is_pytree or cls.custom_init() is not None or cls.params is None or function.self_name is None:
+            return
+        for statement in _always_run(code.body):
+            for part in _always_evaluated(statement):
+                what = _makes_another(part, cls, function, evaluator)
+                if what:
+                    yield Problem(
+                        at=part.at,
+                        message=(
+                            f"`{_HOOK}` of `{cls.name}` {what}, which runs `{_HOOK}` again: no instance can be made"
+                            " (RecursionError); compute the fields in a classmethod"
+                        ),
+                        reason="each instance is made by the constructor, which calls `__post_init__` at its end",
+                        help="write a classmethod that computes the fields and returns `cls(...)`",
+                    )
+                    return
+
+
+def _always_run(body: Body) -> Iterator[Statement]:
+    """The statements that run one after the other, up to the first that may leave the function."""
+    for statement in body:
+        if isinstance(statement, (Do, Assign, Annotate, Return)):
+            yield statement
+        elif not isinstance(statement, (Assert, FunctionDefinition, ClassDefinition)):
+            if any(isinstance(inner, (Return, Raise, Jump)) for inner in walk((statement,), nested=False)):
+                return
+
+
+def _always_evaluated(statement: Statement) -> Iterator[Expr]:
+    """The parts of its expressions, without those that need not be evaluated."""
+    stack = list(expressions(statement))
+    while stack:
+        current = stack.pop()
+        if not isinstance(current, _CONDITIONAL):
+            yield current
+            stack.extend(children(current))
+
+
+def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: Evaluator) -> str:
+    """What a call does if it makes another instance of the class, in words."""
+    if not isinstance(expr, Call):
+        return ""
+    first, func = function.self_name, expr.func
+    if isinstance(func, Attribute) and _is(func.value, first) and func.attr == cls.framework.replace_method:
+        return f"calls `self.{func.attr}`" if cls.has_framework_replace else ""
+    if (
+        isinstance(func, Call)
+        and dotted(func.func) == "type"
+        and len(func.args) == 1
+        and _is(func.args[0].value, first)
+    ):
+        return "calls its own class"
+    if isinstance(func, Attribute) and func.attr == "__class__" and _is(func.value, first):
+        return "calls its own class"
+    symbol = evaluator.model.resolver.resolve(func, cls.module, f"{function.qualname}.<locals>")
+    if symbol == cls.symbol:
+        return "calls its own class"
+    given = expr.positional
+    if not isinstance(symbol, External):
+        return ""
+    if symbol.name in REPLACE_FUNCTIONS and given and _is(given[0], first):
+        return f"calls `{dotted(func) or 'replace'}` for itself"
+    rebuilt = cls.framework.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and cls.registered is True
+    if symbol.name in _TREE_MAPS and rebuilt and len(given) > 1 and _is(given[1], first):
+        return f"maps over itself with `{dotted(func) or 'map'}`"
+    return ""
+
+
+def _is(expr: Expr, name: str | None) -> bool:
+    return isinstance(expr, Name) and expr.id == name

@@ -1,0 +1,143 @@
+"""JAX604 penzai-inheritance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.creation import PENZAI_REFUSES, creation_error, frozen_conflict
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import DATACLASS, PENZAI
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.syntax.expressions import Subscript
+
+#: What a class without `pz.Struct` must define itself.
+_REQUIRED = frozenset({"tree_flatten_with_keys", "tree_unflatten"})
+
+
+class PenzaiInheritance(ClassRule):
+    """
+    ## What it does
+
+    Finds penzai classes that penzai refuses to make: subclasses that do not list the inherited fields again, that
+    inherit an `__init__` written by hand, that are decorated with another decorator, or that have no `pz.Struct` base.
+
+    ## Why is this bad?
+
+    penzai wants every field of a class to be seen in its body, and its own decorator on every class. The module cannot
+    be imported, or no instance can be made.
+
+    ## What you will see
+
+    `PyTreeDataclassSafetyError: Scaled has missing or badly-ordered dataclass attributes: the explicit field
+    annotations ['scale'] don't match the inferred dataclass fields ['weight', 'scale'].`, `PyTreeDataclassSafetyError:
+    @pytree_dataclass decorator for Scaled is about to overwrite an inherited custom __init__`, `AttributeError: Layer
+    must define both `tree_flatten_with_keys` and `tree_unflatten``; `TypeError: Can't instantiate abstract Struct
+    subclass`, when an instance is made.
+
+    ## Example
+
+    ```python
+    import jax
+    from penzai import pz
+
+    @pz.pytree_dataclass
+    class Layer(pz.Struct):
+        weight: jax.Array
+
+    @pz.pytree_dataclass
+    class Scaled(Layer):
+        scale: jax.Array
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from penzai import pz
+
+    @pz.pytree_dataclass
+    class Layer(pz.Struct):
+        weight: jax.Array
+
+    @pz.pytree_dataclass
+    class Scaled(Layer):
+        weight: jax.Array
+        scale: jax.Array
+    ```
+
+    ## Frameworks
+
+    penzai only. `has_implicitly_inherited_fields=True` lifts the first rule, and is refused where nothing is inherited;
+    `overwrite_parent_init=True` lifts the second.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    There is no reason: the class or its instances cannot be made.
+
+    ## References
+
+    - [penzai.core.struct](https://penzai.readthedocs.io/en/stable/api/penzai.core.struct.html)
+    """
+
+    code = "JAX604"
+    name = "penzai-inheritance"
+    group = "frameworks"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Compare the class with what penzai wants."""
+        if cls.framework is not PENZAI or cls.unknown_decorator or not cls.bases_known:
+            return
+        standard = next((r for r in cls.made_by if r.framework is DATACLASS and not r.guarded), None)
+        if cls.registered and not any(_has_struct(c, evaluator) for c in cls.mro):
+            if _REQUIRED.isdisjoint(name for c in cls.mro for name in c.symbol.declaration.methods):
+                what = "has no `pz.Struct` among its bases: the class cannot be created (AttributeError)"
+                yield _problem(cls, f"{what}; inherit from it", f"write `class {cls.name}(pz.Struct)`")
+        elif cls.registered is False and standard is not None and frozen_conflict(cls, (3, 11)) is None:
+            what = f"is decorated with `@{standard.name}` and not by penzai: no instance can be made (TypeError)"
+            advice = "decorate it with `@pz.pytree_dataclass`"
+            yield _problem(cls, f"{what}; {advice}", advice)
+        elif cls.registered:
+            error = creation_error(cls, evaluator)
+            if error is not None and error.exception == PENZAI_REFUSES:
+                yield _refused(cls, error.text)
+
+
+def _refused(cls: PytreeClass, text: str) -> Problem:
+    """What penzai's own check says of the fields and the constructor."""
+    if "__init__" in text:
+        what, advice = "inherits an `__init__` that penzai does not overwrite", "write an `__init__` here, too"
+    elif "implicitly" in text:
+        what = "is given has_implicitly_inherited_fields=True and inherits no field that it does not list"
+        advice = "remove the option"
+    else:
+        listed = {d.name for d in cls.symbol.declaration.fields}
+        missing = ", ".join(f"`{f.name}`" for f in cls.fields if f.name not in listed)
+        what = f"does not list the inherited {missing} again" if missing else "lists its fields in another order"
+        advice = "list all fields in their order, or pass has_implicitly_inherited_fields=True"
+    return _problem(cls, f"{what}: the class cannot be created ({PENZAI_REFUSES}); {advice}", advice)
+
+
+def _has_struct(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether `pz.Struct` is among the bases that are written."""
+    for argument in cls.symbol.declaration.bases:
+        expr = argument.value.value if isinstance(argument.value, Subscript) else argument.value
+        symbol = evaluator.model.resolver.resolve(expr, cls.module, cls.symbol.declaration.scope)
+        if argument.keyword is None and isinstance(symbol, External) and symbol.name in PENZAI.bases:
+            return True
+    return False
+
+
+def _problem(cls: PytreeClass, what: str, advice: str) -> Problem:
+    return Problem(
+        at=cls.symbol.declaration.name_at,
+        message=f"`{cls.name}` {what}",
+        reason="penzai checks each class when it is decorated, and each `Struct` when an instance is made",
+        help=advice,
+    )

@@ -1,0 +1,275 @@
+"""JAX314 uninitialised-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Expr, Name, children
+from jaxlint.syntax.statements import (
+    Body,
+    If,
+    Jump,
+    Raise,
+    Return,
+    Statement,
+    assigned_names,
+    blocks,
+    bound_by,
+    expressions,
+    walk,
+)
+
+#: Where so many statements set an attribute, the branches that they stand on may belong together.
+_MANY = 2
+
+
+class UninitialisedField(ClassRule, BodyRule):
+    """
+    ## What it does
+
+    Finds fields of equinox modules and penzai structs that a handwritten `__init__` does not set: at all, on one branch
+    of an `if`, because it does not call that of the base class, or because a subclass has fields that the inherited
+    `__init__` does not know.
+
+    ## Why is this bad?
+
+    A class that writes its own `__init__` sets all fields itself. equinox and penzai look whether it did once it has
+    returned, and refuse the instance.
+
+    ## What you will see
+
+    `TypeError: Field 'bias' was not initialized.` with equinox, `AttributeError: A value for field "bias" was not set
+    during __init__!` with penzai, when an instance is made.
+
+    ## Example
+
+    ```python
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    class Linear(eqx.Module):
+        weight: jax.Array
+        bias: jax.Array
+
+        def __init__(self, size: int) -> None:
+            self.weight = jnp.ones((size, size))
+    ```
+
+    ## Use instead
+
+    ```python
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    class Linear(eqx.Module):
+        weight: jax.Array
+        bias: jax.Array
+
+        def __init__(self, size: int) -> None:
+            self.weight = jnp.ones((size, size))
+            self.bias = jnp.zeros(size)
+    ```
+
+    ## Frameworks
+
+    equinox and penzai. Other frameworks say nothing when an instance is made; there the attribute is missing when it is
+    read or flattened, and nothing is reported.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A class whose subclasses set the rest is left alone, and so is an `__init__` that hands `self` to a function, calls
+    `super().__init__` or sets attributes by name, as what it sets cannot be seen.
+
+    ## References
+
+    - [equinox.Module](https://docs.kidger.site/equinox/api/module/module/)
+    - [equinox #95](https://github.com/patrick-kidger/equinox/issues/95)
+    """
+
+    code = "JAX314"
+    name = "uninitialised-field"
+    group = "construction"
+    since = "0.1.0"
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the fields that a subclass adds to a base class with a handwritten `__init__`."""
+        declaration = cls.symbol.declaration
+        if not _is_checked(cls) or cls.framework is not EQUINOX or not declaration.fields or cls.generated_init:
+            return
+        if {"__init__", "__post_init__"} & set(declaration.methods) or evaluator.model.subclasses(cls):
+            return
+        found = cls.method("__init__")
+        if found is None or found[0] is cls or not found[0].bases_known:
+            return
+        base, init = found
+        if init.self_calls or not _sees_all(init, base):
+            return
+        assigned = {a.attr for a in init.self_assignments}
+        for field in _required(cls):
+            if field.owner == cls.symbol and field.name not in assigned:
+                yield Problem(
+                    at=field.at,
+                    message=(
+                        f"field `{field.name}` of `{cls.name}` is never set: the `__init__` that is inherited from"
+                        f" `{base.name}` does not know it (TypeError); write an `__init__` here, too"
+                    ),
+                    reason="a module that inherits a handwritten `__init__` is given no other",
+                    help="write an `__init__` that calls `super().__init__` and sets the fields that are added",
+                )
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a handwritten `__init__` sets on each of its ways."""
+        cls, function = code.place.owner, code.function
+        if cls is None or function is None or function.name != "__init__" or not function.owner:
+            return
+        if function.owner != cls.symbol.declaration.qualname or not _is_checked(cls) or function.decorators:
+            return
+        if cls.framework is PENZAI and cls.registered is not True:
+            return
+        if code.place.subclasses(cls):
+            return  # they may set the rest
+        own = function.self_name
+        if own is None or _escapes(code.body, own):
+            return
+        ways = _Ways(own, cls)
+        always = ways.through(code.body)
+        if always is None or ways.hidden:
+            return
+        variables = assigned_names(code.body)  # `bias = ...` for `self.bias = ...`: JAX405 is about those
+        for field in _required(cls):
+            times = ways.anywhere.get(field.name, 0)
+            if field.name not in always and field.name not in variables and times < _MANY:
+                yield _problem(cls, function, field, times > 0)
+
+
+def _is_checked(cls: PytreeClass) -> bool:
+    """Whether instances of the class are made, and refused if a field is missing."""
+    if cls.framework not in (EQUINOX, PENZAI) or cls.unknown_decorator or not cls.bases_known:
+        return False
+    declarations = [c.symbol.declaration for c in cls.mro]
+    strange = any({"__new__", "__getattr__", "__getattribute__"} & set(d.methods) for d in declarations)
+    return not strange and not any(d.conditional_body for d in declarations) and not cls.abstract_methods
+
+
+def _required(cls: PytreeClass) -> list[Field]:
+    """The fields that are attributes of an instance only if they are set."""
+    bound = {name for c in cls.mro for name in c.symbol.declaration.methods}
+    bound |= {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
+    return [
+        f for f in cls.fields if f.kind is Kind.FIELD and f.default is None and not f.opaque and f.name not in bound
+    ]
+
+
+def _sees_all(init: Function, base: PytreeClass) -> bool:
+    """Whether an `__init__` of another class only assigns attributes, and calls no other `__init__`."""
+    row = init.at.row
+    unit = next((u for u in base.module.outline.units if u.first <= row <= u.last), None)
+    if unit is None:
+        return False
+    piece = next((p for p in unit.pieces if p.first <= row <= p.last and p.kind == "function"), unit)
+    return piece.calls.isdisjoint({"super", "setattr", "__setattr__", "__init__", "vars", "update"})
+
+
+def _escapes(body: Body, own: str) -> bool:
+    """Whether `self` is used as anything but the owner of an attribute, or attributes are set by name."""
+    for statement in walk(body):
+        for expr in expressions(statement):
+            stack = [expr]
+            while stack:
+                current = stack.pop()
+                if isinstance(current, Name) and current.id in (own, "super"):
+                    return True
+                if isinstance(current, Attribute) and isinstance(current.value, Name) and current.value.id == own:
+                    if current.attr in ("__dict__", "__init__", "__setattr__"):
+                        return True
+                    continue
+                stack.extend(children(current))
+    return False
+
+
+class _Ways:
+    """What a body sets on each way through it."""
+
+    def __init__(self, own: str, cls: PytreeClass) -> None:
+        self.own = own
+        self.methods = {name for c in cls.mro for name in c.symbol.declaration.methods}
+        #: How many statements set an attribute.
+        self.anywhere: dict[str, int] = {}
+        #: Whether a method of the instance is called, which may set anything.
+        self.hidden = False
+
+    def through(self, body: Body) -> set[str] | None:
+        """What is certainly set when the end of a body is reached; None if it is not reached."""
+        done: set[str] = set()
+        for statement in body:
+            self._note(statement)
+            if isinstance(statement, (Raise, Jump)):
+                return None
+            if isinstance(statement, Return):
+                self.hidden = True  # an early end is not followed
+                return None
+            done |= self._set_by(statement)
+            if isinstance(statement, If):
+                outcomes = [self.through(inner) for inner in blocks(statement)]
+                reached = [outcome for outcome in outcomes if outcome is not None]
+                if not reached:
+                    return None
+                done |= set.intersection(*reached)
+            else:
+                for inner in blocks(statement):
+                    done |= self.through(inner) or set()
+        return done
+
+    def _set_by(self, statement: Statement) -> set[str]:
+        found = {name for target in bound_by(statement) for name in self._attributes(target)}
+        for name in found:
+            self.anywhere[name] = self.anywhere.get(name, 0) + 1
+        return found
+
+    def _attributes(self, target: Expr) -> Iterator[str]:
+        if isinstance(target, Attribute):
+            if isinstance(target.value, Name) and target.value.id == self.own:
+                yield target.attr
+            return
+        for part in children(target):
+            yield from self._attributes(part)
+
+    def _note(self, statement: Statement) -> None:
+        """Methods of the instance that are called, or handed on, may set attributes."""
+        for expr in expressions(statement):
+            stack = [expr]
+            while stack:
+                current = stack.pop()
+                stack.extend(children(current))
+                if isinstance(current, Attribute) and isinstance(current.value, Name) and current.value.id == self.own:
+                    self.hidden |= current.attr in self.methods
+
+
+def _problem(cls: PytreeClass, function: Function, field: Field, somewhere: bool) -> Problem:
+    inherited = f", inherited from `{field.owner.declaration.name}`," if field.owner != cls.symbol else ""
+    where = "on one branch" if somewhere else ""
+    error = "TypeError" if cls.framework is EQUINOX else "AttributeError"
+    return Problem(
+        at=function.at,
+        message=(
+            f"`__init__` of `{cls.name}` does not set field `{field.name}`{inherited}{' ' if where else ''}{where}: the"
+            f" instance is refused ({error}); set it"
+        ),
+        reason=f"{cls.framework.title} looks for all fields once `__init__` has returned",
+        help=f"assign `self.{field.name}`, to None if there is nothing to hold",
+        confidence=Confidence.MEDIUM if somewhere else None,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+    )
