@@ -7,7 +7,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.build import REGISTERING, PytreeModel
 from jaxlint.pytrees.frameworks import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Subscript, dotted
+from jaxlint.syntax.expressions import Subscript
 
 #: Bases that do not make a leaf or a container of an instance.
 _NEUTRAL_BASES = frozenset({"builtins.object", "typing.Generic", "abc.ABC"})
@@ -79,17 +79,5 @@ def _may_be_registered(cls: PytreeClass, model: PytreeModel) -> bool:
     """Whether something may register the class: here, or in a module that imports it."""
     if model.may_be_registered(cls.symbol):
         return True
-    path = cls.module.path
-    importing = model.knowledge.imports.importing([path]) - {path}
-    return any(
-        not unit.calls.isdisjoint(REGISTERING) and _names(cls.name, unit.first, unit.last, model, other)
-        for other in importing
-        for unit in model.project.add_file(other).outline.units
-    )
-
-
-def _names(name: str, first: int, last: int, model: PytreeModel, path: str) -> bool:
-    """Whether a call in some rows of a module gives the class to something, or what cannot be seen."""
-    calls = [c for c in model.project.add_file(path).outline.module_calls if first <= c.at.row <= last]
-    given = [(dotted(a.value) or "").rpartition(".")[2] for c in calls for a in c.args]
-    return not calls or name in given
+    importing = model.knowledge.imports.importing([cls.module.path]) - {cls.module.path}
+    return any(given is None or cls.name in given for path in importing for given in model.registering_calls(path))

@@ -57,7 +57,16 @@ from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.target import ExtraField, Target
 from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods
-from jaxlint.symbols.outline import CLASS_PARAMETERS, Assignment, Class, FieldDeclaration, Function, Import
+from jaxlint.symbols.outline import (
+    CLASS_PARAMETERS,
+    Assignment,
+    Class,
+    FieldDeclaration,
+    Function,
+    Import,
+    Outline,
+    Unit,
+)
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -133,6 +142,7 @@ class PytreeModel:
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
+        self._registering_calls: dict[str, tuple[frozenset[str] | None, ...]] = {}
         #: What was learnt of the project as a whole.
         self.knowledge = Knowledge()
         #: The outermost classes that were being built when a class was asked for that was being built already.
@@ -249,6 +259,15 @@ class PytreeModel:
                     found.setdefault(declared.qualname, []).append((callee, call, guarded))
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
+
+    def registering_calls(self, path: str) -> tuple[frozenset[str] | None, ...]:
+        """The names that each statement which may register classes gives to calls; None if that is not seen."""
+        if path not in self._registering_calls:
+            outline = self.project.add_file(path).outline
+            self._registering_calls[path] = tuple(
+                _given_names(unit, outline) for unit in outline.units if not unit.calls.isdisjoint(REGISTERING)
+            )
+        return self._registering_calls[path]
 
     def may_be_registered(self, symbol: ClassSymbol) -> bool:
         """Whether code that is neither a decorator of the class nor a plain call after it may register it.
@@ -1015,6 +1034,12 @@ def _extra_field(extra: ExtraField) -> FieldFunction:
     if extra.static is None:
         return like
     return replace(like, fixed={**like.fixed, "static": extra.static, "pytree_node": not extra.static})
+
+
+def _given_names(unit: Unit, outline: Outline) -> frozenset[str] | None:
+    """The last parts of the names that the calls of a statement at module level are given; None if it has none."""
+    calls = [call for call in outline.module_calls if unit.first <= call.at.row <= unit.last]
+    return frozenset((dotted(a.value) or "").rpartition(".")[2] for call in calls for a in call.args) if calls else None
 
 
 def field_names(expr: Expr) -> list[str] | None:
