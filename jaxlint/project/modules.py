@@ -44,6 +44,8 @@ class Module:
         #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
         self._is_edited = False
         self._edited: EditedOutline | None = None
+        #: What it gives to calls that may register a class, once asked for (`PytreeModel.registering_calls`).
+        self.registering_calls: tuple[frozenset[str] | None, ...] | None = None
         #: What it imports, if that is known already.
         self.known_imports: Imports | None = None
         #: Whether the store has the outline.

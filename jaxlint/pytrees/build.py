@@ -142,7 +142,6 @@ class PytreeModel:
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
-        self._registering_calls: dict[str, tuple[frozenset[str] | None, ...]] = {}
         #: What was learnt of the project as a whole.
         self.knowledge = Knowledge()
         #: The outermost classes that were being built when a class was asked for that was being built already.
@@ -262,12 +261,13 @@ class PytreeModel:
 
     def registering_calls(self, path: str) -> tuple[frozenset[str] | None, ...]:
         """The names that each statement which may register classes gives to calls; None if that is not seen."""
-        if path not in self._registering_calls:
-            outline = self.project.add_file(path).outline
-            self._registering_calls[path] = tuple(
+        module = self.project.add_file(path)
+        if module.registering_calls is None:
+            outline = module.outline
+            module.registering_calls = tuple(
                 _given_names(unit, outline) for unit in outline.units if not unit.calls.isdisjoint(REGISTERING)
             )
-        return self._registering_calls[path]
+        return module.registering_calls
 
     def may_be_registered(self, symbol: ClassSymbol) -> bool:
         """Whether code that is neither a decorator of the class nor a plain call after it may register it.
