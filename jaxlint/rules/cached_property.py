@@ -32,6 +32,8 @@ _CONSEQUENCES = {
         "treeo flattens what is in the `__dict__` of an instance",
     ),
 }
+#: A value that equinox finds is asked for inside of jit, as a rule, on an instance that was made there.
+_SEVERITIES = {SIMPLE_PYTREE.id: Severity.ERROR, EQUINOX.id: Severity.INFO}
 
 
 class CachedProperty(ClassRule):
@@ -97,8 +99,8 @@ class CachedProperty(ClassRule):
 
     ## When not to use it
 
-    If instances of an equinox or nnx module are compiled for once and never again, the cached value saves work in
-    eager code.
+    A property of an equinox module that is asked for inside of `jax.jit` only is cached at the instance that was made
+    there, and costs nothing; the finding is information.
 
     ## References
 
@@ -127,7 +129,7 @@ class CachedProperty(ClassRule):
                     ),
                     reason=reason,
                     help="write `@property`, or compute the value once and make it a field",
-                    severity=Severity.ERROR if cls.framework is SIMPLE_PYTREE else None,
+                    severity=_SEVERITIES.get(cls.framework.id),
                 )
 
 

@@ -121,13 +121,15 @@ class _Declaration:
         if value is None:
             yield from self._colon()
         elif isinstance(value, Call) and self.field.call is not None:
-            yield from self._arguments(value, self.field.call.function)
+            # a function of the project's own in between may take more, and pass on something else
+            if self._function(value.func) == self.field.call.function:
+                yield from self._arguments(value, self.field.call.function)
+                yield from self._factory()
         elif self._function(value) is not None:
             yield self._problem(
                 value, "is given a field function that is not called: its default is that function; call it", "call it"
             )
         yield from self._comma(value)
-        yield from self._factory()
 
     def _colon(self) -> Iterator[Problem]:
         """`x: jnp.zeros(3)`, `x: field(default=0)`, `x: 0.1`."""
@@ -180,8 +182,8 @@ class _Declaration:
     def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
         """`struct.field(static=True)`."""
         spec = FIELD_FUNCTIONS.get(function)
-        if spec is None or function.startswith(_OTHERS) or self._function(call.func) != function:
-            return  # a function of the project's own in between may take more
+        if spec is None or function.startswith(_OTHERS):
+            return
         accepted = _ARGUMENTS | frozenset(spec.keywords) | _MORE.get(function, frozenset())
         written = dotted(call.func) or function
         for argument in call.args:
