@@ -34,7 +34,6 @@ MYPY_SAYS = {
 BODY_RULES = {"JAX308", "JAX405", "JAX408", "JAX410"}
 #: What only the plugin reports, because it takes a type that the text does not tell: cases, and why.
 TYPES_TELL = {
-    "static_generic_alias": "the arguments of a generic alias",
     "default_library": "the return type of a function of an installed package",
     "equinox_installed": "the fields of a class of an installed package",
     "decorated_function": "what a decorator leaves of a function, by its annotations",
@@ -42,7 +41,6 @@ TYPES_TELL = {
     "type_guard": "a guard",
     "chex_tuples": "what a generated method makes",
     "unpacked": "the items of a list behind a star",
-    "counting": "no low-confidence finding about a class yields to a better one elsewhere",
 }
 
 Found = tuple[str, int, str]
