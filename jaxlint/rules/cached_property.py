@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
@@ -100,7 +100,7 @@ class CachedProperty(ClassRule):
     ## When not to use it
 
     A property of an equinox module that is asked for inside of `jax.jit` only is cached at the instance that was made
-    there, and costs nothing; the finding is information.
+    there, and costs nothing; the finding is information of low confidence, and only shown when that is asked for.
 
     ## References
 
@@ -130,6 +130,7 @@ class CachedProperty(ClassRule):
                     reason=reason,
                     help="write `@property`, or compute the value once and make it a field",
                     severity=_SEVERITIES.get(cls.framework.id),
+                    confidence=Confidence.LOW if cls.framework.id in _SEVERITIES else None,
                 )
 
 

@@ -22,6 +22,8 @@ from jaxlint.symbols.outline import Assignment
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
+#: Methods of mappings.
+_OF_MAPPINGS = frozenset({"get", "items", "keys", "pop", "setdefault", "update", "values"})
 _OPERATOR = {"delete": "__delitem__"}
 
 
@@ -117,6 +119,8 @@ class ItemAssignment(EventRule):
         instances = [r for r in receivers if isinstance(r, Instance) and _takes_no_items(r, event, evaluator)]
         if not receivers or len(arrays) + len(instances) < len(receivers):
             return
+        if instances and _is_used_as_mapping(event, instances[0].cls, evaluator):
+            return
         declared = any(array.declared for array in arrays)
         if declared and event.made_here:
             return  # a numpy array may have been put there
@@ -163,6 +167,19 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
     family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
     operator = _OPERATOR.get(event.how, "__setitem__")
     return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
+
+
+def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the code calls a method of mappings on the same thing that the class lacks: it is of another type.
+
+    Annotations are not always true: `-> tuple[Any, Model]` of what returns `model, info`.
+    """
+    function, name = event.place.function, dotted(event.target)
+    if function is None or name is None:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
+    used = {p.attr for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name}
+    return any(lacks_attribute(cls, attr, evaluator) for attr in used & _OF_MAPPINGS)
 
 
 def _is_on_host(module: Module) -> bool:
