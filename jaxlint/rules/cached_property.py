@@ -130,7 +130,7 @@ class CachedProperty(ClassRule):
                     reason=reason,
                     help="write `@property`, or compute the value once and make it a field",
                     severity=_SEVERITIES.get(cls.framework.id),
-                    confidence=Confidence.LOW if cls.framework.id in _SEVERITIES else None,
+                    confidence=Confidence.LOW if cls.framework is EQUINOX else None,
                 )
 
 
