@@ -38,6 +38,8 @@ from jaxlint.pytrees.frameworks import (
     TREEX,
 )
 from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
+from jaxlint.pytrees.interpreted import TheClass
+from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import (
     DataclassParams,
     Field,
@@ -54,6 +56,7 @@ from jaxlint.pytrees.model import (
     truth,
 )
 from jaxlint.pytrees.non_arrays import REFUSED_TYPES
+from jaxlint.pytrees.project_decorators import PROJECT, a_field, decorate, is_unsure, with_wrapped_default
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.target import ExtraField, Target
 from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods
@@ -137,7 +140,8 @@ class PytreeModel:
         self.target = target
         self.resolver = Resolver(project, known, aliases)
         self.callees = CalleeFinder(self.resolver)
-        self.bodies = BodyReader(self.resolver, self.callees, functions)
+        self.interpreter = Interpreter(self.resolver, BY_DECORATOR, functions)
+        self.bodies = BodyReader(self.resolver, self.callees, functions, self.interpreter)
         self._classes: dict[Key, PytreeClass] = {}
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
@@ -369,6 +373,12 @@ class _ClassBuilder:
         #: The framework whose decorator runs the dataclass machinery.
         self.maker: Framework | None = None
         self.registering: tuple[Framework, Callee] | None = None
+        #: The fields of which it is not known what a decorator of the project makes of them.
+        self.unsure: set[str] = set()
+        #: The attributes that such decorators set.
+        self.attributes_set: set[str] = set()
+        #: Whether such a decorator makes a factory of each default that cannot be hashed.
+        self.wraps_defaults = False
         self.registrations: list[Registration] = []
         self.made_by: list[Registration] = []
         self.keywords = {a.keyword: a.value for a in self.declaration.bases if a.keyword is not None}
@@ -381,6 +391,8 @@ class _ClassBuilder:
         params = self._params(framework, is_dataclass)
         body = self.model.bodies.read(self.symbol, self._option("kw_only", False) is True)
         members = self._merge_members(body, framework, is_dataclass)
+        if self.wraps_defaults:
+            members = [with_wrapped_default(m) if m.owner == self.symbol else m for m in members]
         if framework.marks_stay:
             members = self._marked(members, framework)
         generated_init = self._generated_init(framework, is_dataclass)
@@ -398,9 +410,10 @@ class _ClassBuilder:
             else:
                 fields = [_with_role(f, Role.UNKNOWN) for f in fields]
             known = False
-        elif framework is REGISTER_DATACLASS and self.registering is not None:
+        elif (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None:
             lists = self._lists(self.registering[1])
             fields, explicit = _apply_lists(fields, lists)
+            fields = [_with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
         elif framework is NAMED_TUPLE and self.registering is not None:
             fields = [_with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
         elif framework is REGISTER_STATIC:
@@ -486,6 +499,8 @@ class _ClassBuilder:
             place = Registration(
                 PLAIN_CLASS, decorator.at, _function_name(decorator), is_factory=self._is_factory(decorator)
             )
+            if (callee is None or not callee.transparent) and self._apply_interpreted(decorator, place):
+                continue
             self._apply(callee, place)
         for callee, call, guarded in self.model.registrations(self.symbol):
             place = Registration(
@@ -497,6 +512,39 @@ class _ClassBuilder:
                 is_factory=self._is_factory(call.func),
             )
             self._apply(callee, place)
+
+    def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
+        """Note what a decorator of the project does to the class; False if that cannot be told."""
+        called = decorator.func if isinstance(decorator, Call) else decorator
+        if not isinstance(self.model.resolver.resolve(called, self.module, self.scope), (FunctionSymbol, ValueSymbol)):
+            return False
+        seen = self._decorated()
+        made = decorate(self.model.interpreter, decorator, self.module, self.scope, seen)
+        self.attributes_set |= seen.attributes.keys()
+        if made is None:
+            return False
+        self.unknown_decorator |= not made.is_known
+        self.wraps_defaults |= made.may_wrap_defaults
+        for callee, framework in made.applied:
+            if framework is None:
+                self._apply(callee, place)
+            else:
+                self._register(callee, framework, replace(place, framework=framework, function=callee.name))
+        return True
+
+    def _decorated(self) -> TheClass:
+        """The class as its decorators see it."""
+        members: dict[str, Field | DeclaredField] = {}
+        for parent in reversed(_ancestors(self.parents)):
+            members |= {member.name: member for member in parent.members}
+        members |= {m.declaration.name: m for m in self.model.bodies.read(self.symbol, False).members}
+        fields = [a_field(name, member) for name, member in members.items() if member.kind is Kind.FIELD]
+        self.unsure |= {name for name, member in members.items() if is_unsure(member)}
+        declaration = self.declaration
+        bound = [a.name for a in declaration.assignments] + [f.name for f in declaration.fields if f.value]
+        is_dataclass = self.dataclass_options is not None or any(p.is_dataclass for p in self.parents)
+        taken = frozenset((*declaration.methods, *bound, *self.attributes_set))
+        return TheClass(declaration.name, fields, taken, is_dataclass=is_dataclass)
 
     def _is_factory(self, expr: Expr) -> bool:
         """Whether `register_dataclass(...)` itself is called for what is then applied to the class."""
@@ -535,19 +583,24 @@ class _ClassBuilder:
         if framework.makes_dataclass:
             self.made_by.append(registration)
         if framework is not DATACLASS:
-            if not ignored:
-                self.registering = self.registering or (framework, callee)
-            of_dataclass = self.dataclass_options is not None or any(c.params for c in _ancestors(self.parents))
-            of_dataclass |= any(r.makes_dataclass for r in self.roots)
-            self.registrations.append(
-                replace(
-                    registration,
-                    of_dataclass=of_dataclass,
-                    positional=callee.positional,
-                    has_lists=framework is REGISTER_DATACLASS and self._lists(callee) is not None,
-                    arguments_known=callee.complete,
-                )
+            self._register(callee, framework, registration)
+
+    def _register(self, callee: Callee, framework: Framework, place: Registration) -> None:
+        """Note what registers the class."""
+        if not place.ignored:
+            self.registering = self.registering or (framework, callee)
+        of_dataclass = self.dataclass_options is not None or any(c.params for c in _ancestors(self.parents))
+        of_dataclass |= any(r.makes_dataclass for r in self.roots)
+        self.registrations.append(
+            replace(
+                place,
+                of_dataclass=of_dataclass,
+                options=dict(callee.keywords),
+                positional=callee.positional,
+                has_lists=framework is REGISTER_DATACLASS and self._lists(callee) is not None,
+                arguments_known=callee.complete,
             )
+        )
 
     def _options(self) -> dict[str, Placed]:
         """The options that the class is made with, by name."""
@@ -742,7 +795,7 @@ class _ClassBuilder:
             bases = _ancestors(self.parents)
         if not is_dataclass:
             bases = next(([b] for b in bases if b.is_dataclass), [])
-        relisted = framework is REGISTER_DATACLASS and self.registering is not None
+        relisted = (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None
         for parent in reversed(bases):
             for field in parent.members:
                 known = parent.framework is framework and not relisted and not framework.reads_dict

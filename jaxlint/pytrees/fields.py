@@ -8,9 +8,11 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, Resolver
+from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver
 from jaxlint.pytrees.callee import Callee, CalleeFinder
+from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
+from jaxlint.pytrees.project_decorators import declared_by
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -57,8 +59,11 @@ class Body(msgspec.Struct, frozen=True):
 class BodyReader:
     """Reads class bodies as the dataclass machinery does (CPython 3.10 to 3.13)."""
 
-    def __init__(self, resolver: Resolver, callees: CalleeFinder, functions: Mapping[str, FieldFunction]) -> None:
+    def __init__(
+        self, resolver: Resolver, callees: CalleeFinder, functions: Mapping[str, FieldFunction], run: Interpreter
+    ) -> None:
         self.functions = functions
+        self.run = run
         self.resolver = resolver
         self.callees = callees
 
@@ -84,9 +89,7 @@ class BodyReader:
         values = [(a.name, a.value) for a in declaration.assignments] + [(f.name, f.value) for f in declaration.fields]
         found: dict[str, bool | None] = {}
         for name, value in values:
-            callee = (
-                self.callees.of_call(value, symbol.module, declaration.qualname) if isinstance(value, Call) else None
-            )
+            callee = self._declaring(value, symbol.module, declaration.qualname) if isinstance(value, Call) else None
             if callee is not None and callee.name in self.functions:
                 metadata = self.metadata(callee)
                 if key in metadata:
@@ -113,7 +116,7 @@ class BodyReader:
     def read_field(self, declaration: FieldDeclaration, module: Module, scope: str, kw_only: bool) -> DeclaredField:
         """One annotated name, with what its value says if that is a call of a field function."""
         value = declaration.value
-        callee = self.callees.of_call(value, module, scope) if isinstance(value, Call) else None
+        callee = self._declaring(value, module, scope) if isinstance(value, Call) else None
         if callee is None or callee.name not in self.functions:
             placed = Placed(value, module, scope) if value is not None else None
             opaque = isinstance(value, Call) and callee is None
@@ -128,6 +131,17 @@ class BodyReader:
             FieldCall(callee.name, callee.positional, frozenset(name for name, _ in callee.keywords)),
             not callee.complete,
         )
+
+    def _declaring(self, call: Call, module: Module, scope: str) -> Callee | None:
+        """What a call calls in the end: a helper of the project that does more than to pass on what it gets is run."""
+        callee = self.callees.of_call(call, module, scope)
+        if callee is not None and callee.name in self.functions and callee.complete:
+            metadata = callee.keyword("metadata")
+            if metadata is None or _is_literal(metadata.expr):
+                return callee
+        if not isinstance(self.resolver.resolve(call.func, module, scope), FunctionSymbol):
+            return callee
+        return declared_by(self.run, call, module, scope) or callee
 
     def _given(self, callee: Callee, name: str) -> Placed | None:
         """The argument `name`, unless it is `dataclasses.MISSING`."""
@@ -180,3 +194,13 @@ class BodyReader:
             elif isinstance(key, str):
                 found[key] = truth(Placed(value, place.module, place.scope), None)
         return found
+
+
+def _is_literal(expr: Expr) -> bool:
+    """Whether an expression is None, or a dict of literals."""
+    match expr:
+        case DictDisplay(keys=keys, values=values):
+            return None not in keys and all(isinstance(value, Constant) for value in values)
+        case Call(func=Name(id="dict"), args=args):
+            return all(a.keyword is not None and isinstance(a.value, Constant) for a in args)
+    return isinstance(expr, Constant)

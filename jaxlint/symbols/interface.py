@@ -38,6 +38,11 @@ T = TypeVar("T")
 
 #: Methods whose bodies tell other modules what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
+#: Functions whose callers may make classes or fields: what else these do is found out by running them.
+_DECLARING = frozenset(
+    "dataclass pytree_dataclass field fields static_field register_dataclass register_pytree_node register_static"
+    " register_pytree_with_keys register_pytree_node_class register_pytree_with_keys_class dataclass_transform".split()
+)
 #: More statements than that, and twice as many as there are functions inside, make no difference to a function that may
 #: pass its arguments on (`pytrees.callee`).
 _COUNTED_STATEMENTS = 10
@@ -117,7 +122,10 @@ class _Digests:
         for function in functions:
             rows = range(function.body_rows[0], function.body_rows[1] + 1)
             is_hidden = (
-                function.body_rows[0] > 0 and "flatten" not in function.name and not _holds(function, self._telling)
+                function.body_rows[0] > 0
+                and "flatten" not in function.name
+                and unit.calls.isdisjoint(_DECLARING)
+                and not _holds(function, self._telling)
             )
             if self.has_plain and is_hidden and not function.scope:
                 plain.add(function.qualname)

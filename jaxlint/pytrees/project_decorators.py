@@ -1,0 +1,286 @@
+"""What the decorators and field helpers of a project do, found out by running them (`jaxlint.pytrees.interpreter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.callee import Callee
+from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
+from jaxlint.pytrees.interpreted import (
+    UNKNOWN,
+    ADeclaration,
+    AField,
+    AnInstance,
+    Application,
+    FieldValue,
+    Given,
+    TheClass,
+    Undecided,
+    Value,
+)
+from jaxlint.pytrees.interpreter import Interpreter
+from jaxlint.pytrees.model import Field, Framework, Placed, Unflatten
+from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Display, Expr, Lambda, Name, Other, constant, dotted
+
+#: The functions that are given how to flatten the class, and whether keys stand beside the children.
+_FLATTENING = {
+    "jax.tree_util.register_pytree_node": False,
+    "jax.tree_util.register_pytree_with_keys": True,
+}
+_NODE_CLASSES = {
+    "jax.tree_util.register_pytree_node_class": ("tree_flatten", False),
+    "jax.tree_util.register_pytree_with_keys_class": ("tree_flatten_with_keys", True),
+}
+#: Attributes that change what is known of a class, if a decorator sets them.
+_TELLING = frozenset(
+    "__init__ __new__ __eq__ __hash__ __setattr__ __delattr__ __getattr__ __getattribute__ __post_init__".split()
+)
+#: How the framework of such a class is called.
+PROJECT = "a decorator of the project"
+
+
+def with_wrapped_default(field: Field) -> Field:
+    """A field with a factory of its default, if that is no constant."""
+    default = field.default
+    if default is None or isinstance(default.expr, Constant):
+        return field
+    made = Lambda(default.expr.at, (), default.expr)
+    return replace(field, default=None, factory=Placed(made, default.module, default.scope))
+
+
+class Declared(Protocol):
+    """A field as a class body declares it, or as the class has it."""
+
+    @property
+    def metadata(self) -> Mapping[str, bool | None]:
+        """What is known of its metadata."""
+
+    @property
+    def init(self) -> bool:
+        """Whether the constructor takes it."""
+
+    @property
+    def opaque(self) -> bool:
+        """Whether its value is a call that cannot be seen through."""
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What a decorator of a project makes of a class: the known functions that it applies, in order.
+
+    Of a registration that is told by how instances are flattened, `framework` says what it makes of the class.
+    """
+
+    applied: tuple[tuple[Callee, Framework | None], ...]
+    is_known: bool
+    may_wrap_defaults: bool = False
+
+
+def a_field(name: str, field: Declared) -> AField:
+    """A field as `dataclasses.fields` shows it; what is not known of its metadata is not there."""
+    return AField(name, {key: value for key, value in field.metadata.items() if value is not None}, field.init)
+
+
+def is_unsure(field: Declared) -> bool:
+    """Whether not all is known of the metadata of a field, so that something else may become of it."""
+    return field.opaque or None in field.metadata.values()
+
+
+@lru_cache(maxsize=256)
+def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflatten) -> Framework:
+    """What a decorator of this name makes of classes; `key` is the metadata that it looks at, if that is one."""
+    static = key not in ("pytree_node", "is_leaf", "node", "leaf", "data")
+    return replace(
+        REGISTER_DATACLASS,
+        id=PROJECT,
+        title=title,
+        decorators=frozenset(),
+        static_metadata=(key, static) if key else None,
+        field_functions={},
+        replace_method="replace" if has_replace else None,
+        replace_overwrites=has_replace,
+        unflatten=unflatten,
+        static_spelling=f"field(metadata=dict({key}={static}))" if key else "it from the static fields",
+    )
+
+
+def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> Made | None:
+    """What a decorator does to a class; None if that cannot be told."""
+    run.start()
+    try:
+        function = run.value(decorator, {}, module, scope)
+        result = run.call(function, [cls], {})
+    except (Undecided, RecursionError):
+        return None
+    if result is not cls or (cls.escaped and not cls.applied):
+        return None
+    return _Reader(run, decorator, module, scope, cls).made()
+
+
+class _Reader:
+    def __init__(self, run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> None:
+        self.run = run
+        self.decorator = decorator
+        self.module = module
+        self.scope = scope
+        self.cls = cls
+
+    def made(self) -> Made:
+        cls = self.cls
+        applied = tuple([self._application(one) for one in cls.applied])
+        is_known = not cls.escaped and _TELLING.isdisjoint(cls.attributes)
+        return Made(applied, is_known, cls.may_wrap_defaults)
+
+    def _application(self, one: Application) -> tuple[Callee, Framework | None]:
+        name, keywords = one.name, dict(one.keywords)
+        flatten: Value = UNKNOWN
+        unflatten: Value = UNKNOWN
+        with_keys = False
+        if name in _FLATTENING:
+            given = [*one.positional, UNKNOWN, UNKNOWN]
+            flatten = keywords.get("flatten_func", keywords.get("flatten_with_keys", given[0]))
+            unflatten, with_keys = keywords.get("unflatten_func", given[1]), _FLATTENING[name]
+        elif name in _NODE_CLASSES and _NODE_CLASSES[name][0] in self.cls.attributes:
+            method, with_keys = _NODE_CLASSES[name]
+            flatten = self.cls.attributes[method]
+        elif not (name == "jax.tree_util.register_dataclass" and self._has_replace()):
+            return self._callee(name, one.positional, keywords), None
+        else:
+            lists = self._callee(name, one.positional, keywords)
+            return lists, self._framework("static", Unflatten.CONSTRUCTOR)
+        try:
+            result = self.run.call(flatten, [AnInstance(self.cls)], {})
+            data, meta = _flattened(result, with_keys=with_keys)
+        except (Undecided, RecursionError):
+            return self._callee(name, (), {}), None
+        keys = self.run.asked
+        framework = self._framework(next(iter(keys)) if len(keys) == 1 else "", self._rebuilds(unflatten, result))
+        return self._callee(name, (), {"data_fields": list(data), "meta_fields": list(meta)}), framework
+
+    def _framework(self, key: str, unflatten: Unflatten) -> Framework:
+        decorator = self.decorator.func if isinstance(self.decorator, Call) else self.decorator
+        return project_framework(f"@{dotted(decorator)}", key, self._has_replace(), unflatten)
+
+    def _has_replace(self) -> bool:
+        function = self.cls.attributes.get("replace")
+        if function is None:
+            return False
+        try:
+            return isinstance(self.run.call(function, [AnInstance(self.cls)], {}), AnInstance)
+        except (Undecided, RecursionError):
+            return False
+
+    def _rebuilds(self, unflatten: Value, flattened: Value) -> Unflatten:
+        try:
+            made = self.run.call(unflatten, [flattened[1], flattened[0]], {})
+        except (Undecided, RecursionError):
+            return Unflatten.CUSTOM
+        return Unflatten.CONSTRUCTOR if isinstance(made, AnInstance) and made.is_made else Unflatten.CUSTOM
+
+    def _callee(self, name: str, positional: Iterable[Value], keywords: dict[str, Value]) -> Callee:
+        at = self.decorator.at
+        own = Placed(Name(at, self.cls.name), self.module, self.scope)
+        return Callee(
+            name,
+            (own, *[placed(value, at, self.module) for value in positional]),
+            tuple([(key, placed(value, at, self.module)) for key, value in keywords.items()]),
+        )
+
+
+def _flattened(result: Value, *, with_keys: bool) -> tuple[dict[str, None], dict[str, None]]:
+    """The fields among the children, and those in what is static. Raises `Undecided`."""
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], (list, tuple)):
+        raise Undecided
+    data: dict[str, None] = {}
+    for child in result[0]:
+        if with_keys and isinstance(child, tuple) and len(child) == 2:
+            child = child[1]
+        if not isinstance(child, FieldValue):
+            raise Undecided
+        data[child.name] = None
+    meta: dict[str, None] = {}
+    pending = [result[1]]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, FieldValue):
+            meta[value.name] = None
+        elif isinstance(value, (list, tuple)):
+            pending += value
+        elif isinstance(value, dict):
+            pending += value.values()
+        elif not (value is None or isinstance(value, (str, bool, int))):
+            raise Undecided
+    return data, meta
+
+
+def declared_by(run: Interpreter, call: Call, module: Module, scope: str) -> Callee | None:
+    """The known field function that a field helper of the project calls, and what with; None if it is none."""
+    run.start()
+    try:
+        function = run.value(call.func, {}, module, scope)
+        positional: list[Value] = []
+        keywords: dict[str, Value] = {}
+        for argument in call.args:
+            if argument.star:
+                return None
+            given = _given(run, argument.value, module, scope)
+            if argument.keyword is None:
+                positional.append(given)
+            else:
+                keywords[argument.keyword] = given
+        result = run.call(function, positional, keywords)
+    except (Undecided, RecursionError):
+        return None
+    if not isinstance(result, ADeclaration):
+        return None
+    return Callee(
+        result.name,
+        tuple([placed(value, call.at, module) for value in result.positional]),
+        tuple([(key, placed(value, call.at, module)) for key, value in result.keywords.items()]),
+    )
+
+
+def _given(run: Interpreter, expr: Expr, module: Module, scope: str) -> Value:
+    """What the user gives: a value if it is a plain one, else the expression."""
+    if isinstance(expr, (Constant, Display, DictDisplay)):
+        try:
+            value = run.value(expr, {}, module, scope)
+        except Undecided:
+            return Given(expr, module, scope)
+        if _is_plain(value):
+            return value
+    return Given(expr, module, scope)
+
+
+def _is_plain(value: Value) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, (*value, *value.values())))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, bool, int, float))
+
+
+def placed(value: Value, at: object, module: Module) -> Placed:
+    """An expression that says what a value is, for those who read expressions."""
+    if isinstance(value, Given):
+        return Placed(value.expr, value.module, value.scope)
+    return Placed(_expression(value, at), module, "")
+
+
+def _expression(value: Value, at: object) -> Expr:
+    if isinstance(value, dict):
+        keys, values = [_expression(k, at) for k in value], [_expression(v, at) for v in value.values()]
+        return DictDisplay(at, tuple(keys), tuple(values))
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return Display(at, kind, tuple([_expression(one, at) for one in value]))
+    if isinstance(value, Given):
+        return value.expr
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return constant(at, value)
+    return Other(at, "unknown", ())
