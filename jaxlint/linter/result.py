@@ -72,7 +72,7 @@ def ordered(findings: list[Finding]) -> list[Finding]:
 
     Guesses are left out where the same thing is known for certain.
     """
-    certain = {(f.code, f.subject) for f in findings if f.confidence is not Confidence.LOW}
+    certain = {(f.code, f.subject) for f in findings if f.subject and f.confidence is not Confidence.LOW}
     known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
     kept = [
         f
