@@ -11,6 +11,7 @@ from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.transformed_classes import crossing_of
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
 from jaxlint.project.index import Crossing
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
@@ -120,7 +121,7 @@ class NonArrayDataField(ClassRule, EventRule):
         for field, what in self._refused_fields(cls, evaluator):
             crossing = evaluator.crossings.of(cls) if field.owner == cls.symbol else None
             if crossing is not None:
-                fix = make_static(field, cls, cls.module, evaluator.model)
+                fix = _marking(field, cls, cls.module, crossing, evaluator)
                 yield _problem(field.at, cls, field, what, _consequence(crossing), fix)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -136,7 +137,7 @@ class NonArrayDataField(ClassRule, EventRule):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
-                    fix = make_static(field, cls, event.place.module, evaluator.model)
+                    fix = _marking(field, cls, event.place.module, crossing, evaluator)
                     yield _problem(place, cls, field, what, _consequence(crossing), fix)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
@@ -169,7 +170,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
-        fix = make_static(field, cls, event.place.module, evaluator.model)
+        fix = _marking(field, cls, event.place.module, crossing, evaluator)
         yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing), fix)
 
 
@@ -230,6 +231,15 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
 def _consequence(crossing: Crossing) -> str:
     when = f" when `{crossing.function}` is called" if crossing.function else ""
     return f"`{crossing.transform}` refuses it{when} (TypeError)"
+
+
+def _marking(
+    field: Field, cls: PytreeClass, module: Module, crossing: Crossing, evaluator: Evaluator
+) -> Proposal | None:
+    """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
+    if crossing.transform.rpartition(".")[2] in ("cond", "switch"):
+        return None
+    return make_static(field, cls, module, evaluator.model)
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str, fix: Proposal | None) -> Problem:
