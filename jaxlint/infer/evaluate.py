@@ -5,44 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.deferred import Deferred, known
+from jaxlint.infer.attributes import Attributes
 from jaxlint.infer.environment import Environment
-from jaxlint.infer.interfaces import Calls, ClassesInTransformations
-from jaxlint.infer.promises import Promises
+from jaxlint.infer.interfaces import ClassesInTransformations
+from jaxlint.infer.narrowing import Narrowing
 from jaxlint.infer.values import (
-    NONE,
     UNKNOWN,
     Array,
-    Choice,
     ClassObject,
     Container,
     FieldRead,
     FunctionValue,
     Indexed,
     Instance,
-    Method,
     Scalar,
-    Selection,
     Symbolic,
     UnknownValue,
     Value,
-    as_instance,
     dict_of,
     element_of,
     join,
     joined,
     known_entries,
-    of_any_library,
     plain,
     without_none,
 )
-from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.frameworks import PENZAI
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import described
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import (
@@ -70,32 +61,20 @@ from jaxlint.syntax.expressions import (
 
 _ARITHMETIC = frozenset({"+", "-"})
 _MAX_STATIC_DEPTH = 8
-#: Methods of strings that return a list.
-_SPLITTING = frozenset({"split", "rsplit", "splitlines"})
-#: The methods of a flax.linen module that are handed on as functions.
-_LINEN_METHODS = frozenset({"apply", "init"})
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
-#: How functions are called that tell one class from another.
-_GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
 
 
-class Evaluator:
+class Evaluator(Narrowing, Attributes):
     """Evaluates expressions in an environment. `calls` evaluates the calls among them."""
 
     def __init__(self, model: PytreeModel) -> None:
-        self.model = model
-        self.annotations = AnnotationReader(model)
-        self.promises = Promises(self.annotations, self._seen)
-        self.calls: Calls
+        super().__init__(model)
         #: The classes that declarations send into transformations.
         self.crossings: ClassesInTransformations
-        self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         self._variables: dict[tuple[str, str], Value] = {}
         #: What names stand for that are no variables, by module and scope.
         self._names: dict[tuple[str, str, str], Value] = {}
-        #: The attributes of things outside of the project.
-        self._externals: dict[tuple[str, str], Value] = {}
         self._static_depth = 0
 
     # -- outside of functions ---------------------------------------------------------------
@@ -275,153 +254,6 @@ class Evaluator:
             return value
         return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
 
-    def attribute_of(self, receiver: Value, attr: str) -> Value:
-        """`receiver.attr`."""
-        receiver = plain(without_none(plain(receiver)))
-        match receiver:
-            case UnknownValue():
-                return Indexed(UNKNOWN) if attr == "at" else UNKNOWN
-            case Instance(cls=cls):
-                return self._instance_attribute(receiver, cls, attr)
-            case ClassObject(cls=cls):
-                found = cls.method(attr)
-                if found is not None:
-                    symbol = FunctionSymbol(found[0].module, found[1])
-                    return FunctionValue(symbol, receiver)
-                member = self.model.resolver.member(cls.symbol, attr)
-                return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
-            case Symbolic(symbol=symbol):
-                return self._member(symbol, attr)
-            case Array(library=library, single=single):
-                if attr == "at":
-                    return Indexed(receiver)
-                if attr in ARRAY_ATTRIBUTES:
-                    return Array(library, single)
-                if attr == "shape":
-                    return Container("tuple", None, Scalar("int"))
-                if attr in ("ndim", "size"):
-                    return Scalar("int")
-                return Method(receiver, attr)
-            case Container() | Indexed() | Selection():
-                return Method(receiver, attr)
-            case Scalar(kind="str") if attr in _SPLITTING:
-                return Method(receiver, attr)
-            case Choice(options=options):
-                values = [self.attribute_of(o, attr) for o in options]
-                result = values[0]
-                for value in values[1:]:
-                    result = join(result, value)
-                return result
-        return UNKNOWN
-
-    def _member(self, symbol: Symbol, attr: str) -> Value:
-        """The attribute of a module, or of something outside of the project."""
-        resolver = self.model.resolver
-        if not isinstance(symbol, External):
-            return self.of_symbol(resolver.follow(resolver.member(symbol, attr)))
-        key = (symbol.name, attr)
-        known = self._externals.get(key)
-        if known is None:
-            known = self._externals[key] = self.of_symbol(resolver.member(symbol, attr))
-        return known
-
-    def _instance_attribute(self, receiver: Instance, cls: PytreeClass, attr: str) -> Value:
-        if attr == "__class__":
-            return ClassObject(cls, receiver.exact)
-        if attr == cls.framework.replace_method and cls.has_framework_replace:
-            return Method(receiver, attr)
-        if attr in ("__setattr__", "__delattr__") and cls.method(attr) is None:
-            return Method(receiver, attr)
-        if has_framework_method(cls, attr):
-            return Method(receiver, attr)
-        field = cls.field(attr)
-        if field is not None:
-            value = self.promises.field(field, cls)
-            if isinstance(value, UnknownValue) and field.assigned is not None:
-                value = self.static(field.assigned)
-            if receiver.refilled:  # with a numpy array, perhaps
-                value = of_any_library(value)
-            return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
-        getter = self.getter(cls, attr)
-        if getter is not None:
-            return self.calls.returned(FunctionValue(getter, receiver))
-        found = cls.method(attr)
-        if found is not None:
-            return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
-        value = self.attribute_type(cls, attr)
-        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
-            return Symbolic(External(f"flax.linen.Module.{attr}"))
-        return value
-
-    def _inherits(self, cls: PytreeClass, name: str) -> bool:
-        """Whether a class inherits from one outside of the project, by its dotted name."""
-        for one in cls.mro:
-            declaration = one.symbol.declaration
-            for base in declaration.bases:
-                symbol = self.model.resolver.resolve(base.value, one.module, declaration.scope)
-                if base.keyword is None and symbol == External(name):
-                    return True
-        return False
-
-    def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
-        """The function that computes a property."""
-        found = cls.method(attr)
-        if found is not None:
-            owner = found[0]
-            for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
-                function = owner.module.outline.functions[qualname]
-                if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
-                    return FunctionSymbol(owner.module, function)
-        return None
-
-    def fields_of(self, instance: Instance) -> Container:
-        """The values of a NamedTuple, in order."""
-        return Container("tuple", tuple(self.promises.field(field, instance.cls) for field in instance.cls.fields))
-
-    def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
-        symbol = self.model.resolver.resolve(decorator, module, scope)
-        return isinstance(symbol, External) and symbol.name in (
-            "builtins.property",
-            "functools.cached_property",
-        )
-
-    def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
-        key = (cls.symbol.key, attr)
-        if key in self._attributes:
-            return self._attributes[key]
-        self._attributes[key] = UNKNOWN  # stops cycles
-        self._attributes[key] = result = self._attribute_type(cls, attr)
-        return result
-
-    def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        found: list[Placed] = []
-        for ancestor in cls.mro:
-            outline, declared = ancestor.module.outline, ancestor.symbol.declaration
-            for declaration in declared.fields:
-                if declaration.name == attr:
-                    return self.annotations.read(
-                        Placed(declaration.annotation, ancestor.module, declared.qualname), cls
-                    )
-            for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
-                for assignment in outline.functions[qualname].self_assignments:
-                    if assignment.attr != attr:
-                        continue
-                    scope = f"{qualname}.<locals>"
-                    if assignment.annotation is not None:
-                        return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
-                    if assignment.value is None:
-                        return UNKNOWN
-                    found.append(Placed(assignment.value, ancestor.module, scope))
-        # what is updated from itself (`self.x = self.x.replace(...)`) is read once the rest is known
-        found.sort(key=lambda p: _mentions(p.expr, attr))
-        result: Value = UNKNOWN
-        for index, placed in enumerate(found):
-            value = plain(self.static(placed))
-            result = value if index == 0 else join(result, value)
-            self._attributes[(cls.symbol.key, attr)] = result
-        return result
-
     def _subscript(self, expr: Subscript, env: Environment) -> Value:
         value = plain(without_none(plain(self.evaluate(expr.value, env))))
         self.evaluate(expr.index, env)
@@ -528,129 +360,6 @@ class Evaluator:
 
     # -- narrowing --------------------------------------------------------------------------
 
-    def narrow(self, test: Expr, env: Environment, truthy: bool) -> None:
-        """Learn from the outcome of a test what it says of the variables in it."""
-        match test:
-            case Unary(op="not", operand=operand):
-                self.narrow(operand, env, not truthy)
-            case BoolOp(op=op, left=left, right=right):
-                if (op == "and") == truthy:
-                    self.narrow(left, env, truthy)
-                    self.narrow(right, env, truthy)
-                else:
-                    self._forget_tested(test, env)
-            case NamedExpr(target=target):
-                self.narrow(target, env, truthy)
-            case Name() | Attribute():
-                path = dotted(test)
-                if path is not None and truthy:
-                    self._update(path, without_none, env)
-                if isinstance(test, Name) and self._switch(test.id, env) is (not truthy):
-                    env.dead = True
-            case Compare(left=left, ops=(op,), comparators=(right,)):
-                self._narrow_comparison(left, op, right, env, truthy)
-            case Call():
-                self._narrow_call(test, env, truthy)
-
-    def _switch(self, name: str, env: Environment) -> bool | None:
-        """What a variable of a module is that is `True` or `False` once and for all (`JAX_MODE = True`)."""
-        if env.is_variable(name):
-            return None
-        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
-        if not isinstance(symbol, ValueSymbol) or symbol.scope:
-            return None
-        outline, value = symbol.module.outline, symbol.assignment.value
-        if len(outline.module_scope.bindings[symbol.name]) > 1:
-            return None
-        if any(symbol.name in scope.is_global for scope in outline.scopes.values()):
-            return None
-        return value.value if isinstance(value, Constant) and isinstance(value.value, bool) else None
-
-    def _update(self, path: str, change: Callable[[Value], Value], env: Environment) -> None:
-        root = path.partition(".")[0]
-        held = env.values.get(path)
-        if isinstance(held, Deferred) and held.is_open:
-            env.values[path] = Deferred(lambda: change(held.value), (held,))
-        elif held is not None:
-            env.values[path] = change(known(held))
-        elif "." in path and env.roots and env.lookup(root) is not None:
-            expr: Expr = Name(None, root)
-            for part in path.split(".")[1:]:
-                expr = Attribute(None, expr, part)
-            value = change(self.evaluate(expr, env))
-            if not isinstance(value, UnknownValue):
-                env.roots |= {root}
-                env.values[path] = value
-
-    def _narrow_comparison(self, left: Expr, op: str, right: Expr, env: Environment, truthy: bool) -> None:
-        path = dotted(left)
-        is_none = isinstance(right, Constant) and right.kind == "NoneType"
-        if path is not None and is_none and op in ("is", "is not", "==", "!="):
-            if (op in ("is", "==")) == truthy:
-                return
-            if env.get(path) == NONE:
-                env.dead = True
-            self._update(path, without_none, env)
-        elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
-            target = dotted(left.positional[0])
-            if target is not None and dotted(left.func) == "type":
-                cls = self.evaluate(right, env)
-                value = Instance(cls.cls, True) if isinstance(cls, ClassObject) else UNKNOWN
-                self._update(target, lambda _: value, env)
-
-    def _narrow_call(self, test: Call, env: Environment, truthy: bool) -> None:
-        if not test.positional:
-            return
-        path = dotted(test.positional[0])
-        if path is None:
-            return
-        name = dotted(test.func)
-        if name == "isinstance" and len(test.positional) == 2:
-            if truthy:
-                cls = self.evaluate(test.positional[1], env)
-                value = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
-                self._update(path, lambda before: _narrowed(before, value), env)
-            else:
-                cls = self.evaluate(test.positional[1], env)
-                known = as_instance(self.evaluate(test.positional[0], env))
-                if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
-                    env.dead = True
-                self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
-        elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
-            # hasattr, TypeGuard functions and the like: the value may be of any subclass
-            self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
-
-    def _forget_tested(self, test: Expr, env: Environment) -> None:
-        """After `a or b` held, what it said of either is not known."""
-        for part in children(test):
-            if isinstance(part, Call) and part.positional:
-                path = dotted(part.positional[0])
-                if path is not None and path in env.values and dotted(part.func) in ("isinstance", "hasattr"):
-                    env.values[path] = UNKNOWN
-            elif isinstance(part, BoolOp):
-                self._forget_tested(part, env)
-
-
-def has_framework_method(cls: PytreeClass, name: str) -> bool:
-    """Whether `name` is a method of the framework's base class that copies or selects, and is none of the user's."""
-    framework = cls.framework
-    if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
-        return False
-    return cls.bases_known and cls.field(name) is None and cls.method(name) is None
-
-
-def _narrowed(before: Value, tested: Value) -> Value:
-    """The value after a successful `isinstance`: the more specific of both."""
-    known = plain(without_none(plain(before)))
-    if isinstance(known, Instance) and isinstance(tested, Instance) and tested.cls in known.cls.mro:
-        return known
-    return tested
-
-
-def _is_exact(value: Value) -> bool:
-    known = plain(value)
-    return isinstance(known, Instance) and known.exact
-
 
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
@@ -672,17 +381,6 @@ def _combined(op: str, a: Value, b: Value) -> Value:
     if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
         return UNKNOWN
     return Container(held.kind, None, element_of(held))
-
-
-def _mentions(expr: Expr, attr: str) -> bool:
-    """Whether an expression reads an attribute of that name."""
-    stack = [expr]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Attribute) and current.attr == attr:
-            return True
-        stack.extend(children(current))
-    return False
 
 
 _READERS: dict[type[Any], Callable[[Evaluator, Any, Environment], Value]] = {

@@ -1,0 +1,234 @@
+"""What the attributes of values are: fields, properties, what methods assign, members of modules."""
+
+from __future__ import annotations
+
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.interfaces import Calls
+from jaxlint.infer.promises import Promises
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    Choice,
+    ClassObject,
+    Container,
+    FieldRead,
+    FunctionValue,
+    Indexed,
+    Instance,
+    Method,
+    Scalar,
+    Selection,
+    Symbolic,
+    UnknownValue,
+    Value,
+    join,
+    of_any_library,
+    plain,
+    without_none,
+)
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import PENZAI
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Expr,
+    children,
+)
+
+#: Methods of strings that return a list.
+_SPLITTING = frozenset({"split", "rsplit", "splitlines"})
+#: The methods of a flax.linen module that are handed on as functions.
+_LINEN_METHODS = frozenset({"apply", "init"})
+
+
+class Attributes:
+    """Evaluates attributes; an evaluator does."""
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+        self.annotations = AnnotationReader(model)
+        self.promises = Promises(self.annotations, self._seen)
+        self.calls: Calls
+        self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
+        #: The attributes of things outside of the project.
+        self._externals: dict[tuple[str, str], Value] = {}
+
+    def _seen(self, placed: Placed) -> Value:
+        raise NotImplementedError
+
+    def static(self, placed: Placed) -> Value:
+        """What an expression outside of functions evaluates to."""
+        raise NotImplementedError
+
+    def of_symbol(self, symbol: Symbol) -> Value:
+        """The value that a resolved name stands for."""
+        raise NotImplementedError
+
+    def attribute_of(self, receiver: Value, attr: str) -> Value:
+        """`receiver.attr`."""
+        receiver = plain(without_none(plain(receiver)))
+        match receiver:
+            case UnknownValue():
+                return Indexed(UNKNOWN) if attr == "at" else UNKNOWN
+            case Instance(cls=cls):
+                return self._instance_attribute(receiver, cls, attr)
+            case ClassObject(cls=cls):
+                found = cls.method(attr)
+                if found is not None:
+                    symbol = FunctionSymbol(found[0].module, found[1])
+                    return FunctionValue(symbol, receiver)
+                member = self.model.resolver.member(cls.symbol, attr)
+                return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
+            case Symbolic(symbol=symbol):
+                return self._member(symbol, attr)
+            case Array(library=library, single=single):
+                if attr == "at":
+                    return Indexed(receiver)
+                if attr in ARRAY_ATTRIBUTES:
+                    return Array(library, single)
+                if attr == "shape":
+                    return Container("tuple", None, Scalar("int"))
+                if attr in ("ndim", "size"):
+                    return Scalar("int")
+                return Method(receiver, attr)
+            case Container() | Indexed() | Selection():
+                return Method(receiver, attr)
+            case Scalar(kind="str") if attr in _SPLITTING:
+                return Method(receiver, attr)
+            case Choice(options=options):
+                values = [self.attribute_of(o, attr) for o in options]
+                result = values[0]
+                for value in values[1:]:
+                    result = join(result, value)
+                return result
+        return UNKNOWN
+
+    def _member(self, symbol: Symbol, attr: str) -> Value:
+        """The attribute of a module, or of something outside of the project."""
+        resolver = self.model.resolver
+        if not isinstance(symbol, External):
+            return self.of_symbol(resolver.follow(resolver.member(symbol, attr)))
+        key = (symbol.name, attr)
+        known = self._externals.get(key)
+        if known is None:
+            known = self._externals[key] = self.of_symbol(resolver.member(symbol, attr))
+        return known
+
+    def _instance_attribute(self, receiver: Instance, cls: PytreeClass, attr: str) -> Value:
+        if attr == "__class__":
+            return ClassObject(cls, receiver.exact)
+        if attr == cls.framework.replace_method and cls.has_framework_replace:
+            return Method(receiver, attr)
+        if attr in ("__setattr__", "__delattr__") and cls.method(attr) is None:
+            return Method(receiver, attr)
+        if has_framework_method(cls, attr):
+            return Method(receiver, attr)
+        field = cls.field(attr)
+        if field is not None:
+            value = self.promises.field(field, cls)
+            if isinstance(value, UnknownValue) and field.assigned is not None:
+                value = self.static(field.assigned)
+            if receiver.refilled:  # with a numpy array, perhaps
+                value = of_any_library(value)
+            return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+        getter = self.getter(cls, attr)
+        if getter is not None:
+            return self.calls.returned(FunctionValue(getter, receiver))
+        found = cls.method(attr)
+        if found is not None:
+            return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
+        value = self.attribute_type(cls, attr)
+        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
+            return Symbolic(External(f"flax.linen.Module.{attr}"))
+        return value
+
+    def _inherits(self, cls: PytreeClass, name: str) -> bool:
+        """Whether a class inherits from one outside of the project, by its dotted name."""
+        for one in cls.mro:
+            declaration = one.symbol.declaration
+            for base in declaration.bases:
+                symbol = self.model.resolver.resolve(base.value, one.module, declaration.scope)
+                if base.keyword is None and symbol == External(name):
+                    return True
+        return False
+
+    def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
+        """The function that computes a property."""
+        found = cls.method(attr)
+        if found is not None:
+            owner = found[0]
+            for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
+                function = owner.module.outline.functions[qualname]
+                if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
+                    return FunctionSymbol(owner.module, function)
+        return None
+
+    def fields_of(self, instance: Instance) -> Container:
+        """The values of a NamedTuple, in order."""
+        return Container("tuple", tuple(self.promises.field(field, instance.cls) for field in instance.cls.fields))
+
+    def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
+        symbol = self.model.resolver.resolve(decorator, module, scope)
+        return isinstance(symbol, External) and symbol.name in (
+            "builtins.property",
+            "functools.cached_property",
+        )
+
+    def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
+        key = (cls.symbol.key, attr)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = UNKNOWN  # stops cycles
+        self._attributes[key] = result = self._attribute_type(cls, attr)
+        return result
+
+    def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        found: list[Placed] = []
+        for ancestor in cls.mro:
+            outline, declared = ancestor.module.outline, ancestor.symbol.declaration
+            for declaration in declared.fields:
+                if declaration.name == attr:
+                    return self.annotations.read(
+                        Placed(declaration.annotation, ancestor.module, declared.qualname), cls
+                    )
+            for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
+                for assignment in outline.functions[qualname].self_assignments:
+                    if assignment.attr != attr:
+                        continue
+                    scope = f"{qualname}.<locals>"
+                    if assignment.annotation is not None:
+                        return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
+                    if assignment.value is None:
+                        return UNKNOWN
+                    found.append(Placed(assignment.value, ancestor.module, scope))
+        # what is updated from itself (`self.x = self.x.replace(...)`) is read once the rest is known
+        found.sort(key=lambda p: _mentions(p.expr, attr))
+        result: Value = UNKNOWN
+        for index, placed in enumerate(found):
+            value = plain(self.static(placed))
+            result = value if index == 0 else join(result, value)
+            self._attributes[(cls.symbol.key, attr)] = result
+        return result
+
+
+def has_framework_method(cls: PytreeClass, name: str) -> bool:
+    """Whether `name` is a method of the framework's base class that copies or selects, and is none of the user's."""
+    framework = cls.framework
+    if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
+        return False
+    return cls.bases_known and cls.field(name) is None and cls.method(name) is None
+
+
+def _mentions(expr: Expr, attr: str) -> bool:
+    """Whether an expression reads an attribute of that name."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Attribute) and current.attr == attr:
+            return True
+        stack.extend(children(current))
+    return False
