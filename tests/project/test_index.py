@@ -212,11 +212,11 @@ def test_parts_make_the_whole(tmp_path: Path) -> None:
 def write_family(folder: Path) -> list[str]:
     """Modules whose classes can only be told once all modules are read: a later one may register them."""
     texts = {
-        "base": "from flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: int = 0\n",
+        "base": "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: jax.Array\n",
         "child": "from base import Base\n\n\nclass Child(Base):\n    y: int = 0\n",
-        "other": "from base import Base\n\n\nclass Other(Base):\n    z: int = 0\n\n\nmade = Other()\n",
+        "other": "from base import Base\n\n\nclass Other(Base):\n    z: int = 0\n\n\nmade = Other(0)\n",
         "registers": "import jax\nfrom child import Child\n\njax.tree_util.register_dataclass(Child)\n",
-        "uses": "from child import Child\n\nmade = Child()\n",
+        "uses": "from child import Child\n\nmade = Child(0)\n",
     }
     for name, text in texts.items():
         (folder / f"{name}.py").write_text(text)
