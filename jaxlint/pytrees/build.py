@@ -441,6 +441,7 @@ class _ClassBuilder:
             eq=self._eq(framework, params),
             members=tuple(_in_step(members, fields)),
             unknown_decorator=self.unknown_decorator,
+            attributes_added=frozenset(self.attributes_set),
             frozen_names=names,
             explicit_leaves=explicit,
             root_first=self.before_root == [],

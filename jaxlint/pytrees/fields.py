@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver
+from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
@@ -30,7 +30,7 @@ _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VA
 #: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
 _MARKERS = {name.rpartition(".")[2]: name for name in (*_KINDS, "dataclasses.KW_ONLY")}
 #: Annotations that equinox hides from the dataclass machinery.
-_ABSTRACT = frozenset({"equinox.AbstractVar", "equinox.AbstractClassVar"})
+_ABSTRACT = frozenset({"AbstractVar", "AbstractClassVar"})
 #: Metadata of which nothing is known.
 _ANY_METADATA: dict[str, bool | None] = {"static": None, "pytree_node": None, "node": None}
 
@@ -74,7 +74,7 @@ class BodyReader:
         members: dict[str, DeclaredField] = {}
         for declaration in symbol.declaration.fields:
             head = self._head(declaration.annotation, module, scope)
-            if head in _ABSTRACT:
+            if head is not None and head.startswith("equinox.") and head.rpartition(".")[2] in _ABSTRACT:
                 continue
             if head == "dataclasses.KW_ONLY":
                 kw_only = True
@@ -110,6 +110,8 @@ class BodyReader:
         if not isinstance(annotation, (Name, Attribute)):
             return None
         symbol = self.resolver.resolve(annotation, module, scope)
+        if isinstance(symbol, (ClassSymbol, ValueSymbol)):  # of an installed package whose source is read
+            return f"{symbol.module.name}.{last_name(annotation)}"
         name = symbol.name if isinstance(symbol, External) else last_name(annotation) if symbol == UNKNOWN else None
         return _MARKERS.get((name or "").rpartition(".")[2], name)
 

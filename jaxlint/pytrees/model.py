@@ -284,6 +284,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     members: tuple[Field, ...] = ()
     #: Whether a decorator that cannot be seen through is applied.
     unknown_decorator: bool = False
+    #: What decorators of the project assign to the class.
+    attributes_added: frozenset[str] = frozenset()
     #: The names whose assignment is refused; None: all.
     frozen_names: frozenset[str] | None = None
     #: Whether the framework's own base class stands before all visible bases.

@@ -29,6 +29,8 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     declaration, outline = cls.symbol.declaration, cls.module.outline
     if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
         return True
+    if name in cls.attributes_added:
+        return True
     if f"{cls.name}.{name}" in outline.attributes_set or any(_sets(call, name) for call in outline.module_calls):
         return True
     scope = outline.scopes.get(declaration.qualname)
