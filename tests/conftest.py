@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="all that is tried at random, instead of a sample")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def is_thorough(request: pytest.FixtureRequest) -> bool:
     """Whether all is to be tried, and not a sample of it."""
     return bool(request.config.getoption("--thorough"))
@@ -26,10 +27,16 @@ def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runners]:
-    """Processes that run programs against the real libraries; the two processes of pytest share what XLA compiles."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for this run that all processes of pytest share."""
     base = tmp_path_factory.getbasetemp()
-    compiled = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def runners(shared: Path) -> Iterator[Runners]:
+    """Processes that run programs against the real libraries; what XLA compiles for one is there for all."""
+    compiled = shared / "compiled"
     compiled.mkdir(exist_ok=True)
     made = Runners(compiled)
     yield made

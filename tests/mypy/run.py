@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 _REPORT = re.compile(r"^(?P<path>[^:\n]+):(?P<row>\d+): (?P<kind>error|note): (?P<text>.*)$", re.MULTILINE)
 
@@ -17,6 +19,8 @@ plugins = jaxlint_mypy
 ignore_missing_imports = True
 check_untyped_defs = True
 """
+#: The same with a jax and a flax of a few lines, which mypy reads at once.
+SMALL_CONFIG = f"{CONFIG}mypy_path = {Path(__file__).with_name('small')}\n"
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def mypy(folder: Path, *arguments: str, command: tuple[str, ...] = ("mypy",)) ->
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr

@@ -12,11 +12,10 @@ from jaxlint import check_paths
 from jaxlint.infer.events import CallMethod, Cross, Transformed
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import ClassRule, EventRule
+from tests.mypy.corpus import PROGRAMS, write
 from tests.mypy.run import Report, reports
-from tests.mypy.test_corpus import PROGRAMS, reported, write
 
 pytest.importorskip("flax")
-__all__ = ["reported"]
 
 _CODE = re.compile(r"^(?P<message>.*)  \[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
-from tests.mypy.cases import REASONS, Program, programs
-from tests.mypy.run import CONFIG, Report, mypy, reports
+from tests.mypy.cases import REASONS, Program
+from tests.mypy.corpus import PROGRAMS
+from tests.mypy.run import Report
 
 pytest.importorskip("flax")
-PROGRAMS = {program.name: program for program in programs()}
-
-
-@pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Report]]:
-    """What one run of mypy over all programs reports, by program."""
-    folder = tmp_path_factory.mktemp("corpus")
-    write(folder)
-    found: dict[str, list[Report]] = defaultdict(list)
-    for report in reports(mypy(folder, ".")):
-        if report.kind == "error" or "jaxlint" in report.text:
-            found[Path(report.path).stem].append(report)
-    return found
-
-
-def write(folder: Path) -> None:
-    (folder / "mypy.ini").write_text(CONFIG)
-    for program in PROGRAMS.values():
-        (folder / f"{program.name}.py").write_text(program.text)
 
 
 def test_size() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mypy.run import ROOT
+from tests.patience import PATIENCE
 
 pytest.importorskip("flax")
 STUBS = ROOT / "plugins" / "jaxlint_mypy" / "stubs"
@@ -61,7 +62,7 @@ def tool(name: str) -> str:
 
 
 def run(folder: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout + done.stderr
 
 

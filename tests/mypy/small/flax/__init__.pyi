@@ -1,0 +1,1 @@
+"""As little of flax as a pytree class needs."""

@@ -1,0 +1,4 @@
+"""As little of jax as a pytree class needs."""
+
+class Array:
+    """What a field holds."""
