@@ -53,4 +53,5 @@ def unpacked(package: str, *, status: Path = Path("/var/lib/dpkg/status")) -> Pa
 
 def libraries(usr: Path) -> str:
     """The folders of shared libraries, as the loader takes them from the environment."""
-    return ":".join(str(folder) for folder in usr.glob("lib/*-linux-gnu"))
+    found = [*usr.glob("lib/*-linux-gnu"), *usr.glob("lib/*-linux-gnu/pulseaudio")]
+    return ":".join(map(str, found))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.debian import libraries, unpacked
+from tests.patience import PATIENCE
 from tools.external import Unavailable
 
 if sys.version_info >= (3, 11):
@@ -81,7 +82,7 @@ def nvim(project: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=PATIENCE)
     return done.stdout + done.stderr
 
 
@@ -125,6 +126,7 @@ def test_vim_ale(project: Path) -> None:
     assert any(line.startswith(f"{ROW}:{COLUMN}:JAX401:`State` is frozen") for line in lines), lines
 
 
+@pytest.mark.editors
 def test_neovim_make(project: Path, nvim: str) -> None:
     (project / "init.vim").write_text(recipe("vim", "makeprg"))
     listed = 'call writefile(map(getqflist(), {_, v -> v.lnum . ":" . v.col . ":" . v.text}), "out")'
@@ -198,6 +200,7 @@ vim.fn.writefile({ vim.json.encode(seen) }, "out")
 """
 
 
+@pytest.mark.editors
 def test_neovim_language_server(project: Path, nvim: str) -> None:
     (project / "init.lua").write_text("vim.cmd('filetype on')\n" + recipe("lua", "start_client"))
     (project / "session.lua").write_text(NEOVIM_SESSION.replace("ROW", str(ROW)).replace("COLUMN", str(COLUMN)))

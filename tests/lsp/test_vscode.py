@@ -21,6 +21,7 @@ from jaxlint_lsp.options import Options
 
 from jaxlint import __version__
 from tests import debian
+from tests.patience import PATIENCE
 from tools import web_vscode
 from tools.external import Unavailable
 
@@ -48,7 +49,7 @@ TARGETS = {("linux", "x86_64"): "linux-x64", ("linux", "aarch64"): "linux-arm64"
 
 
 def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -97,6 +98,7 @@ def unpacked(package: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path)
 
 
+@pytest.mark.npm
 def test_unit_tests(clean_copy: Path) -> None:
     output = run("npm", "test", cwd=clean_copy)
     passed = re.search(r"pass (\d+)", output)
@@ -114,6 +116,7 @@ def test_lock_file_names_no_other_registry() -> None:
             assert package["integrity"].startswith("sha512-"), name
 
 
+@pytest.mark.npm
 def test_manifest(unpacked: Path) -> None:
     root = ElementTree.parse(unpacked.parent / "extension.vsixmanifest").getroot()
     identity = next(node for node in root.iter() if node.tag.endswith("Identity"))
@@ -128,6 +131,7 @@ def test_manifest(unpacked: Path) -> None:
     assert manifest["version"] == __version__
 
 
+@pytest.mark.npm
 def test_contents(unpacked: Path) -> None:
     files = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     own = {name for name in files if not name.startswith("bundled/libs/")}
@@ -142,6 +146,7 @@ def test_contents(unpacked: Path) -> None:
     }
 
 
+@pytest.mark.npm
 @is_bundled_for
 def test_bundle_runs_in_an_interpreter_without_jaxlint(unpacked: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", "--without-pip", "bare", cwd=tmp_path)
@@ -159,7 +164,7 @@ def test_bundle_runs_in_an_interpreter_without_jaxlint(unpacked: Path, tmp_path:
         server.stdin.write(_framed(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'))
         server.stdin.flush()
         answer = _answer(server.stdout)
-        _, complaints = server.communicate(_framed(b'{"jsonrpc":"2.0","method":"exit"}'), timeout=60)
+        _, complaints = server.communicate(_framed(b'{"jsonrpc":"2.0","method":"exit"}'), timeout=PATIENCE)
     assert b'"serverInfo"' in answer, complaints
 
 
@@ -176,6 +181,7 @@ def _answer(stream: IO[bytes]) -> bytes:
     return stream.read(length)
 
 
+@pytest.mark.browser
 @is_bundled_for
 def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     """The project's own interpreter runs the bundled server; its picture is kept as `web_vscode.png`."""

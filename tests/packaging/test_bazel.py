@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.small_project import MADE, STATE, STEP, USED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +76,7 @@ class Workspace:
         assert BAZEL is not None
         return subprocess.run(
             [BAZEL, f"--output_user_root={self.output}", "--max_idle_secs=60", *arguments],
-            cwd=self.folder, capture_output=True, text=True, timeout=300, check=False,
+            cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
 
     def test(self) -> tuple[int, list[str], list[str]]:

@@ -80,6 +80,7 @@ def pre_commit(repository: Path, environment: dict[str, str]) -> subprocess.Comp
     return run(sys.executable, "-m", "pre_commit", "run", cwd=repository, env=environment)
 
 
+@pytest.mark.pypi
 def test_commits(repository: Path, environment: dict[str, str]) -> None:
     done = pre_commit(repository, environment)
     assert done.returncode == 0, done.stdout + done.stderr
