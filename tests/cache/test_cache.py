@@ -20,6 +20,7 @@ from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.interface import interface_digest
 from jaxlint.symbols.outliner import build_outline
 from jaxlint.syntax.source import Source
+from tests.patience import PATIENCE
 from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
 
@@ -254,7 +255,7 @@ def test_an_unchanged_run_loads_little(project: Path, tmp_path: Path, monkeypatc
     )
     command = [sys.executable, "-c", program, "check", "-q", f"--cache-dir={tmp_path / 'cache'}", str(project)]
     for _ in range(2):
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "JAX401" in done.stdout
     assert "jaxlint.report.text" in loaded

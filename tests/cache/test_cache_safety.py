@@ -17,6 +17,7 @@ import jaxlint.cache.store
 from jaxlint.cache.packs import NoPack, Pack, PackWriter
 from jaxlint.cache.store import Cache
 from jaxlint.cli import main as cli
+from tests.patience import PATIENCE
 from tests.small_project import BOTH, STATE, STEP, found, write_project
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(project: Path, cache: Path, before: str = "") -> subprocess.CompletedProcess[str]:
     program = CHECK.format(root=str(ROOT), before=before, cache=str(cache))
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

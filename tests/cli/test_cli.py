@@ -24,6 +24,7 @@ from jaxlint.finding import Confidence, Finding, Severity
 from jaxlint.project.files import PathError, Patterns
 from jaxlint.rules.base import Rule
 from jaxlint.syntax.source import Unreadable
+from tests.patience import PATIENCE
 
 PROJECT = str(Path(__file__).parents[2])
 
@@ -436,7 +437,7 @@ def test_interrupt_leaves_no_traceback() -> None:
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (out, err.strip(), process.returncode) == (b"", b"", 130)
 
 
@@ -458,7 +459,7 @@ def in_terminal(arguments: list[str], **environ: str) -> tuple[int, str]:
             break
         output += chunk
     os.close(master)
-    return process.wait(timeout=30), output.decode()
+    return process.wait(timeout=PATIENCE), output.decode()
 
 
 def test_color_on_a_terminal_only() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.cases import FIXTURES
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = 36
@@ -93,7 +94,7 @@ def output(project: Path, format_: str, seed: int, jobs: int, backwards: bool) -
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed), "NO_COLOR": "1"}
     command = [sys.executable, "-c", ALWAYS_PARALLEL, "check", "--isolated", "--select", "ALL", f"-j{jobs}"]
     command += ["--output-format", format_, *(reversed(paths) if backwards else paths)]
-    done = subprocess.run(command, capture_output=True, cwd=project, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, cwd=project, env=environment, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (1, b"")
     return done.stdout
 
@@ -117,7 +118,7 @@ def test_same_bytes(
 def test_a_folder_is_as_good_as_its_files(project: Path, plain: dict[str, bytes]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "jaxlint", "check", "--isolated", "--select", "ALL", "--output-format", "json"]
-    done = subprocess.run(command, capture_output=True, cwd=project, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, cwd=project, env=environment, timeout=PATIENCE)
     assert done.stdout == plain["json"]
 
 

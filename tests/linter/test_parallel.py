@@ -17,6 +17,7 @@ from jaxlint.linter import parallel
 from jaxlint.linter.engine import check_paths
 from jaxlint.linter.result import Result
 from tests.cache.test_cache import Counting
+from tests.patience import PATIENCE
 from tests.small_project import BOTH, STATE, STEP, write_project
 
 METHODS = ["fork", "spawn"]
@@ -148,7 +149,7 @@ sys.exit(cli.main(["check", "-q", "-j2", "--isolated", "--no-cache", "."]))
 
 def test_interrupted(project: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], cwd=project, capture_output=True, text=True, timeout=60,
+        [sys.executable, "-c", INTERRUPTED], cwd=project, capture_output=True, text=True, timeout=PATIENCE,
         start_new_session=True, check=False,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )  # fmt: skip

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 20.0
+from tests.patience import PATIENCE
+
 SERVER = (sys.executable, "-m", "jaxlint", "server")
 #: What clients such as VS Code say of themselves, as far as the server looks at it.
 PUSH: Mapping[str, Any] = {
@@ -59,6 +60,7 @@ class Client:
         self._id = 0
         self._versions: dict[str, int] = {}
         self._news = threading.Condition()
+        self._has_ended = False
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
         for thread in self._threads:
             thread.start()
@@ -89,7 +91,7 @@ class Client:
 
     def wait(self, number: int, patience: float = PATIENCE) -> Any:
         """The result of a request. Raises `Failed`."""
-        self.until(lambda: not self._answers[number].empty() or self.process.poll() is not None, patience)
+        self.until(lambda: not self._answers[number].empty() or self._has_ended, patience)
         answer = self._answers[number].get(timeout=1)
         del self._answers[number]
         if "error" in answer:
@@ -109,7 +111,7 @@ class Client:
                 if value:
                     return value
                 left = end - time.monotonic()
-                if left <= 0 or not self._news.wait(left):
+                if self._has_ended or left <= 0 or not self._news.wait(left):
                     raise AssertionError(f"nothing came; last: {self.notes[-5:]}; {self.errors!r}")
 
     def said(self, method: str) -> list[dict[str, Any]]:
@@ -127,6 +129,7 @@ class Client:
                     length = int(value)
             if not line:
                 with self._news:
+                    self._has_ended = True
                     self._news.notify_all()
                 return
             message = json.loads(stdout.read(length))

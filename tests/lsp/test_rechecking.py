@@ -432,11 +432,13 @@ def test_modules_that_an_edit_concerns_are_learnt_from_again(tmp_path: Path, mon
 WIDE = "@struct.dataclass\nclass Wide(State):\n    more: int = 0\n"
 
 
-def test_any_edits_of_classes(tmp_path: Path, looked_at: list[int]) -> None:
+def test_any_edits_of_classes(tmp_path: Path, looked_at: list[int], is_thorough: bool) -> None:
+    """Ten edits of each of 25 texts; of 70 with `--thorough`."""
+    number = 70 if is_thorough else 25
     choice = random.Random(11)
     editor = Editor(tmp_path)
     seen: Counter[str] = Counter()
-    for _ in range(70):
+    for _ in range(number):
         paths = choice.sample(FIXTURES, 3)
         text = "\n\n".join(in_functions(path.read_text(encoding="utf-8"), path.stem) for path in paths)
         for _ in range(10):
@@ -452,7 +454,7 @@ def test_any_edits_of_classes(tmp_path: Path, looked_at: list[int]) -> None:
             seen["edits"] += 1
             seen["short"] += bool(looked_at) and 0 <= looked_at[0] < units
             seen["short and telling"] += bool(found and looked_at) and 0 <= looked_at[0] < units
-    assert seen["edits"] > 300 and seen["short"] > 100 and seen["short and telling"] > 50
+    assert seen["edits"] > 4 * number and seen["short"] > 1.5 * number and seen["short and telling"] > 0.7 * number
 
 
 def in_functions(text: str, name: str) -> str:

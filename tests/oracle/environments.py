@@ -26,12 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.frameworks import MAIN, NEWEST, TREEX
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".envs"
 RUNNER = Path(__file__).with_name("run.py")
-#: How long one program may take, in seconds: a thousand times what the slowest one takes.
-PATIENCE = 1200
 #: How often a new process takes over from one that has ended too early.
 MOST_ENDED = 5
 
@@ -82,7 +81,7 @@ def find_python(version: str) -> str | None:
     for candidate in candidates(version):
         command = [candidate, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         except (OSError, subprocess.TimeoutExpired):
             continue
         if done.returncode == 0 and done.stdout.strip() == version:

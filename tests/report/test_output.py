@@ -16,6 +16,7 @@ import pytest
 
 from jaxlint.cli import main as cli
 from jaxlint.report import FORMATS, STATISTICS
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,7 +109,7 @@ def test_output_file_that_is_a_pipe(run: Run, project: Path) -> None:
     thread = threading.Thread(target=lambda: read.append(Path("pipe").read_text()))
     thread.start()
     assert run("--output-format", "concise", "--output-file", "pipe") == (1, "", "")
-    thread.join(timeout=60)
+    thread.join(timeout=PATIENCE)
     assert read[0].startswith("pkg/step.py:5:5: JAX401 ")
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
@@ -334,7 +335,7 @@ def test_same_bytes(project: Path) -> None:
     def output(seed: int, jobs: int, paths: list[str]) -> bytes:
         command = [sys.executable, "-c", EVERY_FORMAT, f"-j{jobs}", *paths]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)}
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=300)
+        done = subprocess.run(command, capture_output=True, env=environment, timeout=PATIENCE)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout
 
