@@ -259,7 +259,7 @@ class _Ways:
 
 
 def _problem(cls: PytreeClass, function: Function, field: Field, somewhere: bool) -> Problem:
-    inherited = f", inherited from `{field.owner.declaration.name}`," if field.owner != cls.symbol else ""
+    inherited = f" (of `{field.owner.declaration.name}`)" if field.owner != cls.symbol else ""
     where = "on one branch" if somewhere else ""
     error = "TypeError" if cls.framework is EQUINOX else "AttributeError"
     return Problem(
