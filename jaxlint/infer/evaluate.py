@@ -304,10 +304,11 @@ class Evaluator(Narrowing, Attributes):
 
     def _binary(self, expr: Binary, env: Environment) -> Value:
         left, right = self.evaluate(expr.left, env), self.evaluate(expr.right, env)
-        return self.binary(expr.op, left, right)
+        added = expr.left if isinstance(right, FieldRead) and not isinstance(left, FieldRead) else expr.right
+        return self.binary(expr.op, left, right, added)
 
-    def binary(self, op: str, left: Value, right: Value) -> Value:
-        """`left op right`."""
+    def binary(self, op: str, left: Value, right: Value, added: Expr) -> Value:
+        """`left op right`, where `added` is what a static field would be changed by."""
         a, b = plain(left), plain(right)
         result: Value = UNKNOWN
         if isinstance(a, Array) or isinstance(b, Array):
@@ -329,7 +330,8 @@ class Evaluator(Narrowing, Attributes):
         if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
             for read, other in ((left, b), (right, a)):
                 if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
-                    return FieldRead(result, read.cls, read.field, True)
+                    shifted = read.shifted or not _is_stated_number(added)
+                    return FieldRead(result, read.cls, read.field, True, shifted)
         return result
 
     def _comprehension(self, expr: Comprehension, env: Environment) -> Value:
@@ -381,6 +383,14 @@ def _combined(op: str, a: Value, b: Value) -> Value:
     if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
         return UNKNOWN
     return Container(held.kind, None, element_of(held))
+
+
+def _is_stated_number(expr: Expr) -> bool:
+    """Whether an expression is a number, or the name of a constant."""
+    if isinstance(expr, Unary):
+        return _is_stated_number(expr.operand)
+    name = (dotted(expr) or "").rpartition(".")[2]
+    return name.isupper() or (isinstance(expr, Constant) and expr.kind in ("int", "float", "bool"))
 
 
 _READERS: dict[type[Any], Callable[[Evaluator, Any, Environment], Value]] = {

@@ -338,7 +338,7 @@ class UnitReader(CompoundStatements):
         right = self.evaluator.evaluate(node.value, env)
         left = self.evaluator.evaluate(node.target, env)
         op = node.op if node.op in ("+", "-", "/") else ""
-        result = self.evaluator.binary(op, left, right)
+        result = self.evaluator.binary(op, left, right, node.value)
         if isinstance(result, Scalar) and self.notes.loop_depth > 0:
             result = Scalar(result.kind, varying=True)
         if isinstance(plain(left), Container):

@@ -458,6 +458,8 @@ def handed_on_before(root: str, at: object, body: Body) -> bool:
             return handed or handed_on_before(root, at, inner)
         passes = any(_passes(s, root, at) for s in walk((statement,)))
         bound = [b for s in walk((statement,), nested=False) for b in _bindings(s) if b.name == root]
+        if isinstance(statement, Assign) and bound and all(_is_updated(b.value, root) for b in bound):
+            continue  # what was handed on is part of the new instance, too
         handed = passes and not all(_is_copy(b.value) for b in bound) if bound else handed or passes
     return handed
 
@@ -491,6 +493,15 @@ def _is_copy(value: Expr | None) -> bool:
     """Whether a value is certainly a new object, whatever it is made of."""
     name = dotted(value.func) or "" if isinstance(value, Call) else ""
     return name.rpartition(".")[2] in ("deepcopy", "copy", "dict", "list", "set")
+
+
+def _is_updated(value: Expr | None, root: str) -> bool:
+    """Whether a value is an updated copy of a variable: `replace(cfg, mesh=mesh)`, `cfg.replace(mesh=mesh)`."""
+    if not isinstance(value, Call):
+        return False
+    owner, _, function = (dotted(value.func) or "").rpartition(".")
+    given = value.positional
+    return function in UPDATING and (owner == root or (bool(given) and dotted(given[0]) == root))
 
 
 def _passes(statement: Statement, root: str, at: object) -> bool:

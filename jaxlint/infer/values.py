@@ -79,12 +79,16 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class FieldRead(msgspec.Struct, frozen=True):
-    """A value read from the field `field` of `cls`; `stepped` once something was added to it."""
+    """A value read from the field `field` of `cls`; `stepped` once something was added to it.
+
+    Where that is no number that the code states, the value is `shifted`, too.
+    """
 
     value: Value
     cls: PytreeClass
     field: str
     stepped: bool = False
+    shifted: bool = False
 
 
 class Symbolic(msgspec.Struct, frozen=True):
@@ -180,7 +184,7 @@ def join(a: Value, b: Value) -> Value:
         return a
     for read, other in ((a, b), (b, a)):
         if isinstance(read, FieldRead) and read.stepped and isinstance(plain(other), Scalar):
-            return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True)
+            return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True, read.shifted)
     a, b = plain(a), plain(b)
     if a == b:
         return a

@@ -12,7 +12,7 @@ from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import FieldDeclaration
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same
 
 #: What `dataclasses.field` takes, and with it the functions that pass on what they do not know.
 _ARGUMENTS = frozenset("default default_factory init repr hash compare metadata kw_only doc".split())
@@ -95,15 +95,17 @@ class MalformedField(ClassRule):
         """Look at the annotated names of the class body."""
         if cls.params is None or cls.unknown_decorator or cls.symbol.declaration.conditional_body:
             return
-        seen: set[str] = set()
+        seen: dict[str, FieldDeclaration] = {}
         own = {f.name: f for f in cls.members if f.owner == cls.symbol}
         for declared in cls.symbol.declaration.fields:
             field = own.get(declared.name)
-            if declared.name in seen:
-                yield _twice(cls, declared)
+            before = seen.get(declared.name)
+            if before is not None:
+                if not (same(before.annotation, declared.annotation) and same(before.value, declared.value)):
+                    yield _twice(cls, declared)
             elif field is not None:
                 yield from _Declaration(cls, declared, field, evaluator).problems()
-            seen.add(declared.name)
+            seen[declared.name] = declared
 
 
 class _Declaration:
@@ -134,8 +136,18 @@ class _Declaration:
     def _colon(self) -> Iterator[Problem]:
         """`x: jnp.zeros(3)`, `x: field(default=0)`, `x: 0.1`."""
         annotation = self.declared.annotation
+        function = self._function(annotation.func) if isinstance(annotation, Call) else None
+        if isinstance(annotation, Call) and function is not None and _marks_static(annotation, function):
+            written = f"{dotted(annotation.func) or function}({'...' if annotation.args else ''})"
+            yield self._problem(
+                annotation,
+                f"has `{written}` where its type belongs, which has no effect: the field is not static; write"
+                f" `{self.declared.name}: T = {written}`",
+                f"write `{self.declared.name}: T = {written}`, with the type of the field for `T`",
+            )
+            return
         if isinstance(annotation, Call):
-            is_value = self._function(annotation.func) is not None or isinstance(self._value(annotation), Array)
+            is_value = function is not None or isinstance(self._value(annotation), Array)
         else:
             is_value = isinstance(annotation, Constant) and annotation.kind in _NUMBERS
         if is_value:
@@ -219,6 +231,12 @@ class _Declaration:
             reason="a field is declared as `name: type = default`",
             help=advice,
         )
+
+
+def _marks_static(call: Call, function: str) -> bool:
+    """Whether the call of a field function would make a field static."""
+    given = {a.keyword: a.value.value for a in call.args if isinstance(a.value, Constant)}
+    return function.endswith(".static_field") or given.get("static") is True or given.get("pytree_node") is False
 
 
 def _is_called(value: Value) -> bool:

@@ -22,6 +22,8 @@ _COUNTER_NAMES = frozenset(
     """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
     epoch_count iteration_count update_count current_step current_epoch""".split()
 )
+#: Words in names of what goes up by any number.
+_COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
 #: Words in names of what goes up now and then, while things are set up or changed on the host.
 _RARELY = frozenset(
     """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
@@ -94,11 +96,11 @@ class StaticCounter(ClassRule, EventRule):
 
     ## When not to use it
 
-    A field that only has the name and type of a counter (`step: int`) is reported with low confidence; suppress it
-    with `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose
-    name says that it goes up rarely (`depth`, `version`) is reported only where a compiled function is seen to raise
-    it, and no field if the same update makes a tuple or list longer. What a loop counts and only returns is not
-    reported.
+    A field that only has the name and type of a counter (`step: int`) is reported with low confidence; suppress it with
+    `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose name
+    says that it goes up rarely (`depth`, `version`), or that changes by an argument (`z=self.z + dz`), is reported only
+    where a compiled function is seen to change it, and no field if the same update makes a tuple or list longer. What a
+    loop counts and only returns is not reported.
 
     ## References
 
@@ -144,7 +146,7 @@ class StaticCounter(ClassRule, EventRule):
             if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
                 loops = loops and field.name in _COUNTER_NAMES
             counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
-            counts = counts and _is_repeated(event, field, evaluator)
+            counts = counts and _is_repeated(event, field, value.value, evaluator)
             if counts or (loops and _is_loop_index(value.value)):
                 fix = make_leaf(field, cls, event.place.module, evaluator.model)
                 yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH, fix)
@@ -176,16 +178,24 @@ def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return not isinstance(value, Container) and not (isinstance(value, Scalar) and value.kind in ("str", "bytes"))
 
 
-def _is_repeated(event: Construct | Replace | AssignAttribute, field: Field, evaluator: Evaluator) -> bool:
-    """Whether the update may run at each step: in a loop, or in a function, if it is not said to go up rarely."""
+def _is_repeated(
+    event: Construct | Replace | AssignAttribute, field: Field, value: Value, evaluator: Evaluator
+) -> bool:
+    """Whether the update may run at each step: in a loop, or in a function, if it is not said to go up rarely.
+
+    What is no counter by its name and changes by no stated number may be moved once: `z=self.z + dz`.
+    """
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
     if event.in_loop and not _is_of_another(event):
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    goes_up_rarely = not _RARELY.isdisjoint(field.name.lower().split("_"))
-    return not goes_up_rarely or _is_compiled(event) or _is_called_compiled(event, evaluator)
+    words = field.name.lower().split("_")
+    is_moved = isinstance(value, FieldRead) and value.shifted and _COUNTING.isdisjoint(words)
+    return (
+        not (is_moved or not _RARELY.isdisjoint(words)) or _is_compiled(event) or _is_called_compiled(event, evaluator)
+    )
 
 
 def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:

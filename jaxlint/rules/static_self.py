@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import is_none
+from jaxlint.syntax.expressions import Name, is_none
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -107,6 +107,8 @@ class StaticSelf(ClassRule, EventRule):
         method, module = event.function, event.module
         if method is None or module is None or method.owner is None or event.applied.is_decorator:
             return
+        if _is_classmethod(method):
+            return
         static = event.applied.static_parameters(method)
         if event.applied.bound or static is None or method.self_name not in static:
             return
@@ -154,12 +156,19 @@ def _own_methods(cls: PytreeClass) -> list[Function]:
 
 
 def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a method is compiled with its instance static (that of a classmethod is the class, which has a hash)."""
+    if _is_classmethod(method):
+        return False
     transformed = evaluator.calls.transformed
     for applied in transformed.decorating(method, cls.module):
         static = applied.static_parameters(method)
         if static is not None and method.self_name in static:
             return True
     return False
+
+
+def _is_classmethod(method: Function) -> bool:
+    return any(isinstance(d, Name) and d.id == "classmethod" for d in method.decorators)
 
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:

@@ -149,10 +149,13 @@ class UninitialisedField(ClassRule, BodyRule):
         if always is None or ways.hidden:
             return
         variables = assigned_names(code.body)  # `bias = ...` for `self.bias = ...`: JAX405 is about those
-        for field in _required(cls):
-            times = ways.anywhere.get(field.name, 0)
-            if field.name not in always and field.name not in variables and times < _MANY:
-                yield _problem(cls, function, field, times > 0)
+        missing = [f for f in _required(cls) if f.name not in always and f.name not in variables]
+        told: set[str] = set()
+        for field in missing:
+            if ways.anywhere.get(field.name, 0) < _MANY and field.name not in told:
+                lacking = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
+                told.update(f.name for f in lacking)
+                yield _problem(cls, function, lacking, field.name in ways.anywhere)
 
 
 def _is_checked(cls: PytreeClass) -> bool:
@@ -208,6 +211,8 @@ class _Ways:
         self.methods = {name for c in cls.mro for name in c.symbol.declaration.methods}
         #: How many statements set an attribute.
         self.anywhere: dict[str, int] = {}
+        #: What one branch of an `if` does not set and another one does.
+        self.lacking: list[set[str]] = []
         #: Whether a method of the instance is called, which may set anything.
         self.hidden = False
 
@@ -227,11 +232,17 @@ class _Ways:
                 reached = [outcome for outcome in outcomes if outcome is not None]
                 if not reached:
                     return None
+                self.lacking.extend(set.union(*reached) - outcome for outcome in reached)
                 done |= set.intersection(*reached)
             else:
                 for inner in blocks(statement):
                     done |= self.through(inner) or set()
         return done
+
+    def lacking_with(self, name: str) -> set[str]:
+        """What is not set only where the attribute `name` is not set, either."""
+        together = {other for lacking in self.lacking if name in lacking for other in lacking}
+        return together.difference(*(lacking for lacking in self.lacking if name not in lacking))
 
     def _set_by(self, statement: Statement) -> set[str]:
         found = {name for target in bound_by(statement) for name in self._attributes(target)}
@@ -258,18 +269,21 @@ class _Ways:
                     self.hidden |= current.attr in self.methods
 
 
-def _problem(cls: PytreeClass, function: Function, field: Field, somewhere: bool) -> Problem:
-    inherited = f" (of `{field.owner.declaration.name}`)" if field.owner != cls.symbol else ""
+def _problem(cls: PytreeClass, function: Function, fields: list[Field], somewhere: bool) -> Problem:
+    names = " and ".join(
+        f"`{f.name}`" + (f" (of `{f.owner.declaration.name}`)" if f.owner != cls.symbol else "") for f in fields
+    )
+    noun, set_them = ("field", "set it") if len(fields) == 1 else ("fields", "set them")
     where = "on one branch" if somewhere else ""
     error = "TypeError" if cls.framework is EQUINOX else "AttributeError"
     return Problem(
         at=function.at,
         message=(
-            f"`__init__` of `{cls.name}` does not set field `{field.name}`{inherited}{' ' if where else ''}{where}: the"
-            f" instance is refused ({error}); set it"
+            f"`__init__` of `{cls.name}` does not set {noun} {names}{' ' if where else ''}{where}: the"
+            f" instance is refused ({error}); {set_them}"
         ),
         reason=f"{cls.framework.title} looks for all fields once `__init__` has returned",
-        help=f"assign `self.{field.name}`, to None if there is nothing to hold",
+        help=f"assign {', '.join(f'`self.{f.name}`' for f in fields)}, to None if there is nothing to hold",
         confidence=Confidence.MEDIUM if somewhere else None,
-        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{fields[0].name}",
     )

@@ -18,6 +18,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.rebuild import Rebuild, rebuild_of
+from jaxlint.rules.analyses.crossing import is_kept_out
 from jaxlint.rules.analyses.frozen import in_construction, refuses_assignment
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
@@ -130,7 +131,8 @@ class Check(msgspec.Struct, frozen=True):
 def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
     """The class whose unflatten runs the code again: that of the method, or a subclass that inherits it.
 
-    None, too, if the code assigns what it may not: then there are no instances.
+    None, too, if the code assigns what it may not (then there are no instances), or if the class stays out of
+    transformations.
     """
     owner, function = code.place.owner, code.function
     if owner is None or function is None or function.name not in ("__init__", "__post_init__") or not function.owner:
@@ -139,7 +141,7 @@ def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
         return None
     for cls in (owner, *code.place.subclasses(owner)):
         found = rebuild_of(cls, evaluator.model.resolver)
-        if found is not None and found.function is function:
+        if found is not None and found.function is function and not is_kept_out(cls, evaluator):
             return found
     return None
 
