@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.interfaces import Calls
 from jaxlint.infer.promises import Promises
 from jaxlint.infer.values import (
@@ -187,31 +188,24 @@ class Attributes:
         return result
 
     def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        found: list[Placed] = []
-        for ancestor in cls.mro:
-            outline, declared = ancestor.module.outline, ancestor.symbol.declaration
-            for declaration in declared.fields:
-                if declaration.name == attr:
-                    return self.annotations.read(
-                        Placed(declaration.annotation, ancestor.module, declared.qualname), cls
-                    )
-            for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
-                for assignment in outline.functions[qualname].self_assignments:
-                    if assignment.attr != attr:
-                        continue
-                    scope = f"{qualname}.<locals>"
-                    if assignment.annotation is not None:
-                        return self.annotations.read(Placed(assignment.annotation, ancestor.module, scope), cls)
-                    if assignment.value is None:
-                        return UNKNOWN
-                    found.append(Placed(assignment.value, ancestor.module, scope))
+        annotation, found = _assigned(cls, attr)
+        key = (cls.symbol.key, attr)
+        if annotation is not None:
+            declared = self._attributes[key] = self.annotations.read(annotation, cls)
+            if isinstance(declared, UnknownValue):
+                return UNKNOWN
+            seen = (self._seen(placed) for placed in found if placed is not None)
+            return UNKNOWN if any(contradicts(declared, one) for one in seen) else declared
+        known_values = [placed for placed in found if placed is not None]
+        if len(known_values) < len(found):
+            return UNKNOWN
         # what is updated from itself (`self.x = self.x.replace(...)`) is read once the rest is known
-        found.sort(key=lambda p: _mentions(p.expr, attr))
+        known_values.sort(key=lambda p: _mentions(p.expr, attr))
         result: Value = UNKNOWN
-        for index, placed in enumerate(found):
+        for index, placed in enumerate(known_values):
             value = plain(self.static(placed))
             result = value if index == 0 else join(result, value)
-            self._attributes[(cls.symbol.key, attr)] = result
+            self._attributes[key] = result
         return result
 
 
@@ -221,6 +215,27 @@ def has_framework_method(cls: PytreeClass, name: str) -> bool:
     if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
         return False
     return cls.bases_known and cls.field(name) is None and cls.method(name) is None
+
+
+def _assigned(cls: PytreeClass, attr: str) -> tuple[Placed | None, list[Placed | None]]:
+    """The first annotation of an attribute, and what methods assign to it; None where that is no expression."""
+    annotation: Placed | None = None
+    found: list[Placed | None] = []
+    for ancestor in cls.mro:
+        outline, declared = ancestor.module.outline, ancestor.symbol.declaration
+        for declaration in declared.fields:
+            if declaration.name == attr and annotation is None:
+                annotation = Placed(declaration.annotation, ancestor.module, declared.qualname)
+        for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
+            scope = f"{qualname}.<locals>"
+            for assignment in outline.functions[qualname].self_assignments:
+                if assignment.attr != attr:
+                    continue
+                if assignment.annotation is not None and annotation is None:
+                    annotation = Placed(assignment.annotation, ancestor.module, scope)
+                value = assignment.value
+                found.append(None if value is None else Placed(value, ancestor.module, scope))
+    return annotation, found
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

@@ -35,7 +35,7 @@ def contradicts(declared: Value, seen: Value, depth: int = 0) -> bool:
         return all(contradicts(declared, one, depth + 1) for one in seen.options if one != NONE)
     match declared:
         case Choice(options=options):
-            return all(contradicts(one, seen, depth + 1) for one in options)
+            return all(contradicts(one, seen, depth + 1) for one in options if one != NONE)
         case Instance(cls=cls):
             return _is_other_class(cls, seen)
         case Array(library=library):

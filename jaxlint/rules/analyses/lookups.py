@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Replace
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.missing_members import lacks_attribute
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, own_parts, walk
 
@@ -20,7 +21,11 @@ def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
     place, base = update.place, "" if update.base is None else dotted(update.base) or ""
     if place.functions:
         body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
-        if _tries(body, field) or (not update.receiver.exact and _keeps_class(body, base)):
+        if _tries(body, field):
+            return True
+        if not update.receiver.exact and (
+            _keeps_class(body, base) or _is_read_as_other(update, field, body, evaluator)
+        ):
             return True
         return any(_asks(part, field, base) for part in all_parts(body))
     units = place.module.outline.units
@@ -58,6 +63,28 @@ def _keeps_class(body: Body, base: str) -> bool:
             if isinstance(part, Compare) and any(dotted(e) != base and _tells_of(e, base) for e in children(part)):
                 return True
     return False
+
+
+def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evaluator) -> bool:
+    """Whether the code reads what the class lacks, and another class that the module names has all that is missing.
+
+    Then the instance is of that class, and its annotation is wrong.
+    """
+    module, base, cls = (
+        update.place.module,
+        dotted(update.base) if update.base is not None else None,
+        update.receiver.cls,
+    )
+    if base is None or base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
+        return False
+    read = {part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == base}
+    missing = {attr for attr in read if lacks_attribute(cls, attr, evaluator)}
+    if not missing:
+        return False
+    resolver = evaluator.model.resolver
+    named = (resolver.follow(resolver.resolve_name(name, module, "")) for name in module.outline.module_scope.bindings)
+    others = (evaluator.model.class_of_symbol(symbol) for symbol in named)
+    return any(all(c.field(name) is not None for name in missing | {field}) for c in others if c is not None)
 
 
 def _tells_of(expr: Expr, base: str) -> bool:
