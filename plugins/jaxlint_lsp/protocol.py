@@ -1,4 +1,8 @@
-"""The protocol of pygls, with documents of our own, answers to malformed requests, and no growth."""
+"""The protocol of pygls, with documents of our own, answers to malformed requests, and no growth.
+
+What of pygls is used here without being a part of what pygls offers is in this file alone.
+`tests/lsp/test_internals.py` names the versions that were tried, and sees that no other module reaches for it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,14 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 Steps = Generator[Any, Any, None]
+
+#: The versions of pygls with which the tests of the server have passed.
+TRIED = ("2.1.1",)
+
+
+def was_shut_down(protocol: LanguageServerProtocol) -> bool:
+    """Whether the client said good-bye."""
+    return bool(protocol._shutdown)
 
 
 class Protocol(LanguageServerProtocol):

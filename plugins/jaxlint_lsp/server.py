@@ -24,7 +24,7 @@ from jaxlint_lsp.diagnostics import diagnostic, result_id
 from jaxlint_lsp.documents import Document, Documents, file_path
 from jaxlint_lsp.options import Options, read_options
 from jaxlint_lsp.positions import Positions
-from jaxlint_lsp.protocol import Protocol
+from jaxlint_lsp.protocol import Protocol, was_shut_down
 from jaxlint_lsp.worker import Stale, Urgency, Worker
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Server(LanguageServer):
     @property
     def was_shut_down(self) -> bool:
         """Whether the client said good-bye."""
-        return bool(self.protocol._shutdown)
+        return was_shut_down(self.protocol)
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:
         """Write a line to the client's log, each line once."""
