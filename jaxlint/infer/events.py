@@ -211,7 +211,7 @@ class Transformed(Event, frozen=True):
     function: Function | None
     #: The module that declares the function.
     module: Module | None
-    #: The receiver of a bound method.
+    #: The receiver of a bound method, or an instance that is given itself.
     receiver: Value | None
 
 

@@ -126,7 +126,7 @@ class HigherOrder:
         func = plain(values[index])
         target = self.target(func)
         applied = self._applied(transform, call, (*call.args[:index], *call.args[index + 1 :]), target, env)
-        self._note(applied, call.at, target)
+        self._note(applied, call.at, target, func)
         return _with_applied(func, applied)
 
     def _applied(
@@ -155,12 +155,13 @@ class HigherOrder:
                 result = Container("tuple", (gradient, UNKNOWN)) if applied.has_aux else gradient
         return result
 
-    def _note(self, applied: Applied, at: object, target: Target | None) -> None:
+    def _note(self, applied: Applied, at: object, target: Target | None, given: Value = UNKNOWN) -> None:
         if target is not None:
             self.transformed.note(target.function, target.module, (applied,))
         place = self.notes.active
         if place is not None:
-            function, module, receiver = None, None, None
+            function, module = None, None
+            receiver = given if isinstance(given, Instance) else None
             if target is not None:
                 function, module, receiver = target.function, target.module, target.receiver
             self.notes.add(Transformed(at, place, applied, function, module, receiver))

@@ -22,7 +22,19 @@ from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.symbols.outline import MUTATING, UPDATING, Assignment, Binding, Class, Function, Import, Scope, Unit
+from jaxlint.symbols.outline import (
+    CHOOSES,
+    COMPARES,
+    MUTATING,
+    UPDATING,
+    Assignment,
+    Binding,
+    Class,
+    Function,
+    Import,
+    Scope,
+    Unit,
+)
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import parts
 
@@ -51,6 +63,10 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
+#: Marks of comparisons and choices, and the transformations that hash what they are given.
+_MARKS = frozenset({COMPARES, CHOOSES, "jit", "pmap", "checkpoint", "remat"})
+#: Decorators that hash the arguments.
+_CACHES = frozenset({"lru_cache", "cache"})
 #: What refuses integers among the leaves of its argument.
 _GRADIENTS = frozenset({"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian"})
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
@@ -266,8 +282,17 @@ class Triggers:
             or not unit.calls.isdisjoint(_GRADIENTS)
             or not unit.mutations.isdisjoint(knowledge.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))
+            or (not unit.calls.isdisjoint(_MARKS) and self._may_hold_pytrees(unit, module))
+            or any(_is_cached(f) and self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
             or self._holds_class_of_interest(unit, module)
         )
+
+    def _may_hold_pytrees(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit makes instances of pytree classes, or some function in it is given them by its annotations."""
+        around = (u for u in module.outline.units if u.kind == "code") if unit.kind == "code" else (unit,)
+        if any(not one.calls.isdisjoint(self.model.knowledge.pytree_class_names) for one in around):
+            return True
+        return any(self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
@@ -538,6 +563,16 @@ def _is_made(name: str, module: Module) -> bool:
     """Whether a variable of the module is given what a call returns."""
     bindings = module.outline.module_scope.bindings.get(name, ())
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
+
+
+def _is_pytree(cls: PytreeClass) -> bool:
+    return cls.is_pytree
+
+
+def _is_cached(function: Function) -> bool:
+    """Whether a decorator hashes the arguments."""
+    heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
+    return any(last_name(head) in _CACHES for head in heads)
 
 
 def _names_number(annotation: Expr) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
@@ -11,14 +11,10 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Name, is_none
-
-#: Methods that run before an instance is used.
-_PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
-#: Calls that throw compiled programs away.
-_FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+from jaxlint.syntax.expressions import Name
 
 
 class StaticSelf(ClassRule, EventRule):
@@ -119,7 +115,7 @@ class StaticSelf(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the compiled methods that the class itself declares."""
-        for method in _own_methods(cls):
+        for method in own_methods(cls):
             if not _holds_self_static(method, cls, evaluator):
                 continue
             problem = _unhashable(method.at, method, cls, evaluator)
@@ -150,11 +146,6 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
     )
 
 
-def _own_methods(cls: PytreeClass) -> list[Function]:
-    functions = cls.module.outline.functions
-    return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
-
-
 def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a method is compiled with its instance static (that of a classmethod is the class, which has a hash)."""
     if _is_classmethod(method):
@@ -173,10 +164,10 @@ def _is_classmethod(method: Function) -> bool:
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
-    inside = _run_by(method, cls)
-    for attr in sorted(_reads(inside.values(), cls)):
-        writer = _writer(attr, inside.keys(), cls)
-        if writer is None or not _initialised(attr, cls) or _forgets(cls):
+    inside = run_by(method, cls)
+    for attr in sorted(reads(inside.values(), cls)):
+        writer = changing_method(attr, inside.keys(), cls)
+        if writer is None or not initialised(attr, cls) or forgets(cls):
             continue
         yield Problem(
             at=method.at,
@@ -202,59 +193,3 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             help=f"drop `{method.self_name}` from the static arguments: a pytree is traced as it is",
             confidence=Confidence.MEDIUM,
         )
-
-
-def _run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
-    """A method, and those that it calls on its `self`, by name."""
-    found = {method.name: method}
-    pending = [method]
-    while pending:
-        for name in pending.pop().self_calls - found.keys():
-            called = cls.method(name)
-            if called is not None:
-                found[name] = called[1]
-                pending.append(called[1])
-    return found
-
-
-def _reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
-    """The attributes that some methods read, other methods left out."""
-    attrs = {attr for function in inside for attr in function.self_reads}
-    return {attr for attr in attrs if cls.method(attr) is None}
-
-
-def _writer(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
-    """A method that assigns the attribute after construction, and not while the compiled one is traced."""
-    passing = {*inside, *_called_in_construction(cls)}
-    for ancestor in cls.mro:
-        for function in _own_methods(ancestor):
-            name = function.name
-            if name not in passing and not name.strip("_").startswith(_PREPARING):
-                if any(a.attr == attr for a in function.self_assignments):
-                    return function
-    return None
-
-
-def _forgets(cls: PytreeClass) -> bool:
-    """Whether a module of the class throws compiled programs away, which may be done after each change."""
-    modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
-    return any(not unit.calls.isdisjoint(_FORGETTING) for module in modules.values() for unit in module.outline.units)
-
-
-def _called_in_construction(cls: PytreeClass) -> set[str]:
-    """The constructor, and the methods that it calls."""
-    names = {"__init__", "__post_init__", "__new__", "__setattr__", "__setstate__"}
-    for name in ("__init__", "__post_init__"):
-        found = cls.method(name)
-        if found is not None:
-            names |= found[1].self_calls
-    return names
-
-
-def _initialised(attr: str, cls: PytreeClass) -> bool:
-    """Whether the constructor gives the attribute a value, and not `None` for a later one."""
-    found = cls.method("__init__")
-    if found is None:
-        return cls.field(attr) is not None
-    values = [a.value for a in found[1].self_assignments if a.attr == attr]
-    return any(v is not None and not is_none(v) for v in values)

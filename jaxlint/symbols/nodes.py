@@ -206,3 +206,43 @@ def _is_type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
+
+
+#: Attributes that are no pytrees.
+_PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__class__", "__name__"})
+_EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+_CHOICES = frozenset({"where", "select", "select_n", "stack", "concatenate"})
+_SEARCHES = frozenset({"index", "remove", "count"})
+
+
+def hashes_objects(node: ast.Set | ast.Dict) -> bool:
+    """Whether a thing that has a name is a member of a set, or a key of a dict."""
+    keys = node.elts if isinstance(node, ast.Set) else node.keys
+    return any(isinstance(key, ast.Name) and _is_object(key) for key in keys)
+
+
+def compares_objects(node: ast.Compare) -> bool:
+    """Whether two things that have names are compared, or one is looked for in the other."""
+    return (
+        len(node.ops) == 1
+        and isinstance(node.ops[0], _EQUALITY)
+        and _is_object(node.left)
+        and (_is_object(node.comparators[0]) or isinstance(node.comparators[0], (ast.List, ast.Tuple)))
+    )
+
+
+def chooses_objects(call: ast.Call) -> bool:
+    """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names."""
+    if last_name(call.func) in _SEARCHES:
+        return len(call.args) == 1 and _is_object(call.args[0])
+    if last_name(call.func) not in _CHOICES or not call.args:
+        return False
+    first = call.args[0]
+    given = first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args[1:]
+    return len(given) > 1 and all(map(_is_object, given))
+
+
+def _is_object(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr not in _PLAIN_ATTRIBUTES
+    return isinstance(node, ast.Name) and not node.id.isupper()

@@ -52,6 +52,8 @@ MUTATING = frozenset(
 )
 #: Functions and methods that make a copy with changes.
 UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
+#: Stand among the calls of a unit for comparisons of things that have names, and for choices between such.
+COMPARES, CHOOSES = "==", "where()"
 #: How functions call a class that they are given.
 CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
 #: Decorators of functions that are expected to fail.

@@ -7,6 +7,9 @@ from typing import Any
 
 from jaxlint.symbols.collected import START, Context, FunctionContent, UnitContent
 from jaxlint.symbols.nodes import (
+    chooses_objects,
+    compares_objects,
+    hashes_objects,
     item_of,
     last_name,
     updated_array,
@@ -14,6 +17,8 @@ from jaxlint.symbols.nodes import (
     variables_of,
 )
 from jaxlint.symbols.outline import (
+    CHOOSES,
+    COMPARES,
     MUTATING,
     UPDATING,
     Applying,
@@ -257,6 +262,8 @@ class Scanner:
             elif kind in _BINDING:
                 self._scan_binding(current)
             elif kind is ast.Compare:
+                if compares_objects(current):
+                    self.content.calls.add(COMPARES)
                 push(current.left)
                 extend(current.comparators)
             elif kind is ast.BoolOp or kind is ast.JoinedStr:
@@ -264,6 +271,8 @@ class Scanner:
             elif kind is ast.UnaryOp:
                 push(current.operand)
             else:
+                if (kind is ast.Set or kind is ast.Dict) and hashes_objects(current):
+                    self.content.calls.add(COMPARES)
                 if (kind is ast.Yield or kind is ast.YieldFrom) and function is not None:
                     function.is_generator = True
                 extend(ast.iter_child_nodes(current))
@@ -273,6 +282,8 @@ class Scanner:
         given = call.args[0] if call.args else None
         if type(given) is ast.Attribute and given.attr in UPDATING and last_name(func) == "partial":
             calls.add(given.attr)
+        if chooses_objects(call):
+            calls.add(CHOOSES)
         if type(func) is ast.Attribute:
             attr = func.attr
             if attr != "replace" or call.keywords:

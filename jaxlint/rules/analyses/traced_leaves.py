@@ -12,6 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, assigned_names, bound_by, target_names, walk
@@ -83,6 +84,8 @@ class TracedLeaves:
                 field = owner.cls.field(attr)
                 if field is None or field.role is not Role.LEAF or field.annotation is None:
                     return UNKNOWN, None
+                if static_marker(field, self._evaluator.model) is not None:
+                    return UNKNOWN, None  # JAX203's
                 value = self._evaluator.annotations.read(field.annotation, owner.cls)
                 return value, Leaf(owner.cls, field, value)
         return UNKNOWN, None

@@ -1,0 +1,76 @@
+"""What a method reads that is compiled with its instance, and which other methods change that later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import is_none
+
+#: Methods that run before an instance is used.
+_PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
+#: Calls that throw compiled programs away.
+_FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+
+
+def own_methods(cls: PytreeClass) -> list[Function]:
+    """The methods that a class declares itself."""
+    functions = cls.module.outline.functions
+    return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+
+
+def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
+    """A method, and those that it calls on its `self`, by name."""
+    found = {method.name: method}
+    pending = [method]
+    while pending:
+        for name in pending.pop().self_calls - found.keys():
+            called = cls.method(name)
+            if called is not None:
+                found[name] = called[1]
+                pending.append(called[1])
+    return found
+
+
+def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
+    """The attributes that some methods read, other methods left out."""
+    attrs = {attr for function in inside for attr in function.self_reads}
+    return {attr for attr in attrs if cls.method(attr) is None}
+
+
+def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
+    """A method that assigns the attribute after construction, and not while the compiled one is traced."""
+    passing = {*inside, *called_in_construction(cls)}
+    for ancestor in cls.mro:
+        for function in own_methods(ancestor):
+            name = function.name
+            if name not in passing and not name.strip("_").startswith(_PREPARING):
+                if any(a.attr == attr for a in function.self_assignments):
+                    return function
+    return None
+
+
+def forgets(cls: PytreeClass) -> bool:
+    """Whether a module of the class throws compiled programs away, which may be done after each change."""
+    modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
+    return any(not unit.calls.isdisjoint(_FORGETTING) for module in modules.values() for unit in module.outline.units)
+
+
+def called_in_construction(cls: PytreeClass) -> set[str]:
+    """The constructor, and the methods that it calls."""
+    names = {"__init__", "__post_init__", "__new__", "__setattr__", "__setstate__"}
+    for name in ("__init__", "__post_init__"):
+        found = cls.method(name)
+        if found is not None:
+            names |= found[1].self_calls
+    return names
+
+
+def initialised(attr: str, cls: PytreeClass) -> bool:
+    """Whether the constructor gives the attribute a value, and not `None` for a later one."""
+    found = cls.method("__init__")
+    if found is None:
+        return cls.field(attr) is not None
+    values = [a.value for a in found[1].self_assignments if a.attr == attr]
+    return any(v is not None and not is_none(v) for v in values)

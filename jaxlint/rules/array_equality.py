@@ -1,0 +1,232 @@
+"""JAX508 array-equality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.hashing import unhashable_instance
+from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Compare,
+    DictDisplay,
+    Display,
+    Expr,
+    Subscript,
+    dotted,
+)
+
+_CACHES = frozenset({"functools.lru_cache", "functools.cache"})
+_SEARCHING = frozenset({"index", "remove", "count"})
+
+
+class ArrayEquality(BodyRule):
+    """
+    ## What it does
+
+    Finds comparisons and hashes of instances that hold arrays: `==`, `!=`, `in`, `.index(...)`, `.remove(...)`, keys of
+    dicts, members of sets, arguments of functions with `lru_cache`.
+
+    ## Why is this bad?
+
+    The `__eq__` of a dataclass compares the fields one by one and asks for the truth value of each result. An array of
+    more than one element has none. The `__hash__` of a frozen one hashes the fields, and arrays have no hash.
+
+    ## What you will see
+
+    `ValueError: The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()`,
+    `TypeError: unhashable type: 'jaxlib._jax.ArrayImpl'`; inside of `jit`, `TracerBoolConversionError`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Pose:
+        xyz: jax.Array
+
+    def moved(before: Pose, after: Pose) -> bool:
+        return before != after
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Pose:
+        xyz: jax.Array
+
+    def moved(before: Pose, after: Pose) -> bool:
+        return bool((before.xyz != after.xyz).any())
+    ```
+
+    ## Frameworks
+
+    All dataclasses that compare by value, and named tuples. equinox modules compare leaf by leaf and may be compared,
+    not hashed. A class with `eq=False` or an own `__eq__` is not reported.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    An instance is equal to itself without a look at its fields; what is annotated as an array of one element is not
+    reported. In tests, `chex.assert_trees_all_equal` tells where two trees differ.
+
+    ## References
+
+    - [flax #3032](https://github.com/google/flax/issues/3032)
+    - [chex.assert_trees_all_equal](https://chex.readthedocs.io/en/latest/api.html)
+    """
+
+    code = "JAX508"
+    name = "array-equality"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body compares and hashes, and at what a cached function is given."""
+        instances = LocalInstances(code, evaluator)
+        for part in parts_expected_to_work(code.body):
+            found: Problem | None = None
+            match part:
+                case Compare(left=left, ops=(op,), comparators=(right,)):
+                    found = _compared(part, left, op, right, instances, evaluator)
+                case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in _SEARCHING:
+                    if isinstance(plain(instances.value(held)), Container):
+                        found = _searched(part, argument.value, f".{attr}(...)", instances, evaluator)
+                case Call() | DictDisplay() | Display(kind="set") | Subscript():
+                    found = _hashed(part, instances, evaluator)
+            if found is not None:
+                yield found
+        yield from _cached(code, evaluator)
+
+
+def _compared(
+    at: Expr, left: Expr, op: str, right: Expr, instances: LocalInstances, evaluator: Evaluator
+) -> Problem | None:
+    if op in ("==", "!="):
+        one, other = instances.instance(left), instances.instance(right)
+        if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
+            return None
+        return _unequal(at, one, f"`{op}`", evaluator)
+    if op in ("in", "not in"):
+        held = plain(instances.value(right))
+        in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
+        if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
+            return _searched(at, left, f"`{op}`", instances, evaluator)
+    return None
+
+
+def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:
+    one = instances.instance(expr)
+    return None if one is None else _unequal(at, one, how, evaluator)
+
+
+def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:
+    """The problem of a comparison, if all fields are compared and one holds arrays."""
+    family = [instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls))]
+    if not all(map(_compares_fields, family)):
+        return None
+    field = _array_field(instance.cls, evaluator)
+    if field is None:
+        return None
+    way_out = "compare its leaves, e.g. with `chex.assert_trees_all_equal` or `jnp.array_equal`"
+    return Problem(
+        at=at.at,
+        message=(
+            f"{how} compares a `{instance.cls.name}` field by field, and `{field.name}` holds an array: ValueError (the"
+            f" truth value of an array is ambiguous); {way_out}"
+        ),
+        reason="an array of more than one element has no truth value",
+        help=way_out,
+    )
+
+
+def _compares_fields(cls: PytreeClass) -> bool:
+    if any("__eq__" in c.symbol.declaration.methods for c in cls.mro) or not cls.framework.compares_fields:
+        return False
+    return cls.eq is True or cls.framework is NAMED_TUPLE
+
+
+def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
+    """A field that is compared and certainly holds an array, which may have several elements."""
+    for field in cls.fields:
+        if field.annotation is None or (field.call is not None and "compare" in field.call.keywords):
+            continue
+        kinds = options(plain(evaluator.annotations.read(field.annotation, cls)))
+        if all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE) and set(kinds) != {NONE}:
+            if field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default))):
+                return field
+    return None
+
+
+def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:
+    """The problem of a key, a member of a set, or the argument of `hash`."""
+    keys: tuple[Expr | None, ...] = ()
+    match part:
+        case DictDisplay(keys=keys):
+            how = "a key of a dict"
+        case Display(items=items):
+            keys, how = items, "a member of a set"
+        case Subscript(value=held, index=index):
+            value = plain(instances.value(held))
+            keys, how = (index,), "a key of a dict"
+            if not isinstance(value, Container) or value.kind not in ("dict", "mapping"):
+                return None
+        case Call(func=func, args=(argument,)) if dotted(func) in ("hash", "set.add"):
+            keys, how = (argument.value,), "hashed"
+        case _:
+            return None
+    for key in keys:
+        one = None if key is None else instances.instance(key)
+        if one is not None and key is not None:
+            return _unhashable(key.at, one, how, evaluator)
+    return None
+
+
+def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:
+    family = [instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls))]
+    reasons = [unhashable_instance(cls, evaluator) for cls in family]
+    first = reasons[0]
+    if first is None or None in reasons:
+        return None
+    way_out = "use a key of your own, a name or a number"
+    return Problem(
+        at=at,
+        message=f"a `{instance.cls.name}` is {how} and {first.what}: TypeError (unhashable type); {way_out}",
+        reason="the hash of an instance is made of the hashes of its fields, and arrays have none",
+        help=way_out,
+    )
+
+
+def _cached(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The parameters of a function with a cache, which is looked up by the hash of the arguments."""
+    function = code.function
+    for decorator in function.decorators if function is not None else ():
+        head = decorator.func if isinstance(decorator, Call) else decorator
+        symbol = evaluator.model.resolver.resolve(head, code.place.module, function.scope if function else "")
+        if function is None or not isinstance(symbol, External) or symbol.name not in _CACHES:
+            continue
+        for parameter in function.parameters:
+            value = plain(code.parameters.get(parameter.name, NONE))
+            if isinstance(value, Instance) and value.cls.is_pytree:
+                found = _unhashable(parameter.at, value, f"an argument of the cached `{function.name}`", evaluator)
+                if found is not None:
+                    yield found

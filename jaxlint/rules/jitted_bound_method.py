@@ -1,0 +1,219 @@
+"""JAX504 jitted-bound-method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
+from jaxlint.infer.values import Instance, plain
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.hashing import unhashable_instance
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Name, place_of
+from jaxlint.syntax.statements import Assign, Body, all_parts, walk
+
+#: The transformations that look up what they have compiled by the hash of the function.
+_HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
+
+
+class JittedBoundMethod(BodyRule):
+    """
+    ## What it does
+
+    Finds `jax.jit(self.method)` and `jax.jit(model.method)` of an instance that changes later, and `jax.jit` of a bound
+    method or an instance that cannot be hashed.
+
+    ## Why is this bad?
+
+    The instance is no argument of the compiled function: what the method reads of it is built in when it is compiled.
+    An attribute that is assigned later is not seen. An equinox module is hashed by its fields, and arrays have no
+    hash; nor has a pytree dataclass that is given to `jax.jit` itself because it can be called.
+
+    ## What you will see
+
+    No error, and the results of the old value; or `TypeError: unhashable type: 'jaxlib._jax.ArrayImpl'`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Batch:
+        x: jax.Array
+
+    class Model:
+        def __init__(self, scale: float):
+            self.scale = scale
+            self.apply = jax.jit(self._apply)
+
+        def set_scale(self, scale: float):
+            self.scale = scale
+
+        def _apply(self, batch: Batch) -> jax.Array:
+            return batch.x * self.scale
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Batch:
+        x: jax.Array
+
+    class Model:
+        def __init__(self, scale: float):
+            self.scale = scale
+            self._jitted = jax.jit(self._apply)
+
+        def set_scale(self, scale: float):
+            self.scale = scale
+
+        def apply(self, batch: Batch) -> jax.Array:
+            return self._jitted(batch, self.scale)
+
+        def _apply(self, batch: Batch, scale: float) -> jax.Array:
+            return batch.x * scale
+    ```
+
+    ## Frameworks
+
+    Ordinary classes and pytrees that can be assigned to; equinox modules and instances that can be called, for what
+    cannot be hashed. `eqx.filter_jit` takes a bound method as the pytree that it is.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    Attributes that only change before the first call are not reported where that can be seen (in `__init__`, `setup`
+    and the like), nor are classes that compile anew after the change.
+
+    ## References
+
+    - [JAX FAQ: how to use jit with methods](https://docs.jax.dev/en/latest/faq.html#how-to-use-jit-with-methods)
+    - [jax #9023](https://github.com/jax-ml/jax/issues/9023), [equinox #1131](https://github.com/patrick-kidger/equinox/issues/1131)
+    """
+
+    code = "JAX504"
+    name = "jitted-bound-method"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the bound methods that a body compiles."""
+        for event in code.events:
+            if not isinstance(event, Transformed) or event.applied.is_decorator or event.receiver is None:
+                continue
+            receiver = plain(event.receiver)
+            if event.applied.transform.name not in _HASHING or not isinstance(receiver, Instance):
+                continue
+            unhashable = _unhashable(event, receiver, evaluator)
+            if unhashable is not None:
+                yield unhashable
+            elif event.function is not None and event.applied.transform.name == "jax.jit":
+                yield from _stale(event, event.function, receiver.cls, code)
+
+
+def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
+    """The problem of an instance that is hashed with the function, and cannot be."""
+    cls = receiver.cls
+    is_module = cls.framework.id == "equinox"
+    if not cls.is_pytree or (event.function is not None and not is_module):
+        return None
+    why = unhashable_instance(cls, evaluator)
+    if why is None:
+        return None
+    what = "itself" if event.function is None else f"with its method `{event.function.name}`"
+    way_out = "use `eqx.filter_jit`" if is_module else "make the instance an argument of the function"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{event.applied.transform.name}` is given a `{cls.name}` {what}, and {why.what}: TypeError (unhashable"
+            f" type); {way_out}"
+        ),
+        reason="what is compiled is found again by the hash of the function",
+        help=way_out,
+    )
+
+
+def _stale(event: Transformed, method: Function, cls: PytreeClass, code: CodeRead) -> Iterator[Problem]:
+    """The attributes that the compiled method reads, and that change afterwards."""
+    if cls.frozen is True or forgets(cls):
+        return
+    inside = run_by(method, cls)
+    read = reads(inside.values(), cls)
+    holder = _holder(event, cls)
+    if holder is not None:
+        for attr in sorted(read - {holder}):
+            changing = changing_method(attr, inside.keys(), cls)
+            if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
+                continue
+            yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
+            return
+        return
+    for assignment in code.events:
+        if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
+            if _is_called_around(event, assignment, code.body):
+                yield _problem(event, method, cls, assignment.attr, "after it was assigned")
+                return
+
+
+def _holder(event: Transformed, cls: PytreeClass) -> str | None:
+    """The attribute of `self` that is given the compiled method."""
+    method = event.place.method
+    if method is None:
+        return None
+    place = place_of(event.at)
+    for assignment in method.self_assignments:
+        value = assignment.value
+        if value is not None and value.at[:2] <= place[:2] and place[2:] <= value.at[2:]:
+            return assignment.attr
+    return None
+
+
+def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
+    """Whether the method that changes the attribute (or one that it calls) compiles the other one anew."""
+    return any(a.attr == holder for function in run_by(changing, cls).values() for a in function.self_assignments)
+
+
+def _is_called_around(event: Transformed, assignment: AssignAttribute, body: Body) -> bool:
+    """Whether the compiled function is called before and after an attribute is assigned."""
+    name = next(
+        (
+            s.targets[0].id
+            for s in walk(body, nested=False)
+            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and s.value.at is event.at
+        ),
+        None,
+    )
+    rows = [
+        place_of(part.at).row
+        for part in all_parts(body, nested=False)
+        if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == name
+    ]
+    made, changed = place_of(event.at).row, place_of(assignment.at).row
+    return name is not None and any(made < row < changed for row in rows) and any(row > changed for row in rows)
+
+
+def _problem(event: Transformed, method: Function, cls: PytreeClass, attr: str, when: str) -> Problem:
+    way_out = f"pass `{attr}` as an argument"
+    return Problem(
+        at=event.at,
+        message=(
+            f"the compiled `{method.name}` of `{cls.name}` reads `{attr}` when it is compiled: {when}, it still"
+            f" computes with the old value; {way_out}"
+        ),
+        reason="the instance is no argument of the compiled function, and its attributes are constants in it",
+        help=way_out,
+    )

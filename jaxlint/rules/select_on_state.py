@@ -1,0 +1,149 @@
+"""JAX518 select-on-state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Instance
+from jaxlint.project.resolution import External
+from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Call, Display, Expr, last_name
+
+#: The functions, and from which argument on they take arrays; None: the first is a list of them.
+_FUNCTIONS = {
+    "jax.numpy.where": 1,
+    "jax.lax.select": 1,
+    "jax.lax.select_n": 1,
+    "jax.numpy.stack": None,
+    "jax.numpy.concatenate": None,
+}
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _FUNCTIONS)
+#: Methods by which jax takes an instance for an array.
+_ARRAY_METHODS = ("__jax_array__", "__array__")
+
+
+class SelectOnState(BodyRule):
+    """
+    ## What it does
+
+    Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` that are given whole instances of pytree classes.
+
+    ## Why is this bad?
+
+    These functions take arrays. A choice between two states, as in the automatic reset of an environment, has
+    to be made leaf by leaf, and so has a stack of states.
+
+    ## What you will see
+
+    `TypeError: where requires ndarray or scalar arguments, got <class 'State'> at position 1.`, `TypeError: Error
+    interpreting argument to select_n as a JAX value. The problematic value is of type <class 'State'>`.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        position: jax.Array
+        reward: jax.Array
+
+    def step(state: State, start: State, done: jax.Array) -> State:
+        return jnp.where(done, start, state)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        position: jax.Array
+        reward: jax.Array
+
+    def step(state: State, start: State, done: jax.Array) -> State:
+        return jax.tree.map(lambda a, b: jnp.where(done, a, b), start, state)
+    ```
+
+    ## Frameworks
+
+    All, named tuples too.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    There is no reason to turn it off: the call cannot work. Classes with `__jax_array__` are left alone.
+
+    ## References
+
+    - [jax.tree.map](https://docs.jax.dev/en/latest/_autosummary/jax.tree.map.html)
+    - [brax #233](https://github.com/google/brax/issues/233), [jax #9349](https://github.com/jax-ml/jax/issues/9349)
+    """
+
+    code = "JAX518"
+    name = "select-on-state"
+    group = "transformations"
+    since = "0.1.0"
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the calls in a body that take arrays."""
+        parts = parts_expected_to_work(code.body)
+        calls = [part for part in parts if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
+        if not calls:
+            return
+        instances = LocalInstances(code, evaluator)
+        for call in calls:
+            given = [(expr, instances.instance(expr)) for expr in _arrays(call)]
+            found = next(((expr, one) for expr, one in given if one is not None), None)
+            if found is None or any(found[1].cls.method(name) is not None for name in _ARRAY_METHODS):
+                continue
+            name = _function(call, code, evaluator)
+            if name in _FUNCTIONS:
+                yield _problem(found[0], found[1], name)
+
+
+def _arrays(call: Call) -> tuple[Expr, ...]:
+    """The arguments in the places of arrays."""
+    positional = call.positional
+    if last_name(call.func) in ("stack", "concatenate"):
+        first = positional[0] if positional else None
+        return first.items if isinstance(first, Display) else ()
+    return positional[1:]
+
+
+def _function(call: Call, code: CodeRead, evaluator: Evaluator) -> str:
+    """The dotted name of what is called."""
+    scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
+    return symbol.name if isinstance(symbol, External) else ""
+
+
+def _problem(expr: Expr, instance: Instance, name: str) -> Problem:
+    last = name.rpartition(".")[2]
+    way_out = f"map over the leaves: `jax.tree.map(lambda a, b: {_leafwise(last)}, one, other)`"
+    return Problem(
+        at=expr.at,
+        message=(
+            f"`{name}` is given a whole `{instance.cls.name}` ({instance.cls.framework.title}) and takes arrays only:"
+            f" TypeError; {way_out}"
+        ),
+        reason="functions of arrays do not look inside of pytrees",
+        help=way_out,
+    )
+
+
+def _leafwise(function: str) -> str:
+    if function in ("stack", "concatenate"):
+        return f"jnp.{function}([a, b])"
+    return "jnp.where(condition, a, b)"
