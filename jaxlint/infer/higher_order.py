@@ -161,7 +161,7 @@ class HigherOrder:
         place = self.notes.active
         if place is not None:
             function, module = None, None
-            receiver = given if isinstance(given, Instance) else None
+            receiver: Value | None = given if isinstance(given, Instance) else None
             if target is not None:
                 function, module, receiver = target.function, target.module, target.receiver
             self.notes.add(Transformed(at, place, applied, function, module, receiver))

@@ -63,8 +63,8 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
-#: Marks of comparisons and choices, and the transformations that hash what they are given.
-_MARKS = frozenset({COMPARES, CHOOSES, "jit", "pmap", "checkpoint", "remat"})
+#: Marks of comparisons and choices, transformations that hash what they are given, and loops with a carry.
+_MARKS = frozenset({COMPARES, CHOOSES, "jit", "pmap", "checkpoint", "remat", "scan", "while_loop", "fori_loop"})
 #: Decorators that hash the arguments.
 _CACHES = frozenset({"lru_cache", "cache"})
 #: What refuses integers among the leaves of its argument.

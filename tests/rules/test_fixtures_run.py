@@ -61,6 +61,10 @@ LEAST_BAD = {
     "donated-reuse": 34,
     "traced-static-value": 24,
     "grad-over-int": 29,
+    "jitted-bound-method": 15,
+    "array-equality": 39,
+    "select-on-state": 17,
+    "changing-structure": 33,
     "decorator-order": 23,
     "unsupported-option": 11,
     "frozen-inheritance": 24,
@@ -124,6 +128,11 @@ HOLDS_FOR = {
     "donated-reuse": "all - treex",
     "traced-static-value": "static - nnx - treex",
     "grad-over-int": "all - nnx - mjx - treex",
+    "jitted-bound-method": "flax-dataclass flax-node register-dataclass register-dataclass-mutable jax-dataclasses chex"
+    " chex-frozen equinox simple-pytree-mutable nnx",
+    "array-equality": "all - penzai - treex",
+    "select-on-state": "all - treex",
+    "changing-structure": "all - treex",
     "decorator-order": "flax-dataclass flax-node train-state jax-dataclasses chex chex-frozen tjax equinox penzai mjx"
     " register-dataclass register-dataclass-fields",
     "unsupported-option": "flax-dataclass flax-node jax-dataclasses chex chex-frozen tjax equinox simple-pytree penzai"
