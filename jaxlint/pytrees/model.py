@@ -369,6 +369,10 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                     found.setdefault(name, (cls, assignment))
         return found
 
+    def binds(self, name: str) -> bool:
+        """Whether some class of the MRO binds a name without an annotation, so that instances need not hold it."""
+        return any(a.name == name for cls in self.mro for a in cls.symbol.declaration.assignments)
+
     def method(self, name: str) -> tuple[PytreeClass, Function] | None:
         """The last definition of the method `name`, and the class that has it."""
         for cls in self.mro:

@@ -150,7 +150,7 @@ def _integers(value: Value, at: object, applied: Applied, name: str, evaluator: 
 
 def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """What a leaf is if it certainly is no inexact number."""
-    if field.role is not Role.LEAF or field.annotation is None or field.is_converted:
+    if field.role is not Role.LEAF or field.annotation is None or field.is_converted or cls.binds(field.name):
         return None
     if field.owner.full_name == _TRAIN_STATE:
         return "an int" if field.name == "step" else None

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jaxlint.symbols.outline import EXPECTS_ERROR
-from jaxlint.syntax.expressions import Call, Expr, Lambda, NamedExpr, children, dotted
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Display,
+    Expr,
+    Name,
+    NamedExpr,
+    Starred,
+    children,
+    dotted,
+)
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -112,10 +122,9 @@ class ReadAfter:
         """The read in the expressions of a statement itself."""
         if isinstance(statement, Delete):
             return None
-        targets = {id(target) for target in bound_by(statement)}
-        for expr in expressions(statement):
-            if id(expr) in targets and dotted(expr) is not None:
-                continue
+        targets = bound_by(statement)
+        read = (e for target in targets for e in _read_by(target))
+        for expr in (*(e for e in expressions(statement) if not any(e is t for t in targets)), *read):
             found = self._find(expr)
             if found is not None:
                 return found
@@ -139,6 +148,18 @@ class ReadAfter:
         return any(dotted(p) == self._path for p in own_parts(statement)) or any(
             self._binds(s) or self._mentions(s) for block in blocks(statement) for s in block
         )
+
+
+def _read_by(target: Expr) -> Iterator[Expr]:
+    """What a target reads: `x[i] = v` reads `x` and `i`."""
+    match target:
+        case Name() | Attribute():
+            return
+        case Display() | Starred():
+            for child in children(target):
+                yield from _read_by(child)
+        case _:
+            yield from children(target)
 
 
 def _names(target: Expr) -> Iterator[str]:
@@ -183,11 +204,3 @@ def _before(at: object, body: Body) -> Iterator[Statement]:
             yield from _before(at, inner)
             return
         yield statement
-
-
-def own_reads(expr: Expr) -> Iterator[Expr]:
-    """An expression and its parts that are evaluated with it: no lambda's body."""
-    yield expr
-    if not isinstance(expr, Lambda):
-        for child in children(expr):
-            yield from own_reads(child)

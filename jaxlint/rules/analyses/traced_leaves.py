@@ -84,8 +84,8 @@ class TracedLeaves:
                 field = owner.cls.field(attr)
                 if field is None or field.role is not Role.LEAF or field.annotation is None:
                     return UNKNOWN, None
-                if static_marker(field, self._evaluator.model) is not None:
-                    return UNKNOWN, None  # JAX203's
+                if static_marker(field, self._evaluator.model) is not None or owner.cls.binds(attr):
+                    return UNKNOWN, None  # JAX203's, or an attribute of the class
                 value = self._evaluator.annotations.read(field.annotation, owner.cls)
                 return value, Leaf(owner.cls, field, value)
         return UNKNOWN, None
