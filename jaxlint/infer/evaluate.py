@@ -241,8 +241,8 @@ class Evaluator(Narrowing, Attributes):
     def receiver(self, function: Function, owner: PytreeClass) -> Value | None:
         """The value of `self` or `cls` in a method of `owner`; None in a static method."""
         names = {dotted(d) for d in function.decorators}
-        if "staticmethod" in names:
-            return None
+        if "staticmethod" in names or any(a.name == function.name for a in owner.symbol.declaration.assignments):
+            return None  # `pad = staticmethod(pad)`
         if "classmethod" in names or function.name in ("__init_subclass__", "__new__", "__class_getitem__"):
             return ClassObject(owner, False)
         return Instance(owner)
