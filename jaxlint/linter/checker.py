@@ -330,6 +330,8 @@ class Checker:
             return finding
         try:
             return self._with_fix(finding, problem.fix, rule, module)
+        except RecursionError:
+            return finding  # libcst prints and walks by recursion: what nests too deeply for it has no fix
         except Exception as error:
             self._failed(f"the fix of {rule.code}", module, error)
             return finding

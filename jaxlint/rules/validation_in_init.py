@@ -57,6 +57,10 @@ class ValidationInInit(BodyRule):
 
         def __post_init__(self) -> None:
             assert self.corners.shape[-1] == 4
+
+    @jax.vmap
+    def width(boxes: Boxes) -> jax.Array:
+        return boxes.corners[2] - boxes.corners[0]
     ```
 
     ## Use instead

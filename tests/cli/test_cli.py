@@ -88,6 +88,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     stub = Engine()
     module = types.ModuleType("jaxlint.linter.engine")
     module.check_paths = stub.check_paths  # type: ignore[attr-defined]
+    module.check_content = stub.check_paths  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "jaxlint.linter.engine", module)
     return stub
 
@@ -379,8 +380,8 @@ from jaxlint.finding import Confidence, Finding, Severity
 def check_paths(paths, settings, *, jobs=1, progress=None, **rest):
     {action}
     one = Finding("/d\\udcff/日.py", 1, 1, 1, 2, "JAX401", "frozen-assignment", "日", Severity.ERROR, Confidence.HIGH)
-    return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[], suppressed=[], stale=[])
-sys.modules["jaxlint.linter.engine"] = types.SimpleNamespace(check_paths=check_paths)
+    return types.SimpleNamespace(findings=[one] * {count}, files=1, errors=[], suppressed=[], stale=[], checked={{}})
+sys.modules["jaxlint.linter.engine"] = types.SimpleNamespace(check_paths=check_paths, check_content=check_paths)
 from jaxlint.cli.main import main
 sys.exit(main(["check", "--isolated", "--output-format", {format!r}]))
 """
