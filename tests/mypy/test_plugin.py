@@ -99,7 +99,13 @@ def test_bad_settings(folder: Path) -> None:
 
 
 #: What mypy may ask the plugin, by the names of the methods that answer.
-QUESTIONS = [name for name in vars(Hooks) if name in inspect.getsource(JaxlintPlugin) and not name.startswith("_")]
+#: What the plugin asks of its hooks; the program here has nothing of which two of them would be asked.
+QUESTIONS = [
+    name
+    for name in vars(Hooks)
+    if name in inspect.getsource(JaxlintPlugin) and not name.startswith("_")
+    if name not in ("base_class", "function_signature")
+]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +128,10 @@ def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monk
         raise ZeroDivisionError("on purpose")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(broken, fail)
+    if broken == "jaxlint_mypy.plugin.JaxlintPlugin._start":  # a function is called like the module
+        monkeypatch.setattr(JaxlintPlugin, "_start", fail)
+    else:
+        monkeypatch.setattr(broken, fail)
     name = f"broken_{broken.replace('.', '_')}.py"
     (folder / name).write_text(PROGRAM)
     output, errors, status = api.run([name, "--show-traceback"])
@@ -154,5 +163,5 @@ def test_a_program_on_the_command_line(folder: Path) -> None:
 def test_what_mypy_shows_of_a_method(folder: Path) -> None:
     (folder / "shown.py").write_text("from program import S\ndef f(s: S) -> None:\n    reveal_type(s.replace)\n")
     output = mypy(folder, "shown.py")
-    assert 'Revealed type is "def (*, x: jax._src.basearray.Array | complex' in output
+    assert re.search(r'Revealed type is "def \(\*, x: [\w.]*Array \| complex =', output), output
     assert "many: list[Any] =) -> program.S" in output

@@ -14,7 +14,7 @@ from jaxlint.cache.digests import digest
 from jaxlint.cache.packs import PackWriter
 from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Finding
+from jaxlint.finding import Confidence, Finding
 from jaxlint.linter import keeping
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths, make_project
@@ -306,7 +306,9 @@ def test_bodies_that_others_look_into_are_seen(tmp_path: Path, helper: str, edit
     found = []
     for text in (helper, helper.replace(*edit)):
         (tmp_path / "helpers.py").write_text(head + state + text)
-        cached, fresh = (check_paths([str(tmp_path)], cache=c).findings for c in (Cache(str(tmp_path / "c")), None))
+        guesses = Settings(min_confidence=Confidence.LOW)
+        caches = (Cache(str(tmp_path / "c")), None)
+        cached, fresh = (check_paths([str(tmp_path)], guesses, cache=c).findings for c in caches)
         assert cached == fresh
         found.append(len(fresh))
     assert found == [1, 0]
