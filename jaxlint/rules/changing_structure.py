@@ -315,6 +315,6 @@ def _filled_problem(event: Cross, cls: PytreeClass, field: Field, function: Func
             f"field `{field.name}` of `{cls.name}` is None in the initial carry, and `{function.name}` gives it an"
             f" array: `{transform}` refuses the other structure (TypeError); {way_out}"
         ),
-        reason="None is part of the structure of a pytree, and an array is a leaf",
+        reason="`None` is part of the structure of a pytree, and an array is a leaf",
         help=way_out,
     )

@@ -144,7 +144,9 @@ def test_messages(findings: list[tuple[Finding, str]]) -> None:
     nameless = {rule.code for rule in RULES if issubclass(rule, SuppressionRule)} | ABOUT_VALUES
     wrong = []
     for finding, text in findings:
-        message = finding.message
+        message = (
+            finding.message.replace(".remove(", "remove(").replace(".index(", "index(").replace(".count(", "count(")
+        )
         spans = {span.strip("`") for span in CODE_SPAN.findall(message)}
         classes = {span for span in spans if re.fullmatch(r"_*[A-Z]\w*", span) and re.search(rf"\b{span}\b", text)}
         plain = CODE_SPAN.sub("x", message)
