@@ -110,7 +110,7 @@ class ArrayEquality(BodyRule):
                     found = _compared(part, left, op, right, instances, evaluator)
                 case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in _SEARCHING:
                     if isinstance(plain(instances.value(held)), Container):
-                        found = _searched(part, argument.value, f".{attr}(...)", instances, evaluator)
+                        found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
                 case Call() | DictDisplay() | Display(kind="set") | Subscript():
                     found = _hashed(part, instances, evaluator)
             if found is not None:
@@ -147,7 +147,7 @@ def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator) -> Pr
     field = _array_field(instance.cls, evaluator)
     if field is None:
         return None
-    way_out = "compare its leaves, e.g. with `chex.assert_trees_all_equal` or `jnp.array_equal`"
+    way_out = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
     return Problem(
         at=at.at,
         message=(
