@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from jaxlint.infer.values import Container, Instance, Value, options, plain
-from jaxlint.project.resolution import External
+from jaxlint.project.resolution import External, ValueSymbol
 from jaxlint.pytrees.build import REGISTERING, PytreeModel
 from jaxlint.pytrees.frameworks import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Subscript
+from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript
 
 #: Bases that do not make a leaf or a container of an instance.
 _NEUTRAL_BASES = frozenset({"builtins.object", "typing.Generic", "abc.ABC"})
@@ -62,6 +62,11 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
     declaration = cls.symbol.declaration
     if cls.unknown_decorator or declaration.conditional_body or "__init_subclass__" in declaration.methods:
         return False
+    for decorator in declaration.decorators:  # `dataclass = struct.dataclass if … else dataclasses.dataclass`
+        head = decorator.func if isinstance(decorator, Call) else decorator
+        symbol = model.resolver.resolve(head, cls.module, declaration.scope, follow=False)
+        if isinstance(symbol, ValueSymbol) and not isinstance(symbol.assignment.value, (Name, Attribute, Call)):
+            return False
     own = (unit for unit in cls.module.outline.units if unit.first <= declaration.at.row <= unit.last)
     if any(not unit.calls.isdisjoint(REGISTERING) for unit in own):
         return False  # `State.register()`
