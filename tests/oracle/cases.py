@@ -295,6 +295,14 @@ def one_of_each(some: Iterable[Program]) -> list[Program]:
     return list({(program.rule, program.case): program for program in some}.values())
 
 
+def rotated(some: Iterable[Program]) -> list[Program]:
+    """One of the programs of each case, of another framework from case to case."""
+    of_case: dict[tuple[str, str], list[Program]] = {}
+    for program in some:
+        of_case.setdefault((program.rule, program.case), []).append(program)
+    return [programs[number % len(programs)] for number, programs in enumerate(of_case.values())]
+
+
 @cache
 def programs() -> tuple[Program, ...]:
     """Every program of every fixture, in a stable order."""
