@@ -27,6 +27,7 @@ from jaxlint.syntax.expressions import (
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _SEARCHING = frozenset({"index", "remove", "count"})
+_COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
 class ArrayEquality(BodyRule):
@@ -147,15 +148,19 @@ def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator) -> Pr
     field = _array_field(instance.cls, evaluator)
     if field is None:
         return None
-    way_out = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
     return Problem(
         at=at.at,
-        message=(
-            f"{how} compares a `{instance.cls.name}` field by field, and `{field.name}` holds an array: ValueError (the"
-            f" truth value of an array is ambiguous); {way_out}"
-        ),
+        message=unequal_message(how, instance.cls.name, field.name),
         reason="an array of more than one element has no truth value",
-        help=way_out,
+        help=_COMPARE_LEAVES,
+    )
+
+
+def unequal_message(how: str, cls: str, field: str) -> str:
+    """What comparing (`how`: an operator or a method, in backticks) does to a class with a field that is an array."""
+    return (
+        f"{how} compares a `{cls}` field by field, and `{field}` holds an array: ValueError (the truth value of an"
+        f" array is ambiguous); {_COMPARE_LEAVES}"
     )
 
 

@@ -66,6 +66,8 @@ _INDEXED = "jax._src.basearray._IndexUpdateRef"
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
 #: Methods that change the number of items.
 _RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
+#: The operators of the methods that compare.
+_COMPARING = {"__eq__": "==", "__ne__": "!="}
 #: Methods that hash what they are given: how they change the container, and how to say it.
 _HASHING = {
     "builtins.dict.__setitem__": ("item", "to be a key of a dict"),
@@ -290,9 +292,10 @@ class Hooks:
             if how != "item" and name not in MUTATING:
                 return None
             return partial(self._on_method, partial(self._mutate, how))
-        if name in ("__eq__", "__ne__"):
-            compared = self.front.class_named(owner)
-            return partial(self._on_method, self.types_only.compared) if compared is not None else None
+        if name in _COMPARING:
+            if self.front.class_named(owner) is None:
+                return None
+            return partial(self._on_method, partial(self.types_only.compared, operator=_COMPARING[name]))
         cls = None if name.startswith("__") else self.front.class_named(owner)
         if cls is None or not cls.is_pytree or not self.front.updates(cls, name):
             return None

@@ -8,7 +8,8 @@ from __future__ import annotations
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import CallExpr, Context, Expression, MemberExpr, TypeInfo
+from mypy.literals import literal_hash
+from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, TypeInfo
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext, SemanticAnalyzerPluginInterface
 from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
@@ -16,6 +17,7 @@ from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
 from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.array_equality import unequal_message
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
 from jaxlint_mypy import codes
@@ -94,18 +96,17 @@ class TypesOnly:
 
     # -- comparing and hashing ----------------------------------------------------------------
 
-    def compared(self, ctx: MethodContext) -> None:
+    def compared(self, ctx: MethodContext, operator: str) -> None:
         """`a == b`, `a != b` where both hold arrays."""
         left, right = self._holder(ctx.type), self._holder(_argument(ctx, 0))
-        if left is None or right is None or left[0] is not right[0]:
+        if left is None or right is None or left[0] is not right[0] or _is_itself(ctx.context):
             return
         cls, array = left
         if cls.eq is True and cls.framework.compares_fields and cls.method("__eq__") is None:
             self._tell(
                 ctx.api,
                 ctx.context,
-                f"`==` compares the fields of `{cls.name}`, and `{array}` is an array whose truth value is ambiguous"
-                " (ValueError) unless it holds one element; compare the leaves, as with `jnp.array_equal`",
+                unequal_message(f"`{operator}`", cls.name, array),
                 codes.ARRAY_EQUALITY,
             )
 
@@ -217,6 +218,11 @@ class TypesOnly:
 
 def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
     return ctx.arg_types[index][0] if len(ctx.arg_types) > index and ctx.arg_types[index] else None
+
+
+def _is_itself(comparison: Context) -> bool:
+    """Whether `a == a` is written, which needs no look at the fields."""
+    return isinstance(comparison, ComparisonExpr) and len({literal_hash(one) for one in comparison.operands}) == 1
 
 
 def _is_array(typ: Type) -> bool:

@@ -29,6 +29,8 @@ class Spelling:
     #: The lines before `class`, and the base class.
     decorators: tuple[str, ...] = ()
     base: str = ""
+    #: The lines before a class that inherits fields, where they are others.
+    inheriting: tuple[str, ...] = ()
     #: A static field: its annotation, and the arguments of the field function.
     static_type: str = "{type}"
     static: str = ""
@@ -62,8 +64,9 @@ class Spelling:
             bases = [declared["base"]] if declared["base"] else []
             if self.base and (not bases or self.repeats_base or "Generic" in bases[0]):
                 bases.append(self.base)
+            decorators = (self.decorators if self.base in (*bases, "") else self.inheriting) or self.decorators
             head = f"class {declared['name']}({', '.join(bases)}):" if bases else f"class {declared['name']}:"
-            return [f"{declared['indent']}{text}" for text in (*self.decorators, head)]
+            return [f"{declared['indent']}{text}" for text in (*decorators, head)]
         field = _FIELD.match(line)
         if field and (field["static"] or field["factory"]):
             return [self._field(field)]
@@ -120,6 +123,7 @@ PENZAI = Spelling(
     "penzai",
     "from penzai import pz",
     decorators=("@pz.pytree_dataclass",),
+    inheriting=("@pz.pytree_dataclass(has_implicitly_inherited_fields=True)",),
     base="pz.Struct",
     static='metadata={"pytree_node": False}',
     replace="dataclasses.replace({base}, ",

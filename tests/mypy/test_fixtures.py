@@ -17,17 +17,21 @@ pytest.importorskip("flax")
 
 _CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
-#: What is right only because a method returns something else than its base class has promised, which mypy believes.
-_PROMISED = "good_overridden_method"
+#: What is right only because a method returns something else than its base class has promised, or an attribute holds
+#: something else than it is declared to hold: mypy believes what is declared.
+_PROMISED = {"good_overridden_method", "good_annotated_in_init"}
 #: What runs well there as it is, although jax's documentation asks for something else.
 _OPINIONS = {"mutable-static-field"}
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
-_SCALARS = {f"looked_up_{framework}" for framework in ("chex", "chex_frozen", "flax_node", "register_dataclass_fields")}
+_COMPARING = {"array-equality", "unhashable-instance"}
+_SCALARS = "replace_unknown_field_good_looked_up_"
+#: Rules that are run here, by those that say more of the same line and are not.
+_SAYS_LESS = {"JAX208": "JAX201"}
 
 
 def chosen(every: int) -> dict[str, Program]:
     """The programs of one file by the names of their modules: one of each case, and every n-th of the correct ones."""
-    single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN and p.case != _PROMISED]
+    single = [p for p in programs() if len(p.files) == 1 and p.environment == MAIN and p.case not in _PROMISED]
     correct = [p for p in single if not p.marks][::every]
     return {re.sub(r"\W", "_", p.id): p for p in (*one_of_each(reversed(single)), *correct)}
 
@@ -42,13 +46,15 @@ def test_only_what_is_marked(tmp_path: Path, libraries: Path, is_thorough: bool)
     (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
     found = reports(mypy(tmp_path, *(f"{name}.py" for name in written)))
     coded = [(Path(r.path).stem, r.row, m["name"]) for r in found if (m := _CODE.search(r.text))]
+    coded = [one for one in coded if not (one[0].startswith(_SCALARS) and one[2] in _COMPARING)]
     ours = [(name, row, _CODES[code]) for name, row, code in coded if code in _CODES]
     typed = [one for one in coded if one[2] not in _CODES and one[2] not in _OPINIONS]
     marked = {(name, mark.row, code) for name, p in written.items() for mark in p.marks for code in mark.codes}
+    marked |= {(name, row, _SAYS_LESS[code]) for name, row, code in marked if code in _SAYS_LESS}
     assert not [report for report in found if "jaxlint" in report.text and not _CODE.search(report.text)]
     assert set(ours) <= marked, set(ours) - marked
     rows = {(name, mark.row) for name, p in written.items() for mark in p.marks}
-    assert {name.partition("_good_")[2] for name, row, _ in typed if (name, row) not in rows} <= _SCALARS
+    assert not [one for one in typed if one[:2] not in rows]
     print(len(written), "programs,", len(ours), "reports,", sum(not p.marks for p in written.values()), "correct")
     assert len(ours) > 300
     assert sum(not p.marks for p in written.values()) > (400 if is_thorough else 200)

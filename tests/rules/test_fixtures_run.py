@@ -58,7 +58,7 @@ LEAST_BAD = {
     "item-assignment": 51,
     "unregistered-class": 16,
     "data-field-as-static": 59,
-    "donated-reuse": 34,
+    "donated-reuse": 33,
     "traced-static-value": 24,
     "grad-over-int": 29,
     "jitted-bound-method": 15,
