@@ -52,9 +52,9 @@ class Spread(NamedTuple):
 
 def environment(**changes: str) -> dict[str, str]:
     """The environment of what is measured: like that of an installed program, which is compiled and set up."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("JAXLINT_") and k != "PYTHONDONTWRITEBYTECODE"}
+    stored = {k: v for k, v in os.environ.items() if not k.startswith("JAXLINT_") and k != "PYTHONDONTWRITEBYTECODE"}
     path = os.pathsep.join([str(ROOT), str(ROOT / "plugins")])
-    return {**kept, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "NO_COLOR": "1", **changes}
+    return {**stored, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "NO_COLOR": "1", **changes}
 
 
 def compile_jaxlint() -> None:

@@ -13,11 +13,11 @@ from benchmarks.common import CACHE, Measured, measure, ratios, take_turns, unpa
 from benchmarks.packages import FOR_PEERS, PEERS
 from benchmarks.rows import Bench
 
-_QUIET = ("--no-cache", "--isolated", "-q", "--exit-zero")
-#: What each tool is told; `{cache}` is a new folder.
+_UNEVENTFUL = ("--no-cache", "--isolated", "-q", "--exit-zero")
+#: What each tool is said; `{cache}` is a new folder.
 _COMMANDS = {
-    "ruff": ["ruff", "check", *_QUIET, "."],
-    "ruff, all rules": ["ruff", "check", *_QUIET, "--select=ALL", "."],
+    "ruff": ["ruff", "check", *_UNEVENTFUL, "."],
+    "ruff, all rules": ["ruff", "check", *_UNEVENTFUL, "--select=ALL", "."],
     "pyflakes": ["pyflakes", "."],
     "flake8": ["flake8", "--isolated", "-j1", "."],
     "pylint": ["pylint", "-j1", "--exit-zero", "--recursive=y", "."],

@@ -1,6 +1,6 @@
 """Schemas of formats, taken out of source distributions on PyPI: they are used here, and not ours to distribute.
 
-They are kept under `.envs/`, and are those that were looked at: a digest says so.
+They are stored under `.envs/`, and are those that were looked at: a digest says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from jaxlint.cache.atomic import write_atomically
 
-KEPT = Path(__file__).resolve().parents[1] / ".envs" / "schemas"
+DOWNLOADED = Path(__file__).resolve().parents[1] / ".envs" / "schemas"
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Schema:
 
     def content(self) -> bytes:
         """The bytes of the file, downloaded if need be."""
-        kept = KEPT / f"{self.digest[:12]}-{Path(self.path).name}"
-        if not kept.exists():
+        stored = DOWNLOADED / f"{self.digest[:12]}-{Path(self.path).name}"
+        if not stored.exists():
             content = _downloaded(self.requirement, self.path)
             assert hashlib.sha256(content).hexdigest() == self.digest, f"{self.path} of {self.requirement} is another"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(str(kept), content)
-        return kept.read_bytes()
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(str(stored), content)
+        return stored.read_bytes()
 
 
 #: The schema that OASIS has published, in JSON Schema draft 7.

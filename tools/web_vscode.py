@@ -2,7 +2,7 @@
 
     python -m tools.web_vscode plugins/vscode/jaxlint-linux-x64-0.1.0.vsix PROJECT FILE PICTURE.png
 
-code-server and playwright come from npm, and are kept in `.envs/`; its native modules are built here. A `chromium` is
+code-server and playwright come from npm, and are stored in `.envs/`; its native modules are built here. A `chromium` is
 looked for on the PATH, and `CHROMIUM` names another.
 """
 

@@ -1,4 +1,4 @@
-"""Digests of what is kept, and compared, by its content."""
+"""Digests of what is stored, and compared, by its content."""
 
 from __future__ import annotations
 

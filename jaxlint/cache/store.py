@@ -1,4 +1,4 @@
-"""What is kept on disk between runs: the facts of files by content, and what the last runs found.
+"""What is stored on disk between runs: the facts of files by content, and what the last runs found.
 
 The cache is a folder of packs (`jaxlint.cache.packs`) and of small files, written to a temporary name and renamed, each
 with checksums. A file that is missing, torn, of another version or no cache file at all counts as absent; a folder that
@@ -31,7 +31,7 @@ _FOLDER = ".jaxlint_cache"
 _PACK = ".pack"
 _TAG_FILE = "CACHEDIR.TAG"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
-#: How much is kept: the caches of other versions, runs, packs of facts, and bytes of facts that the run does not need.
+#: How much is stored: the caches of other versions, runs, packs of facts, and bytes of facts that no run needs.
 _VERSIONS, _RUNS, _PACKS, _UNUSED_BYTES = 4, 64, 12, 64_000_000
 #: A temporary file of this age, in seconds, was left by a process that was killed.
 _ABANDONED = 3600
@@ -58,8 +58,8 @@ class RunRecord(msgspec.Struct, array_like=True):
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
     findings: dict[str, tuple[bytes, list[Finding]]]
-    #: The digest of what was learnt of the project as a whole, which holds as long as `state`.
-    knowledge: bytes
+    #: The digest of what was indexed of the project as a whole, which holds as long as `state`.
+    project_index: bytes
     #: The files that nobody has imported.
     leaves: set[str]
 
@@ -110,18 +110,18 @@ class Cache:
                     return self._runs.decode(payload)
         return None
 
-    def learnt(self, key: bytes, wanted: bytes) -> bytes | None:
-        """What the last run with this key learnt of the project, if it has the digest `wanted`; few runs ask."""
+    def indexed(self, key: bytes, wanted: bytes) -> bytes | None:
+        """What the last run with this key indexed of the project, if it has the digest `wanted`; few runs ask."""
         with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
             with open(self._run_path(key), "rb") as file:
                 file.seek(_CHECKSUM)
                 file.seek(int.from_bytes(file.read(_LENGTH), "big"), os.SEEK_CUR)
-                learnt = file.read()
-            return learnt if digest(learnt) == wanted else None
+                indexed = file.read()
+            return indexed if digest(indexed) == wanted else None
         return None
 
-    def keep_run(self, key: bytes, record: RunRecord, learnt: bytes) -> None:
-        """Keep what a run saw and found, and what it learnt."""
+    def keep_run(self, key: bytes, record: RunRecord, indexed: bytes) -> None:
+        """Keep what a run saw and found, and what it indexed."""
         path = self._run_path(key)
         with contextlib.suppress(
             OSError, ValueError, msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, MemoryError
@@ -130,7 +130,7 @@ class Cache:
             if self._writable:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 size = len(payload).to_bytes(_LENGTH, "big")
-                write_atomically(path, b"".join((digest(payload), size, payload, learnt)))
+                write_atomically(path, b"".join((digest(payload), size, payload, indexed)))
                 self._has_grown = True
 
     def _run_path(self, key: bytes) -> str:
@@ -138,7 +138,7 @@ class Cache:
 
     @cached_property
     def _writable(self) -> bool:
-        """Whether the folder is there or can be made; backup programs and git are told to leave it alone."""
+        """Whether the folder is there or can be made; backup programs and git are said to leave it alone."""
         try:
             os.makedirs(self._root, exist_ok=True)
             names = os.listdir(self._root)
@@ -290,7 +290,7 @@ def _code_digest() -> str:
 
 
 def default_folder(directory: str) -> str:
-    """Where the cache of a project is kept: beside its configuration or its repository, else in `directory`.
+    """Where the cache of a project is stored: beside its configuration or its repository, else in `directory`.
 
     The environment variable `JAXLINT_CACHE_DIR` names another folder.
     """

@@ -8,7 +8,7 @@ import click
 
 #: The option of all commands that have to do with the cache.
 cache_dir = click.option(
-    "--cache-dir", metavar="DIR", help="Where the cache is kept.  [default: .jaxlint_cache in the project]"
+    "--cache-dir", metavar="DIR", help="Where the cache is stored.  [default: .jaxlint_cache in the project]"
 )
 
 

@@ -96,8 +96,8 @@ def show(fixed: FixedFiles, fixing: Fixing, reporting: Reporting) -> None:
         _list_fixes(fixed)
     number = len(fixed.fixed)
     if fixing.diff:
-        told = f"Would fix {count(number, 'error')}." if number else "No errors would be fixed."
-        click.echo(told, err=True)
+        said = f"Would fix {count(number, 'error')}." if number else "No errors would be fixed."
+        click.echo(said, err=True)
     elif fixing.only and number:
         click.echo(f"Fixed {count(number, 'error')}.", err=True)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
 
 #: What a check has built, until the process ends.
-_kept: list[object] = []
+_stored: list[object] = []
 
 _PROGRESS_AFTER_SECONDS = 1.0
 
@@ -172,7 +172,7 @@ def check(
                 progress=progress,
                 cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
                 force_exclude=force_exclude,
-                kept=_kept,
+                stored=_stored,
                 facts=facts,
                 shard=shard,
             )
@@ -197,7 +197,7 @@ def check(
         if fixing.is_all:
             return fix.exit_code(fixed, fixing)
     if shard is not None and not result.files:
-        reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to be told of
+        reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to report
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:

@@ -54,7 +54,7 @@ class Settings(Target, frozen=True):
 def rule_enabled(rule: type[Rule], settings: Settings, path: str | None = None) -> bool:
     """Whether `rule` runs (in the file `path`): the most specific selector decides, `ignore` before `select`.
 
-    That a file could not be checked (JAX001) is always told, unless just this rule is ignored.
+    That a file could not be checked (JAX001) is always reported, unless just this rule is ignored.
     """
     selected = 0 if rule.enabled else -1
     if settings.select is not None:

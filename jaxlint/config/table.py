@@ -46,8 +46,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     ignore: Annotated[
         list[str] | UnsetType,
         _key(
-            "The rules to leave out, named as in `select`. That a file could not be checked (JAX001) is always told,"
-            " unless just this rule is named.",
+            "The rules to leave out, named as in `select`. That a file could not be checked (JAX001) is always"
+            " reported, unless just this rule is named.",
             must=_STRINGS,
             example='ignore = ["static-counter"]',
             default=[],

@@ -39,23 +39,23 @@ def _with_keywords(call: cst.CSTNode, change: EditCall) -> cst.Call:
 def edited(call: cst.Call, given: Mapping[str, cst.BaseExpression], without: Sequence[str] = ()) -> cst.Call:
     """A call with some keyword arguments more, or with other values, and without others."""
     given = dict(given)
-    kept: list[cst.Arg] = []
+    stored: list[cst.Arg] = []
     for arg in call.args:
         name = arg.keyword.value if arg.keyword is not None else ""
         if name in given:
             arg = arg.with_changes(value=given.pop(name))
         if name not in without:
-            kept.append(arg)
+            stored.append(arg)
     last = call.args[-1] if call.args else None
-    if given and kept:
-        kept[-1] = kept[-1].with_changes(comma=_comma(call))
+    if given and stored:
+        stored[-1] = stored[-1].with_changes(comma=_comma(call))
     for name, value in given.items():
-        kept.append(keyword_argument(name, value))
-    if kept:
+        stored.append(keyword_argument(name, value))
+    if stored:
         comma = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
         after = last.whitespace_after_arg if last is not None else cst.SimpleWhitespace("")
-        kept[-1] = kept[-1].with_changes(comma=comma, whitespace_after_arg=after)
-    return call.with_changes(args=kept)
+        stored[-1] = stored[-1].with_changes(comma=comma, whitespace_after_arg=after)
+    return call.with_changes(args=stored)
 
 
 def _comma(call: cst.Call) -> cst.Comma:
@@ -203,10 +203,10 @@ def _without_key(metadata: cst.BaseExpression, key: str) -> cst.BaseExpression |
         return made if made.args else None
     if not isinstance(metadata, cst.Dict):
         raise CannotChange("the metadata is no display")
-    kept = [one for one in metadata.elements if not _is_key(one, key)]
-    if kept:
-        kept[-1] = kept[-1].with_changes(comma=metadata.elements[-1].comma)
-    return metadata.with_changes(elements=kept) if kept else None
+    stored = [one for one in metadata.elements if not _is_key(one, key)]
+    if stored:
+        stored[-1] = stored[-1].with_changes(comma=metadata.elements[-1].comma)
+    return metadata.with_changes(elements=stored) if stored else None
 
 
 def _is_key(element: cst.BaseDictElement, key: str) -> bool:
@@ -224,10 +224,10 @@ def _move_item(change: MoveItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode
 
     def without(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.List, cst.Tuple))
-        kept = [one for one in old.elements if not _is_text(one, change.item)]
-        if kept and old.elements[-1] is not kept[-1]:
-            kept[-1] = kept[-1].with_changes(comma=_last_comma(kept, old))
-        return old.with_changes(elements=kept)
+        stored = [one for one in old.elements if not _is_text(one, change.item)]
+        if stored and old.elements[-1] is not stored[-1]:
+            stored[-1] = stored[-1].with_changes(comma=_last_comma(stored, old))
+        return old.with_changes(elements=stored)
 
     def extended(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.List, cst.Tuple))

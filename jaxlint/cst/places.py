@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from jaxlint.symbols.outline import Class, Function, Outline
-from jaxlint.syntax.expressions import Expr, Span, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Expr, Span
 
 #: The first and the last row.
 Rows: TypeAlias = tuple[int, int]

@@ -12,7 +12,8 @@ from jaxlint.cst.imports import import_edit
 from jaxlint.cst.places import Rows, rows_around
 from jaxlint.finding import Edit, Fix
 from jaxlint.symbols.outline import Outline
-from jaxlint.syntax.expressions import Span, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Source
 
 TYPE_CHECKING = False

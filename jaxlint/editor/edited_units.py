@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from jaxlint.infer.triggers import renamed_updates
-from jaxlint.project.index import Key, Knowledge
+from jaxlint.project.index import Key, ProjectIndex
 from jaxlint.project.modules import Module
 from jaxlint.symbols.edited_outline import Mark, alike
 from jaxlint.symbols.interface import by_unit, hides_functions, transforms_functions, unit_digests
@@ -123,8 +123,8 @@ class Difference(msgspec.Struct):
     classes: set[Key] = msgspec.field(default_factory=set)
 
 
-def difference(before: Knowledge, after: Knowledge) -> Difference | None:
-    """How two states of the knowledge differ; None if that may concern everything."""
+def difference(before: ProjectIndex, after: ProjectIndex) -> Difference | None:
+    """How two states of the project_index differ; None if that may concern everything."""
     if before is after:
         return Difference()
     if before.cycles or after.cycles or any(getattr(before, n) != getattr(after, n) for n in _FAR_REACHING):
@@ -136,14 +136,14 @@ def difference(before: Knowledge, after: Knowledge) -> Difference | None:
     return Difference(
         {name for n in _NAMES for name in getattr(before, n) ^ getattr(after, n)},
         {method for _, method in updates},
-        {*differing(before.crossings, after.crossings), *differing(before.subclasses, after.subclasses)},
+        {*differing(before.entries, after.entries), *differing(before.subclasses, after.subclasses)},
     )
 
 
-_NAMES = tuple(n for n in Knowledge.__struct_fields__ if n.endswith("_names") or n == "names_with_static_arguments")
+_NAMES = tuple(n for n in ProjectIndex.__struct_fields__ if n.endswith("_names") or n == "names_with_static_arguments")
 _FAR_REACHING = ("imports", "indexed", "seeing", "applying", "method_calls")
-assert {*_NAMES, *_FAR_REACHING, "cycles", "visible_updates", "crossings", "subclasses"} == {
-    *Knowledge.__struct_fields__
+assert {*_NAMES, *_FAR_REACHING, "cycles", "visible_updates", "entries", "subclasses"} == {
+    *ProjectIndex.__struct_fields__
 }
 
 
@@ -175,15 +175,15 @@ class Edit:
             return None
         return cls(before, after, changed) if all(_is_local(before, o, after, n) for o, n in changed) else None
 
-    def concerned(self, knowledge: Sequence[Knowledge], unlike: Difference) -> set[int] | None:
+    def concerned(self, project_index: Sequence[ProjectIndex], unlike: Difference) -> set[int] | None:
         """The units, as they are now, that may say something else, because of what units show or of what is known.
 
-        None if that may be all. `knowledge` is that of before and after, as far as it is there.
+        None if that may be all. `project_index` is that of before and after, as far as it is there.
         """
-        families = [family for one in knowledge for family in one.subclasses.items()]
+        families = [family for one in project_index for family in one.subclasses.items()]
         found: set[int] = set()
         pending: list[int | None] = [*self.showing, *self._meaning_otherwise(unlike)]
-        if pending and any(_imports_itself(self.after.path, one) for one in knowledge):
+        if pending and any(_imports_itself(self.after.path, one) for one in project_index):
             return None
         while pending:
             index = pending.pop()
@@ -226,9 +226,9 @@ class Edit:
             yield new, self.before.marks[old]
 
 
-def _imports_itself(path: str, knowledge: Knowledge) -> bool:
+def _imports_itself(path: str, project_index: ProjectIndex) -> bool:
     """Whether a module that a module imports knows of it."""
-    graph = knowledge.imports
+    graph = project_index.imports
     return path in graph.importing(graph.importers.get(path, ()))
 
 

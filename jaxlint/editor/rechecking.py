@@ -1,4 +1,4 @@
-"""Checking a module again after an edit: what was found in units that the edit does not concern is kept.
+"""Checking a module again after an edit: what was found in units that the edit does not concern is stored.
 
 Which units it concerns by what is declared, `jaxlint.editor.edited_units` says. Apart from that, an edit changes
 nothing but comments, the place of what follows, and what happens inside of functions that say what they return. The
@@ -21,9 +21,9 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.reader import join_statements
 from jaxlint.infer.transformed import Notes
-from jaxlint.infer.triggers import Held, lacks_annotations
+from jaxlint.infer.triggers import Held, has_bare_parameters
 from jaxlint.linter.checker import Checker
-from jaxlint.project.index import Crossing, Key, Knowledge
+from jaxlint.project.index import Entry, Key, ProjectIndex
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 
@@ -34,7 +34,7 @@ class _Effects(msgspec.Struct, frozen=True):
     #: The functions of the module that it passes something to of which their annotations do not tell.
     passed_to: frozenset[Key] = frozenset()
     #: The classes that it passes to transformed functions, and the functions that it transforms.
-    crossings: dict[Key, Crossing] = msgspec.field(default_factory=dict)
+    entries: dict[Key, Entry] = msgspec.field(default_factory=dict)
     applied: Notes = msgspec.field(default_factory=dict)
 
 
@@ -60,7 +60,7 @@ class _Record(msgspec.Struct, frozen=True):
     units: Units
     found: list[_Found]
     opened: frozenset[Key]
-    knowledge: Knowledge
+    project_index: ProjectIndex
 
 
 class Rechecks:
@@ -90,7 +90,7 @@ class Rechecks:
             return checker.find_all(module)
         self.looked_at = reading.looked_at
         opened = frozenset(checker.reader.opened) | (record.opened if record is not None else frozenset())
-        self._records[module.path] = _Record(units, reading.found, opened, checker.knowledge)
+        self._records[module.path] = _Record(units, reading.found, opened, checker.project_index)
         return [finding for part in _PARTS for found in reading.found for finding in getattr(found, part)]
 
 
@@ -131,29 +131,29 @@ class _Reading:
             if checker.class_rules:
                 classes = [checker.model.build(ClassSymbol(module, cls)) for cls in self.units.classes[index]]
                 self.found[index].in_classes += checker.find_in_classes(module, classes)
-        transformed, crossings = reader.calls.transformed, reader.crossings
+        transformed, entries = reader.calls.transformed, reader.entries
         reader.start(module, [chosen for chosen in self.chosen if chosen is not None])
         env = Environment(module, "")
         read: list[tuple[_Found, list[Event]]] = []
-        crossed: dict[Key, Crossing] = {}
+        crossed: dict[Key, Entry] = {}
         applied: Notes = {}
         for index, (found, chosen) in enumerate(zip(self.found, self.chosen, strict=True)):
             reader.step()
             if index in again and chosen is not None:
                 reader.passed_to = set()
                 transformed.start()
-                crossings.start()
+                entries.start()
                 events = reader.read_unit(module, *chosen, env)
-                found.effects = _Effects(frozenset(reader.passed_to), crossings.noted, transformed.noted)
+                found.effects = _Effects(frozenset(reader.passed_to), entries.noted, transformed.noted)
                 found.read = self.rows_read(index)
                 if any(qualname.startswith(".<lambda") for _, qualname in transformed.noted):
                     self.is_separable = False  # a lambda that several units call
                 if events:
                     read.append((found, events))
-            crossed = found.effects.crossings | crossed
+            crossed = found.effects.entries | crossed
             for key, notes in found.effects.applied.items():
                 applied[key] = applied.get(key, {}) | notes
-        crossings.start(crossed)
+        entries.start(crossed)
         transformed.start(applied)
         join_statements([events for _, events in read])
         when_called = reader.called()  # rules may ask for values, and so have more calls read
@@ -172,7 +172,7 @@ class _Reading:
 
 
 def _tried(checker: Checker, read: Callable[[], _Reading | None]) -> _Reading | None:
-    """A check of units by themselves; None where they are not to be told apart, or where something fails.
+    """A check of units by themselves; None where they are not to be distinguished, or where something fails.
 
     The check of the module as a whole tells then what there is to tell.
     """
@@ -199,8 +199,8 @@ def _whole(checker: Checker, module: Module, units: Units) -> _Reading | None:
 def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _Reading | None:
     """The check of the units that an edit concerns; None if that may be all of them."""
     before = record.units
-    edit, unlike = UnitsEdit.between(before, units), difference(record.knowledge, checker.knowledge)
-    concerned = edit.concerned([record.knowledge, checker.knowledge], unlike) if edit and unlike else None
+    edit, unlike = UnitsEdit.between(before, units), difference(record.project_index, checker.project_index)
+    concerned = edit.concerned([record.project_index, checker.project_index], unlike) if edit and unlike else None
     if edit is None or concerned is None:
         return None
     edited = {key for old, new in edit.changed for key in before.edited_functions(old, units.lines(new))}
@@ -211,17 +211,17 @@ def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _
     stale = _entangled({old for old, new in new_of.items() if old in changed or new in concerned}, record)
     if stale is None:
         return None
-    kept = _kept(record, units, new_of, stale, changed)
-    if kept is None:
+    stored = _stored(record, units, new_of, stale, changed)
+    if stored is None:
         return None
     again = {new for old in stale if (new := new_of[old]) is not None}
-    reading = _Reading(checker, module, units, kept)
+    reading = _Reading(checker, module, units, stored)
     for old, index in new_of.items():
         if index is None:
             return None
         rows, known = reading.rows_read(index), record.found[old].read
-        is_loud = (rows is None) != (known is None) and any(map(lacks_annotations, units.functions[index]))
-        if is_loud if index in again else rows != known:
+        is_eventful = (rows is None) != (known is None) and any(map(has_bare_parameters, units.functions[index]))
+        if is_eventful if index in again else rows != known:
             return None
     if not reading.is_separable:
         return None
@@ -229,11 +229,11 @@ def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _
     own = {units.declaring(key) for i in again for key in reading.found[i].effects.passed_to}
     if not own <= again:
         return None
-    told = [_told(found, units, again) for found in (record.found, reading.found)]
-    applied = [{key: list(notes) for key, notes in one.applied.items()} for one in told]
+    said = [_told(found, units, again) for found in (record.found, reading.found)]
+    applied = [{key: list(notes) for key, notes in one.applied.items()} for one in said]
     if applied[0] != applied[1]:
         return None
-    if not differing(*[one.crossings for one in told]) <= checker.reader.evaluator.crossings.declared.keys():
+    if not differing(*[one.entries for one in said]) <= checker.reader.evaluator.entries.declared.keys():
         return None
     is_moved = any(new is not None and units[new].first != before[old].first for old, new in new_of.items())
     if is_moved and _is_told_of(again, reading.found, units):
@@ -258,12 +258,12 @@ def _entangled(changed: set[int], record: _Record) -> set[int] | None:
         reached |= more
 
 
-def _kept(
+def _stored(
     record: _Record, units: Units, new_of: dict[int, int | None], stale: set[int], changed: set[int]
 ) -> list[_Found] | None:
     """What is known of each unit, at its place now; None if some of it is placed where the edit was made."""
     before = record.units
-    kept = [_Found() for _ in units.marks]
+    stored = [_Found() for _ in units.marks]
 
     def moved(finding: Finding) -> Finding | None:
         old = before.at(finding.row, finding.end_row)
@@ -294,20 +294,20 @@ def _kept(
             parts[name] = [finding for finding in places if finding is not None]
             if len(parts[name]) < len(places):
                 return None
-        kept[new] = replace(found, **parts) if parts else found
-    return kept
+        stored[new] = replace(found, **parts) if parts else found
+    return stored
 
 
 def _told(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
     """What all units tell, of functions those that are not read again, wherever they are transformed."""
-    crossings: dict[Key, Crossing] = {}
+    entries: dict[Key, Entry] = {}
     applied: Notes = {}
     for one in found:
-        crossings = one.effects.crossings | crossings
+        entries = one.effects.entries | entries
         for key, notes in one.effects.applied.items():
             if units.declaring(key) not in again and "<lambda" not in key[1]:
                 applied[key] = applied.get(key, {}) | {replace(note, at=None): None for note in notes}
-    return _Effects(frozenset(), crossings, applied)
+    return _Effects(frozenset(), entries, applied)
 
 
 def _is_told_of(again: set[int], found: list[_Found], units: Units) -> bool:

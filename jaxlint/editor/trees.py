@@ -1,7 +1,7 @@
 """The files that are checked together, and what is known of them while some of them are being edited.
 
 A `Tree` is all files below a folder, or one file of its own. Its files with the same settings are a `Group`: what one
-run of `jaxlint check` checks with one `Checker`. A group is told which files change; it makes a new checker when it is
+run of `jaxlint check` checks with one `Checker`. A group is said which files change; it makes a new checker when it is
 asked, which shares all that does not depend on these files, and keeps what was found in the others unless the change
 can be seen from them (`jaxlint.symbols.interface`).
 """
@@ -20,7 +20,7 @@ from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.editor.rechecking import Rechecks
-from jaxlint.editor.relearning import Lessons
+from jaxlint.editor.reindexing import ModuleParts
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.infer.parsed_units import ParsedUnits
@@ -29,7 +29,7 @@ from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.result import Result, add_found
 from jaxlint.linter.runs import is_settled
 from jaxlint.project.files import discover, is_excluded, would_discover
-from jaxlint.project.index import Knowledge
+from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module, Project, names_in, telling_names
 from jaxlint.suppression.fingerprint import file_lines
 from jaxlint.symbols.facts import FactsStore
@@ -87,11 +87,11 @@ class Group:
         self._project: Project = project
         self._checker: Checker | None = None
         #: What is known of all files together, while they show the same of themselves.
-        self._knowledge: Knowledge | None = None
-        #: Whether the checker knows that, and what each file told when it was learnt last, after the first edit.
-        self._has_learnt = False
-        self._lessons: Lessons | None = None
-        self._kept_units = ParsedUnits()
+        self._project_index: ProjectIndex | None = None
+        #: Whether the checker knows that, and what each file said when it was indexed last, after the first edit.
+        self._has_index = False
+        self._module_parts: ModuleParts | None = None
+        self._stored_units = ParsedUnits()
         self._rechecks = Rechecks()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
@@ -107,7 +107,7 @@ class Group:
         self._changed.add(path)
 
     def knows(self, path: str) -> bool:
-        """Whether what was last told about the file still holds."""
+        """Whether what was last said about the file still holds."""
         self._renew()
         found, edition = self._answered.get(path, (None, -1))
         if found is None or self._raw.get(path) is not found:
@@ -140,7 +140,7 @@ class Group:
             self._stamps.pop(path, None)
             self._note_stamps([path])
         if visible:
-            self._knowledge = None
+            self._project_index = None
             self._rechecks.forget_all_but(visible)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
@@ -188,47 +188,47 @@ class Group:
         self._renew()
         if self._checker is None:
             self._checker = Checker(self._project, self.settings)
-            self._has_learnt = False
+            self._has_index = False
         return self._checker
 
     def checker(self) -> Checker:
         """What checks the files as they are now."""
         checker = self._made()
-        if not self._has_learnt:
+        if not self._has_index:
             self._texts.step()
-            if self._knowledge is not None:
-                checker.know(self._knowledge)
+            if self._project_index is not None:
+                checker.adopt(self._project_index)
             else:
                 modules = [self._project.add_file(path) for path in self._order]
                 neighbours = [self._project.add_file(path) for path in self._neighbours]
                 try:
-                    if self._lessons is None:
-                        checker.learn(modules, self._texts.step, neighbours)
-                        self._lessons = Lessons()
+                    if self._module_parts is None:
+                        checker.build_index(modules, self._texts.step, neighbours)
+                        self._module_parts = ModuleParts()
                     else:
-                        self._learn_again(checker, self._lessons, modules, neighbours)
+                        self._learn_again(checker, self._module_parts, modules, neighbours)
                 except BaseException:
                     self._drop_checker()
                     raise
-                self._knowledge = checker.knowledge
-            checker.reader.kept_units, checker.reader.step = self._kept_units, self._texts.step
+                self._project_index = checker.project_index
+            checker.reader.stored_units, checker.reader.step = self._stored_units, self._texts.step
             checker.find = partial(self._rechecks.find, checker)
-            self._has_learnt = True
+            self._has_index = True
             self._note_stamps(self._project.paths_read())
         return checker
 
     def _learn_again(
-        self, checker: Checker, lessons: Lessons, modules: Sequence[Module], neighbours: Sequence[Module]
+        self, checker: Checker, module_parts: ModuleParts, modules: Sequence[Module], neighbours: Sequence[Module]
     ) -> None:
-        """Learn what has changed; if that fails, all of it, where a failure costs no more than its module."""
+        """Index what has changed; if that fails, all of it, where a failure costs no more than its module."""
         try:
-            lessons.learn(checker, modules, self._texts.step, neighbours)
+            module_parts.build_index(checker, modules, self._texts.step, neighbours)
         except (UserError, TooMany):
             raise
         except Exception:
-            self._lessons = Lessons()
-            checker.start_again(Knowledge())
-            checker.learn(modules, self._texts.step, neighbours)
+            self._module_parts = ModuleParts()
+            checker.start_again(ProjectIndex())
+            checker.build_index(modules, self._texts.step, neighbours)
 
     def module(self, path: str) -> Module:
         """The module of a file as it is now."""

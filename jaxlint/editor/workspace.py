@@ -32,7 +32,7 @@ class Workspace:
 
     Files below a folder are checked like `jaxlint check FOLDER` checks them, others like `jaxlint check FILE`, each
     with the settings of the nearest configuration; excluded files have no findings. All paths are absolute.
-    `configure` reads the configuration afresh, `cache` tells where the outlines of a folder are kept, and `step` is
+    `configure` reads the configuration afresh, `cache` tells where the outlines of a folder are stored, and `step` is
     called often while something is worked out: what it raises, a `BaseException`, ends that.
     """
 
@@ -106,7 +106,7 @@ class Workspace:
         self._configuration = configuration
         self._forget_trees()
 
-    # -- what it is told --------------------------------------------------------------------
+    # -- what it is said --------------------------------------------------------------------
 
     def findings(self, path: str, *, is_complete: bool = True) -> list[Finding]:
         """What is found in a file, but for what comments and baselines hide. Raises `UserError`.

@@ -20,18 +20,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.syntax.expressions import (
-    Attribute,
-    Binary,
-    Call,
-    Constant,
-    Display,
-    Expr,
-    Name,
-    Span,
-    Subscript,
-    parse_annotation,
-)
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Name, Span, Subscript
 
 _MAX_DEPTH = 12
 _SCALARS = frozenset({"int", "float", "bool", "str", "bytes", "complex"})

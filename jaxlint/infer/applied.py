@@ -8,7 +8,8 @@ import msgspec
 
 from jaxlint.libraries.transforms import Kind, Transform
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Span, span_of
+from jaxlint.syntax.ast_expressions import span_of
+from jaxlint.syntax.expressions import Span
 
 #: The options that give buffers away.
 DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
@@ -38,7 +39,7 @@ class Applied(msgspec.Struct, frozen=True):
     #: The parameters whose buffers are given away, by position and by name; None where that cannot be read.
     donate_argnums: tuple[int, ...] | None = ()
     donate_argnames: tuple[str, ...] | None = ()
-    #: What `equinox.filter_jit` is told of it: "all", "all-except-first", ….
+    #: What `equinox.filter_jit` is notified of it: "all", "all-except-first", ….
     donate: str = ""
 
     @property
@@ -57,7 +58,7 @@ class Applied(msgspec.Struct, frozen=True):
         return is_traced and self.refuses_non_arrays and self.options.isdisjoint({"out_axes", "out_specs"})
 
     def static_parameters(self, function: Function) -> frozenset[str] | None:
-        """The names of the parameters of `function` that are static; None if they cannot be told."""
+        """The names of the parameters of `function` that are static; None if they cannot be determined."""
         if self.static_argnums is None or self.static_argnames is None:
             return None
         positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
@@ -87,7 +88,7 @@ class Applied(msgspec.Struct, frozen=True):
     def is_around(self, other: Applied) -> bool:
         """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""
         if self.is_decorator or other.is_decorator or isinstance(self.at, Span) or isinstance(other.at, Span):
-            return self.is_decorator  # of what other modules apply only the function itself is told
+            return self.is_decorator  # of what other modules apply only the function itself is said
         outer, inner = span_of(self.at), span_of(other.at)
         return outer != inner and outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 

@@ -1,4 +1,4 @@
-"""Who calls a function with what: whether the parameters without annotation are told by the calls."""
+"""Who calls a function with what: whether the parameters without annotation are determined by the calls."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from jaxlint.infer.local_calls import LocalCalls
 from jaxlint.infer.method_calls import MethodCalls
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.purity import Effects
-from jaxlint.infer.stored_arguments import kept_parameters
+from jaxlint.infer.stored_arguments import stored_parameters
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -88,7 +88,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self._shared: dict[str, frozenset[str]] = {}
-        self._kept: dict[Key, Mapping[str, str]] = {}
+        self._stored: dict[Key, Mapping[str, str]] = {}
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.notes.into_jit = outer
         if isinstance(call.func, Attribute):
             self._note_method(call, call.func, func, receiver, values, env)
-        self.higher_order.note_crossing(func, call, values, env)
+        self.higher_order.note_entry(func, call, values, env)
         result = self._apply(func, call, values, env)
         forget_passed(call, env)
         return result
@@ -156,7 +156,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
             return
         place = _container(held_expr)
         owner = None
-        with self.notes.silent():
+        with self.notes.muted():
             if isinstance(place, Attribute):
                 owner = as_instance(self.evaluator.evaluate(place.value, env))
             if isinstance(place, (Attribute, Name)):
@@ -174,7 +174,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         if self.notes.active is None:
             return
         held: Expr = target.value
-        with self.notes.silent():
+        with self.notes.muted():
             receiver = plain(self.evaluator.evaluate(held, env))
             while isinstance(receiver, UnknownValue) and isinstance(held, Subscript):
                 held = held.value
@@ -189,7 +189,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
 
     def _expecting_error(self, call: Call, env: Environment) -> Value:
         """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
-        with self.notes.silent():
+        with self.notes.muted():
             for arg in call.args:
                 value = self.evaluator.evaluate(arg.value, env)
                 if isinstance(value, LocalFunctionValue):
@@ -250,7 +250,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         given = [_traced(value) for value in values]
         if not all(isinstance(value, Array) for value in given):
             return result
-        with self.notes.silent():
+        with self.notes.muted():
             if isinstance(func, LocalFunctionValue):
                 return _traced(self.run(func.function, given[: len(call.positional)]))
             if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
@@ -288,22 +288,22 @@ class CallEvaluator(MethodCalls, LocalCalls):
             self._shared[module.path] = frozenset([name for scope in scopes for name in scope.is_global])
         return self._shared[module.path]
 
-    def kept_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+    def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
         """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
         key = cls.symbol.key
-        if key not in self._kept:
-            self._kept[key] = kept_parameters(cls, self.evaluator)
-        return self._kept[key]
+        if key not in self._stored:
+            self._stored[key] = stored_parameters(cls, self.evaluator)
+        return self._stored[key]
 
     def arrays_given(self, call: Call) -> dict[str, Array]:
         """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
         if self.made is None or self.made[0] is not call:
             return {}
         _, cls, given = self.made
-        kept = self.kept_parameters(cls)
+        stored = self.stored_parameters(cls)
         found: dict[str, Array] = {}
         for one in given:
-            field = cls.field(kept.get(one.name, ""))
+            field = cls.field(stored.get(one.name, ""))
             if field is not None and field.role is Role.LEAF:
                 value = plain(one.value)
                 if isinstance(value, Array) and not value.declared:
@@ -312,7 +312,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
 
     def made_with(self, call: Call, cls: PytreeClass, env: Environment) -> dict[str, Value] | None:
         """What a constructor call gives to the parameters; None if another function is called, or that is not seen."""
-        with self.notes.silent():
+        with self.notes.muted():
             func = plain(self.evaluator.evaluate(call.func, env))
             if not isinstance(func, ClassObject) or func.cls is not cls or call.has_star:
                 return None

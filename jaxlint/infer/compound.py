@@ -71,7 +71,7 @@ class CompoundStatements:
         self.deferred: list[Closure] = []
         self.returned: list[Held] = []
         self.yielded: list[Held] = []
-        self.silent_loops = 0
+        self.muted_loops = 0
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         raise NotImplementedError
@@ -150,13 +150,13 @@ class CompoundStatements:
 
         self.notes.loop_depth += 1
         try:
-            if self.silent_loops < _MAX_LOOPS_READ_TWICE:
-                self.silent_loops += 1
+            if self.muted_loops < _MAX_LOOPS_READ_TWICE:
+                self.muted_loops += 1
                 returned, yielded = list(self.returned), list(self.yielded)
-                with self.notes.silent():
+                with self.notes.muted():
                     before = merge([env, turn(env)])
                 self.returned, self.yielded = returned, yielded
-                self.silent_loops -= 1
+                self.muted_loops -= 1
             else:
                 before = env.copy()
                 for name in assigned_names(body):
@@ -197,7 +197,7 @@ class CompoundStatements:
         func = plain(self.evaluator.evaluate(call.func, env))
         if isinstance(func, Symbolic) and isinstance(func.symbol, External):
             if func.symbol.name == "jax_dataclasses.copy_and_mutate" and call.positional:
-                with self.notes.silent():
+                with self.notes.muted():
                     return as_instance(self.evaluator.evaluate(call.positional[0], env))
         return None
 
@@ -303,9 +303,9 @@ def _element(held: Held) -> Held:
 
 def _only_tries(body: Body) -> bool:
     """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
-    kept = (s.value for s in body if isinstance(s, (Assign, Return)))
+    stored = (s.value for s in body if isinstance(s, (Assign, Return)))
     others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
-    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in kept)
+    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in stored)
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -48,7 +48,7 @@ class CreationError(msgspec.Struct, frozen=True):
 
 #: What penzai raises for a class that it does not want.
 PENZAI_REFUSES: Final = "PyTreeDataclassSafetyError"
-#: The answer where it cannot be told whether a class can be created.
+#: The answer where it cannot be determined whether a class can be created.
 UNSURE: Final = CreationError("", "")
 
 
@@ -258,7 +258,7 @@ class _Creation:
             yield CreationError(PENZAI_REFUSES, "about to overwrite an inherited custom __init__")
 
     def _penzai_fields(self) -> Iterator[CreationError]:
-        """penzai wants inherited fields listed again, unless told otherwise."""
+        """penzai wants inherited fields listed again, unless declared otherwise."""
         annotated = dict.fromkeys(f.name for f in self.declaration.fields)
         names = [f.name for f in self.cls.fields]
         implicit = self.cls.option("has_implicitly_inherited_fields", False)

@@ -28,7 +28,7 @@ def mutable_kind(value: Value) -> tuple[str, str, str] | None:
 
 
 def is_refused(value: Value, python: tuple[int, int]) -> bool | None:
-    """Whether a default makes the class statement fail; None if that cannot be told."""
+    """Whether a default makes the class statement fail; None if that cannot be determined."""
     kind = mutable_kind(value)
     if kind is not None:
         return kind[0] in REFUSED_EVERYWHERE or python >= HASH_DECIDES

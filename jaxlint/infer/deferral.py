@@ -1,7 +1,7 @@
 """Which expressions are evaluated where they stand, and which only when somebody asks for their value.
 
-An expression is loud if something may happen in it that a rule wants to know, or that changes what is known of
-variables; it is evaluated at once. All others are quiet.
+An expression is eventful if something may happen in it that a rule wants to know, or that changes what is known of
+variables; it is evaluated at once. All others are uneventful.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Deferral:
     def __init__(self, evaluator: Evaluator, notes: Notes) -> None:
         self.evaluator = evaluator
         self.notes = notes
-        #: Whether the call of a name is loud in the module being read.
-        self.is_loud: Callable[[str], bool] = lambda name: True
-        self._loud: dict[str, bool] = {}
+        #: Whether the call of a name is eventful in the module being read.
+        self.is_eventful: Callable[[str], bool] = lambda name: True
+        self._eventful: dict[str, bool] = {}
 
-    def start(self, is_loud: Callable[[str], bool]) -> None:
-        """Begin with a module in which these names are loud where they are called."""
-        self.is_loud = is_loud
-        self._loud = {}
+    def start(self, is_eventful: Callable[[str], bool]) -> None:
+        """Begin with a module in which these names are eventful where they are called."""
+        self.is_eventful = is_eventful
+        self._eventful = {}
 
     def later(self, expr: Expr, env: Environment) -> Held:
         """The value of an expression, which may be found out later."""
@@ -48,10 +48,10 @@ class Deferral:
                 return self.evaluator.evaluate(expr, env) if held is None else held
             case Constant() | Lambda():
                 return self.evaluator.evaluate(expr, env)
-        quiet = self._quiet_parts(expr, env)
-        if quiet is None:
+        uneventful = self._uneventful_parts(expr, env)
+        if uneventful is None:
             return self.evaluator.evaluate(expr, env)
-        calls, names = quiet
+        calls, names = uneventful
         then, place, reader = env.part(names), self.notes.place, self.notes.reader
         needed = tuple(then.values.values())
 
@@ -65,15 +65,15 @@ class Deferral:
 
     def skim(self, expr: Expr, env: Environment) -> None:
         """Evaluate an expression whose value nobody wants."""
-        quiet = self._quiet_parts(expr, env)
-        if quiet is None:
+        uneventful = self._uneventful_parts(expr, env)
+        if uneventful is None:
             self.evaluator.evaluate(expr, env)
         else:
-            for call in quiet[0]:
+            for call in uneventful[0]:
                 forget_passed(call, env)
 
-    def _quiet_parts(self, expr: Expr, env: Environment) -> tuple[list[Call], list[str]] | None:
-        """The calls and the names in an expression; None if one of its parts is loud."""
+    def _uneventful_parts(self, expr: Expr, env: Environment) -> tuple[list[Call], list[str]] | None:
+        """The calls and the names in an expression; None if one of its parts is eventful."""
         calls: list[Call] = []
         names: list[str] = []
         stack = [expr]
@@ -111,10 +111,10 @@ class Deferral:
             return True
         if self.notes.events is None:
             return False
-        loud = self._loud.get(name)
-        if loud is None:
-            loud = self._loud[name] = self.is_loud(name)
-        return loud
+        eventful = self._eventful.get(name)
+        if eventful is None:
+            eventful = self._eventful[name] = self.is_eventful(name)
+        return eventful
 
 
 def forget_passed(call: Call, env: Environment) -> None:

@@ -160,7 +160,7 @@ class Replace(Update, frozen=True):
     rebinds: bool
     #: Whether the result is an argument of a call of a jitted function.
     into_jit: bool = False
-    #: Whether the result goes into a variable that nothing else gets hold of; told of updates of static fields.
+    #: Whether the result goes into a variable that nothing else gets hold of; said of updates of static fields.
     stays: bool = False
     #: The same, but for the caller of the function, who is given it.
     stays_until_returned: bool = False
@@ -222,13 +222,13 @@ class Cross(Event, frozen=True):
     function: Function | None
     parameter: str | None
     applied: tuple[Applied, ...]
-    #: Whether one of the transformations holds the parameter static; None if that cannot be told.
+    #: Whether one of the transformations holds the parameter static; None if that cannot be determined.
     static: bool | None
     #: What an instance is given that is made in the call and held static.
     made: Mapping[str, Value] | None = None
     #: The module that declares the function.
     module: Module | None = None
-    #: Whether its buffers are given away; then it is told of values of which nothing is known, too.
+    #: Whether its buffers are given away; then it is notified of values of which nothing is known, too.
     donated: bool = False
 
 

@@ -142,7 +142,7 @@ class UnitReader(CompoundStatements):
         saved_yielded, self.yielded = self.yielded, []
         saved_deferred, self.deferred = self.deferred, []
         saved_loop, self.notes.loop_depth = self.notes.loop_depth, 0
-        saved_silent, self.silent_loops = self.silent_loops, 0
+        saved_muted, self.muted_loops = self.muted_loops, 0
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
@@ -154,7 +154,7 @@ class UnitReader(CompoundStatements):
             self.yielded = saved_yielded
             self.deferred = saved_deferred
             self.notes.loop_depth = saved_loop
-            self.silent_loops = saved_silent
+            self.muted_loops = saved_muted
         if declaration.is_generator:
             if declaration.is_async or not _only_yields_alone(node.body):
                 return UNKNOWN
@@ -225,7 +225,7 @@ class UnitReader(CompoundStatements):
         if not self._keeps_return_value(declaration):
             return UNKNOWN
         if function.result is None or arguments:
-            with self.notes.silent():
+            with self.notes.muted():
                 function.result = known(self._read_function(function, function.hints))
         return function.result
 

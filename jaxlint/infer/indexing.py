@@ -1,4 +1,4 @@
-"""Learning what the check of one module asks of the project as a whole, module by module."""
+"""Indexing what the check of one module asks of the project as a whole, module by module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.transformed import TransformedFunctions, names_static
-from jaxlint.project.index import Crossing, Key, Knowledge
+from jaxlint.project.index import Entry, Key, ProjectIndex
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.array_fields import names_array
@@ -17,41 +17,41 @@ from jaxlint.symbols.outline import Applying, Assignment, Class, Function
 from jaxlint.syntax.expressions import Call
 
 
-class Learner:
-    """Adds to `knowledge` what modules tell. The model must know who imports whom already."""
+class Indexer:
+    """Adds to `project_index` what modules tell. The model must know who imports whom already."""
 
-    def __init__(self, evaluator: Evaluator, transformed: TransformedFunctions, knowledge: Knowledge) -> None:
-        self.knowledge = knowledge
+    def __init__(self, evaluator: Evaluator, transformed: TransformedFunctions, project_index: ProjectIndex) -> None:
+        self.project_index = project_index
         self._model = evaluator.model
         self._evaluator = evaluator
         self._transformed = transformed
         #: The classes that were looked at.
         self._seen: set[Key] = set()
 
-    def learn(self, module: Module) -> None:
+    def build_index(self, module: Module) -> None:
         """Add what a module tells, whose turn it is."""
         outline = module.outline
-        self.learn_module(module)
-        self.learn_declared(module, outline.classes.values(), outline.functions.values())
-        self.learn_applied(module, outline.applying)
+        self.index_module(module)
+        self.index_declared(module, outline.classes.values(), outline.functions.values())
+        self.index_applied(module, outline.applying)
 
-    def learn_module(self, module: Module) -> None:
+    def index_module(self, module: Module) -> None:
         """Add what the module tells as a whole."""
-        knowledge = self.knowledge
-        knowledge.indexed.add(module.path)
+        project_index = self.project_index
+        project_index.indexed.add(module.path)
         if any(level == 0 and self._is_described(name, module) for level, name in module.outline.imported_modules):
-            knowledge.seeing.add(module.path)
+            project_index.seeing.add(module.path)
         for name, bindings in module.outline.module_scope.bindings.items():
             values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
             if any(map(names_static, values)):
-                knowledge.names_with_static_arguments.add(name)
+                project_index.names_with_static_arguments.add(name)
 
-    def learn_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:
+    def index_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:
         """Add what some classes and functions of a module tell."""
-        knowledge = self.knowledge
+        project_index = self.project_index
         classes = [self._model.build(ClassSymbol(module, cls)) for cls in declared]
         for ancestor, keys in subclasses_among(classes).items():
-            knowledge.subclasses.setdefault(ancestor, []).extend(keys)
+            project_index.subclasses.setdefault(ancestor, []).extend(keys)
         for cls in classes:
             for one in cls.mro:
                 if one.symbol.key not in self._seen:
@@ -60,29 +60,29 @@ class Learner:
         updating = self._model.updating_methods
         for function in functions:
             if updating.copied_parameter(function, module, self._model.class_of_symbol) is not None:
-                knowledge.updating_method_names.add(function.name)
-        knowledge.cycles += self._model.cycles
+                project_index.updating_method_names.add(function.name)
+        project_index.cycles += self._model.cycles
         self._model.cycles.clear()
-        knowledge.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
-        knowledge.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
+        project_index.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
+        project_index.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
         for function in functions:
             held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
-            knowledge.names_with_static_arguments.update(a.attr for a in held)
-        self._cross(self._evaluator.crossings.declared_by(functions, (), module))
+            project_index.names_with_static_arguments.update(a.attr for a in held)
+        self._cross(self._evaluator.entries.declared_by(functions, (), module))
 
-    def learn_applied(self, module: Module, applying: Iterable[Applying]) -> None:
+    def index_applied(self, module: Module, applying: Iterable[Applying]) -> None:
         """Add what some of the calls in a module apply to functions; declarations come first."""
         applications = list(self._transformed.applications.of(applying, module))
         for application in applications:
             if application.function.module is not module:
-                modules = self.knowledge.applying.setdefault(application.function.key, [])
+                modules = self.project_index.applying.setdefault(application.function.key, [])
                 if module.path not in modules:
                     modules.append(module.path)
-        self._cross(self._evaluator.crossings.declared_by((), applications, module))
+        self._cross(self._evaluator.entries.declared_by((), applications, module))
 
-    def _cross(self, crossings: Mapping[Key, Crossing]) -> None:
-        for key, crossing in crossings.items():
-            self.knowledge.crossings.setdefault(key, crossing)
+    def _cross(self, entries: Mapping[Key, Entry]) -> None:
+        for key, entry in entries.items():
+            self.project_index.entries.setdefault(key, entry)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""
@@ -91,33 +91,33 @@ class Learner:
 
     def _see(self, cls: PytreeClass) -> None:
         """Add what a class is called, has and does."""
-        knowledge = self.knowledge
+        project_index = self.project_index
         see_updates(
-            knowledge.visible_updates,
+            project_index.visible_updates,
             self._model.project.package_root(cls.module.path),
             cls,
             self._model.updating_methods,
         )
         if not cls.is_pytree:
             return
-        knowledge.seeing.update(one.module.path for one in cls.mro)
-        knowledge.pytree_class_names.add(cls.name)
+        project_index.seeing.update(one.module.path for one in cls.mro)
+        project_index.pytree_class_names.add(cls.name)
         if cls.tells_when_constructed:
-            knowledge.telling_class_names.add(cls.name)
-        knowledge.static_field_names.update(f.name for f in cls.static_fields)
-        knowledge.array_field_names.update(
+            project_index.telling_class_names.add(cls.name)
+        project_index.static_field_names.update(f.name for f in cls.static_fields)
+        project_index.array_field_names.update(
             f.name for f in cls.fields if f.annotation and names_array(f.annotation.expr)
         )
-        knowledge.updating_method_names |= cls.framework.copying_methods
+        project_index.updating_method_names |= cls.framework.copying_methods
         for name, qualnames in cls.symbol.declaration.methods.items():
             function = cls.module.outline.functions[qualnames[-1]]
             updating = self._model.updating_methods
             if updating.updates(cls, function, cls.module) or updating.constructs(cls, function, cls.module):
-                knowledge.updating_method_names.add(name)
+                project_index.updating_method_names.add(name)
             if cls.frozen is not True and not name.startswith("__"):
-                knowledge.method_calls.setdefault(function.name, set()).update(function.self_calls)
+                project_index.method_calls.setdefault(function.name, set()).update(function.self_calls)
                 if function.self_assignments or function.self_mutations:
-                    knowledge.changing_method_names.add(function.name)
+                    project_index.changing_method_names.add(function.name)
 
 
 def subclasses_among(classes: Iterable[PytreeClass]) -> dict[Key, list[Key]]:

@@ -10,7 +10,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import FunctionValue, Value
-from jaxlint.project.index import Crossing, Key
+from jaxlint.project.index import Entry, Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -36,29 +36,29 @@ class Calls(Protocol):
     def returned(self, function: FunctionValue) -> Value:
         """What calling a function of the project returns."""
 
-    def kept_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+    def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
         """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
 
 
 class ClassesInTransformations(Protocol):
-    """Which classes go into transformed functions (`infer.transformed_classes.Crossings`)."""
+    """Which classes go into transformed functions (`infer.transformed_classes.Entries`)."""
 
-    def of(self, cls: PytreeClass) -> Crossing | None:
+    def of(self, cls: PytreeClass) -> Entry | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
 
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class go in, so that every module can know."""
 
     @property
-    def declared(self) -> Mapping[Key, Crossing]:
+    def declared(self) -> Mapping[Key, Entry]:
         """The classes that declarations of the project send into transformed functions."""
 
-    def note(self, value: Value, crossing: Crossing) -> None:
+    def note(self, value: Value, entry: Entry) -> None:
         """Note what the module being read passes to a transformed function."""
 
     def declared_by(
         self, functions: Iterable[Function], applications: Iterable[Application], module: Module
-    ) -> dict[Key, Crossing]:
+    ) -> dict[Key, Entry]:
         """The classes that declarations of a module and calls in it send into transformed functions."""
 
     def taken_apart(self, value: Value) -> Iterator[PytreeClass]:

@@ -47,7 +47,7 @@ class Narrowing:
         raise NotImplementedError
 
     def narrow(self, test: Expr, env: Environment, truthy: bool) -> None:
-        """Learn from the outcome of a test what it says of the variables in it."""
+        """Index from the outcome of a test what it says of the variables in it."""
         match test:
             case Unary(op="not", operand=operand):
                 self.narrow(operand, env, not truthy)

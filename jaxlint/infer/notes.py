@@ -94,7 +94,7 @@ class Notes:
             self.swallowed = event  # which raises nothing that a `try` statement may wait for
 
     @contextmanager
-    def silent(self) -> Iterator[None]:
+    def muted(self) -> Iterator[None]:
         """Read code only for its value."""
         events, self.events = self.events, None
         try:

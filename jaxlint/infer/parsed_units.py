@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from jaxlint.syntax.statements import Body
 
-#: So many rows are kept, some 30 MB.
+#: So many rows are stored, some 30 MB.
 _MOST_ROWS = 10_000
 _Key: TypeAlias = tuple[str, int]
 

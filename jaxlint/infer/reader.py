@@ -17,7 +17,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.parsed_units import ParsedUnits
-from jaxlint.infer.transformed_classes import Crossings
+from jaxlint.infer.transformed_classes import Entries
 from jaxlint.infer.triggers import Rows, Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.project.modules import Module
@@ -30,7 +30,7 @@ from jaxlint.syntax.from_ast import to_body
 from jaxlint.syntax.source import Unreadable
 from jaxlint.syntax.statements import Body, FunctionDefinition
 
-_UNITS_KEPT = 24
+_UNITS_STORED = 24
 _MAX_RETURN_DEPTH = 5
 
 
@@ -41,12 +41,12 @@ class ModuleReader:
         self.model = model
         self.evaluator = evaluator or Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
-        self.evaluator.crossings = self.crossings = Crossings(self.evaluator)
+        self.evaluator.entries = self.entries = Entries(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
-        #: Units that were parsed by other readers, if they are kept.
-        self.kept_units: ParsedUnits | None = None
+        #: Units that were parsed by other readers, if they are stored.
+        self.stored_units: ParsedUnits | None = None
         #: Called before each unit is read; what it raises ends the reading.
         self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
@@ -85,19 +85,19 @@ class ModuleReader:
                 margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
                 lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
         self._units[key] = self._parsed("\n".join(lines) + "\n", unit.first)
-        if len(self._units) > _UNITS_KEPT:
+        if len(self._units) > _UNITS_STORED:
             self._units.popitem(last=False)
         return self._units[key]
 
     def _parsed(self, text: str, row: int) -> Body | None:
         """The statements of a text that starts in a row."""
-        kept = self.kept_units
-        if kept is not None and (text, row) in kept:
-            return kept[text, row]
+        stored = self.stored_units
+        if stored is not None and (text, row) in stored:
+            return stored[text, row]
         statements = read_statements(text, row)
         body = None if statements is None else to_body(statements)
-        if kept is not None:
-            kept[text, row] = body
+        if stored is not None:
+            stored[text, row] = body
         return body
 
     def events(self, module: Module) -> list[list[Event]]:
@@ -115,7 +115,7 @@ class ModuleReader:
         self.checked = module
         self.call_sites.start()
         self.calls.transformed.start()
-        self.crossings.start()
+        self.entries.start()
 
     def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
         """Begin with the units of a module that are worth reading, or begin again."""
@@ -125,7 +125,7 @@ class ModuleReader:
         self._called = []
         self.passed_to = set()
         self.begin(module)
-        self.calls.deferral.start(self.triggers.loud_names(module, [unit for unit, _ in chosen]))
+        self.calls.deferral.start(self.triggers.eventful_names(module, [unit for unit, _ in chosen]))
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from jaxlint.pytrees.model import PytreeClass
 
 
-def kept_parameters(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, str]:
+def stored_parameters(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, str]:
     """The fields that hold what the constructor of a class is given, by the names of its parameters.
 
     A converter, an own `__init__` or a `__post_init__` may make something else of it.
     """
-    kept: dict[str, str | None] = {f.name: None if f.is_converted else f.name for f in cls.fields}
+    stored: dict[str, str | None] = {f.name: None if f.is_converted else f.name for f in cls.fields}
     init = cls.custom_init()
     found = cls.method("__init__" if init is not None else "__post_init__")
     if found is not None and not is_stub(found[0].module):
-        own = {} if init is not None else kept
-        kept = _Assigned(found[1], found[0].module, own, evaluator).read_all()
-    return {given: attr for attr, given in kept.items() if given is not None}
+        own = {} if init is not None else stored
+        stored = _Assigned(found[1], found[0].module, own, evaluator).read_all()
+    return {given: attr for attr, given in stored.items() if given is not None}
 
 
 class _Assigned(StraightLine[str | None]):
     """Follows the parameters of a constructor to the attributes that they are assigned to."""
 
-    def __init__(self, function: Function, module: Module, kept: dict[str, str | None], evaluator: Evaluator) -> None:
-        super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, dict(kept))
+    def __init__(self, function: Function, module: Module, stored: dict[str, str | None], evaluator: Evaluator) -> None:
+        super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, dict(stored))
         self.function = function
         if function.name == "__init__":
             self.variables = {p.name: p.name for p in function.parameters[1:]}

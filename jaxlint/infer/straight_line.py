@@ -1,7 +1,7 @@
 """Reading the statements of a method that run at each call, in order.
 
-What stands in a branch, in a loop whose turns cannot be told, or behind a return that depends on something may not
-run: what it assigns is forgotten, and nothing else is said of it.
+What stands in a branch, in a loop whose turns cannot be determined, or behind a return that depends on something may
+not run: what it assigns is forgotten, and nothing else is said of it.
 """
 
 from __future__ import annotations

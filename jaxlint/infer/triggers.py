@@ -71,10 +71,10 @@ _CACHES = frozenset({"lru_cache", "cache"})
 _GRADIENTS = frozenset({"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian"})
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
-_LOUD = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
+_EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
 
-#: Of how many modules is kept what they declare in source order.
-_ORDERS_KEPT = 32
+#: Of how many modules is stored what they declare in source order.
+_ORDERS_STORED = 32
 
 #: The first and the last row of a piece, and whether it is the rest of its unit.
 _Place: TypeAlias = tuple[int, int, bool]
@@ -152,30 +152,30 @@ class Triggers:
         is_script = any(places and unit.kind == "code" for unit, places in chosen)
         return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
 
-    def loud_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
+    def eventful_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
         """Says whether something may happen when a function or method of a name is called in one of the units."""
-        knowledge = self.model.knowledge
+        project_index = self.model.project_index
         everywhere = (
             _UPDATES,
-            _LOUD,
+            _EVENTFUL,
             self.awaited,
-            knowledge.updating_method_names,
-            knowledge.changing_method_names,
-            knowledge.pytree_class_names,
-            knowledge.transformed_names,
+            project_index.updating_method_names,
+            project_index.changing_method_names,
+            project_index.pytree_class_names,
+            project_index.transformed_names,
         )
         functions = [d for unit in units for d in self.declared(module, unit) if isinstance(d, Function)]
-        own = {function.name for function in functions if lacks_annotations(function)}
+        own = {function.name for function in functions if has_bare_parameters(function)}
         own |= {name for function in functions for name in _transformed_attributes(function)}
         own |= self._renamed_updates(module)
         bindings = module.outline.module_scope.bindings
 
-        def is_loud(name: str) -> bool:
+        def is_eventful(name: str) -> bool:
             if name in own or any(name in names for names in everywhere) or self._is_of_interest(name, module):
                 return True
             return name in bindings and self._may_transform(name, module)
 
-        return is_loud
+        return is_eventful
 
     def _may_transform(self, name: str, module: Module) -> bool:
         """Whether calling what a name of the module stands for may construct a pytree, or run a transformation."""
@@ -192,7 +192,7 @@ class Triggers:
     def declared(self, module: Module, unit: Unit) -> list[Function | Class]:
         """The functions and classes that a unit declares, in source order."""
         if module.path not in self._order:
-            if len(self._order) >= _ORDERS_KEPT:
+            if len(self._order) >= _ORDERS_STORED:
                 self._order.clear()
             outline = module.outline
             every: list[Function | Class] = [*outline.functions.values(), *outline.classes.values()]
@@ -240,7 +240,7 @@ class Triggers:
         while pending:
             for declared in self._functions(module, pending.pop()):
                 users = naming.get(declared.qualname, []) if not declared.scope else []
-                if lacks_annotations(declared):
+                if has_bare_parameters(declared):
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
@@ -257,7 +257,7 @@ class Triggers:
 
     def _sees_pytrees(self, module: Module) -> bool:
         """Whether there may be an instance of a pytree class in a module."""
-        return module.path in self.model.knowledge.seeing or self._reaches_function_framework(module)
+        return module.path in self.model.project_index.seeing or self._reaches_function_framework(module)
 
     def _triggers_anywhere(self, unit: Unit, module: Module) -> bool:
         """Whether a unit holds what may be found without any pytree class in sight."""
@@ -272,15 +272,15 @@ class Triggers:
 
     def _triggers_with_pytrees(self, unit: Unit, module: Module) -> bool:
         """Whether a unit may do something to an instance of a pytree class."""
-        knowledge = self.model.knowledge
+        project_index = self.model.project_index
         return (
             unit.stores
-            or not unit.discards.isdisjoint(knowledge.updating_method_names)
+            or not unit.discards.isdisjoint(project_index.updating_method_names)
             or not unit.calls.isdisjoint(_UPDATES)
             or not unit.calls.isdisjoint(self.awaited)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
             or not unit.calls.isdisjoint(_GRADIENTS)
-            or not unit.mutations.isdisjoint(knowledge.static_field_names)
+            or not unit.mutations.isdisjoint(project_index.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (not unit.calls.isdisjoint(_MARKS) and self._may_hold_pytrees(unit, module))
             or any(_is_cached(f) and self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
@@ -290,16 +290,16 @@ class Triggers:
     def _may_hold_pytrees(self, unit: Unit, module: Module) -> bool:
         """Whether a unit makes instances of pytree classes, or some function in it is given them by its annotations."""
         around = (u for u in module.outline.units if u.kind == "code") if unit.kind == "code" else (unit,)
-        if any(not one.calls.isdisjoint(self.model.knowledge.pytree_class_names) for one in around):
+        if any(not one.calls.isdisjoint(self.model.project_index.pytree_class_names) for one in around):
             return True
         return any(self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
-        knowledge = self.model.knowledge
-        if not unit.mutations.isdisjoint(knowledge.array_field_names):
+        project_index = self.model.project_index
+        if not unit.mutations.isdisjoint(project_index.array_field_names):
             return True
-        return not unit.calls.isdisjoint(knowledge.pytree_class_names)
+        return not unit.calls.isdisjoint(project_index.pytree_class_names)
 
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
         """Whether an item is assigned of an array."""
@@ -360,7 +360,7 @@ class Triggers:
         changes = self._changes(unit) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
-        if transforms and (changes or any(self._is_told_of(function, module) for function in functions)):
+        if transforms and (changes or any(self._is_given_what_matters(function, module) for function in functions)):
             return True
         if (transforms or self._calls_transformed(unit, functions, module)) and self._is_given_non_arrays(
             functions, module
@@ -370,18 +370,18 @@ class Triggers:
             return True
         if not unit.calls.isdisjoint(self._unregistered) and (
             transforms
-            or not unit.calls.isdisjoint(self.model.knowledge.transformed_names)
+            or not unit.calls.isdisjoint(self.model.project_index.transformed_names)
             or self._calls_transformed(unit, functions, module)
         ):
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
-            if applied and (changes or _holds_static(applied) or self._is_told_of(function, module)):
+            if applied and (changes or _holds_static(applied) or self._is_given_what_matters(function, module)):
                 return True
         return False
 
-    def _is_told_of(self, function: Function, module: Module) -> bool:
-        """Whether a function that is transformed takes what it is told of: a number as a leaf, or what is no pytree."""
+    def _is_given_what_matters(self, function: Function, module: Module) -> bool:
+        """Whether a transformed function takes what an event speaks of: a number as a leaf, or what is no pytree."""
         return self._is_given(function, module, self._holds_numbers) or self._takes_unregistered(function, module)
 
     def _is_given(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
@@ -439,7 +439,7 @@ class Triggers:
         stores = unit.stores or bool(unit.self_stores)
         if stores or not unit.methods.isdisjoint(_CHANGING):
             return True
-        return not unit.methods.isdisjoint(self.model.knowledge.changing_method_names)
+        return not unit.methods.isdisjoint(self.model.project_index.changing_method_names)
 
     def _holds_non_arrays(self, cls: PytreeClass) -> bool:
         """Whether some leaf is annotated with a type that JAX refuses."""
@@ -506,8 +506,8 @@ class Triggers:
     def _is_of_interest(self, name: str, module: Module) -> bool:
         """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
-            knowledge = self.model.knowledge
-            return name in knowledge.telling_class_names or name in knowledge.names_with_static_arguments
+            project_index = self.model.project_index
+            return name in project_index.telling_class_names or name in project_index.names_with_static_arguments
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
@@ -601,7 +601,7 @@ def _transformed_attributes(function: Function) -> set[str]:
     return {a.attr for a in function.self_assignments if _is_transformed(a.value)}
 
 
-def lacks_annotations(function: Function) -> bool:
+def has_bare_parameters(function: Function) -> bool:
     """Whether a parameter other than `self` has no annotation."""
     own = function.parameters[1:] if function.self_name is not None else function.parameters
     return any(p.annotation is None and p.kind in ("positional", "keyword") for p in own)

@@ -84,5 +84,5 @@ def _may_be_registered(cls: PytreeClass, model: PytreeModel) -> bool:
     """Whether something may register the class: here, or in a module that imports it."""
     if model.may_be_registered(cls.symbol):
         return True
-    importing = model.knowledge.imports.importing([cls.module.path]) - {cls.module.path}
+    importing = model.project_index.imports.importing([cls.module.path]) - {cls.module.path}
     return any(given is None or cls.name in given for path in importing for given in model.registering_calls(path))

@@ -23,7 +23,7 @@ UNKNOWN = UnknownValue()
 
 
 class Array(msgspec.Struct, frozen=True):
-    """A jax or numpy array. `single`: holds exactly one element (None: cannot be told)."""
+    """A jax or numpy array. `single`: holds exactly one element (None: cannot be determined)."""
 
     library: str
     single: bool | None = None

@@ -19,10 +19,10 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
-from jaxlint.infer.indexing import Learner
+from jaxlint.infer.indexing import Indexer
 from jaxlint.infer.reader import ModuleReader
 from jaxlint.linter.prefilter import framework_packages
-from jaxlint.project.index import ImportGraph, Knowledge, NotLearntYet
+from jaxlint.project.index import ImportGraph, NotIndexedYet, ProjectIndex
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.reachability import import_graph
 from jaxlint.project.resolution import ClassSymbol
@@ -32,7 +32,7 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
-from jaxlint.syntax.expressions import place_of
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.source import Unreadable
 
 _Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
@@ -52,12 +52,12 @@ class Checker:
         self.errors: list[str] = []
         #: What says what the rules find in a module instead of `find_all`, if it is known in part.
         self.find: Callable[[Module], Iterable[Finding]] | None = None
-        self._start(Knowledge())
+        self._start(ProjectIndex())
 
-    def _start(self, knowledge: Knowledge) -> None:
+    def _start(self, project_index: ProjectIndex) -> None:
         """Begin with nothing but what is known of the project."""
         self.model = PytreeModel(self.project, self.settings)
-        self.model.know(knowledge)
+        self.model.adopt(project_index)
         self.reader = ModuleReader(self.model)
         enabled = self.enabled.rules
         self.reader.triggers.awaited = frozenset[str]().union(*(rule.calls for rule in enabled))
@@ -70,86 +70,86 @@ class Checker:
     # -- the whole project ------------------------------------------------------------------
 
     @property
-    def knowledge(self) -> Knowledge:
+    def project_index(self) -> ProjectIndex:
         """What is known of the project as a whole."""
-        return self.model.knowledge
+        return self.model.project_index
 
-    def know(self, knowledge: Knowledge) -> None:
-        """Take what was learnt of the project earlier, instead of learning it again."""
-        self.model.know(knowledge)
+    def adopt(self, project_index: ProjectIndex) -> None:
+        """Take what was indexed of the project earlier, instead of indexing it again."""
+        self.model.adopt(project_index)
 
-    def learn(
+    def build_index(
         self,
         modules: Sequence[Module],
         progress: Callable[[], None] = lambda: None,
         neighbours: Sequence[Module] = (),
     ) -> None:
-        """Read the outlines of `modules`, and learn who inherits from whom (in `neighbours` too)."""
-        told: list[Knowledge | Module] = []
+        """Read the outlines of `modules`, and index who inherits from whom (in `neighbours` too)."""
+        said: list[ProjectIndex | Module] = []
         together: list[Module] = []
         for module in modules:
-            if not module.is_silent:
+            if not module.is_irrelevant:
                 _ = module.imports
                 module.forget_source()
                 together.append(module)
                 if self._is_full:
-                    told += self._learn_early(together)
+                    said += self._index_early(together)
                     together = []
-                    self.make_room()
+                    self.evict()
             progress()
-        others = [module for module in neighbours if not module.is_silent]
-        seen = [module for module in modules if not module.is_silent] + others
+        others = [module for module in neighbours if not module.is_irrelevant]
+        seen = [module for module in modules if not module.is_irrelevant] + others
         graph = import_graph(seen, self.project, self.packages)
-        self._learn_from([*told, *together, *others], graph)
-        if self.knowledge.cycles and told:  # what becomes of classes in a cycle depends on the order
-            self.start_again(Knowledge())
-            self._learn_from(seen, graph)
+        self._index_from([*said, *together, *others], graph)
+        if self.project_index.cycles and said:  # what becomes of classes in a cycle depends on the order
+            self.start_again(ProjectIndex())
+            self._index_from(seen, graph)
 
-    def _learn_early(self, modules: Sequence[Module]) -> Iterator[Knowledge | Module]:
+    def _index_early(self, modules: Sequence[Module]) -> Iterator[ProjectIndex | Module]:
         """What modules tell while they are in memory, before the others are read; those that cannot tell it yet."""
         graph = import_graph(modules, self.project, self.packages)
-        unknown = Knowledge(ImportGraph(is_complete=False))
-        self.model.know(unknown)
+        unknown = ProjectIndex(ImportGraph(is_complete=False))
+        self.model.adopt(unknown)
         for module in modules:
             if module.path not in graph.relevant:
                 yield module
                 continue
             try:
-                yield self.told_by(module)
-            except NotLearntYet:
+                yield self.part_of(module)
+            except NotIndexedYet:
                 self.start_again(unknown)
                 yield module
 
-    def told_by(self, module: Module) -> Knowledge:
+    def part_of(self, module: Module) -> ProjectIndex:
         """What one module tells, which is worth a look; who imports whom must be known."""
-        part = Knowledge()
-        with self.guard("learning", module):
-            self.learner(part).learn(module)
+        part = ProjectIndex()
+        with self.guard("indexing", module):
+            self.indexer(part).build_index(module)
         return part
 
-    def _learn_from(self, told: Sequence[Knowledge | Module], graph: ImportGraph) -> None:
-        """Learn what the modules tell that are worth a look; some have `told` it already."""
-        knowledge = Knowledge(graph)
-        self.model.know(knowledge)
-        for one in told:
-            if isinstance(one, Knowledge):
-                knowledge.add(one)
+    def _index_from(self, said: Sequence[ProjectIndex | Module], graph: ImportGraph) -> None:
+        """Index what the modules tell that are worth a look; some have `said` it already."""
+        project_index = ProjectIndex(graph)
+        self.model.adopt(project_index)
+        for one in said:
+            if isinstance(one, ProjectIndex):
+                project_index.add(one)
             elif one.path in graph.relevant:
-                with self.guard("learning", one):
-                    self.learner(knowledge).learn(one)
-                self.make_room()
-        knowledge.close()
+                with self.guard("indexing", one):
+                    self.indexer(project_index).build_index(one)
+                self.evict()
+        project_index.close()
 
-    def learner(self, knowledge: Knowledge) -> Learner:
-        """What adds to some knowledge what modules tell; who imports whom must be known."""
-        return Learner(self.reader.evaluator, self.reader.calls.transformed, knowledge)
+    def indexer(self, project_index: ProjectIndex) -> Indexer:
+        """What adds to some project_index what modules tell; who imports whom must be known."""
+        return Indexer(self.reader.evaluator, self.reader.calls.transformed, project_index)
 
     @property
     def _is_full(self) -> bool:
         """Whether there is more in memory than there should be."""
         return self.project.store is not None and self.project.store.is_full
 
-    def make_room(self) -> None:
+    def evict(self) -> None:
         """Let go of all that was built and of the outlines, if there is too much of it.
 
         It is made again when it is asked for, so that a large project needs no more memory than a small one.
@@ -158,14 +158,14 @@ class Checker:
         if store is None or not store.is_full:
             return
         self.project.forget_outlines()
-        store.make_room()
-        self.start_again(self.knowledge)
+        store.evict()
+        self.start_again(self.project_index)
         gc.collect(1)  # what has survived this once is not looked at again
 
-    def start_again(self, knowledge: Knowledge) -> None:
+    def start_again(self, project_index: ProjectIndex) -> None:
         """Let go of all that was built, but for what is known of the project."""
         self.release()
-        self._start(knowledge)
+        self._start(project_index)
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
@@ -179,7 +179,7 @@ class Checker:
 
     def check(self, module: Module) -> list[Finding]:
         """The findings of one module, sorted; those that comments hide say so."""
-        if module.is_silent:
+        if module.is_irrelevant:
             return []
         _ = module.outline
         if module.problem is not None:
@@ -188,7 +188,7 @@ class Checker:
             self._failed("reading", module, module.failure)
         try:
             with self.guard("checking", module):
-                if module.path in self.knowledge.imports.relevant:
+                if module.path in self.project_index.imports.relevant:
                     return self._findings(module)
                 if module.outline.has_suppressions:
                     return self._hidden_by_comments(module, [], is_complete=True)
@@ -203,7 +203,7 @@ class Checker:
         _ = module.outline
         graph = import_graph([module], self.project, self.packages)
         graph.relevant.add(module.path)
-        self._learn_from([module], graph)
+        self._index_from([module], graph)
         return self.check(module)
 
     def _findings(self, module: Module) -> list[Finding]:
@@ -354,7 +354,7 @@ class Checker:
         """Whatever fails meanwhile is one line about a module; all others are checked."""
         try:
             yield
-        except (Unreadable, UserError, NotLearntYet):
+        except (Unreadable, UserError, NotIndexedYet):
             raise
         except Exception as error:
             self._failed(what, module, error)

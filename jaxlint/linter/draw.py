@@ -31,7 +31,7 @@ def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
     file = os.path.abspath(path)
     checker = Checker(make_project([file], settings), settings)
     module = checker.project.add_file(file)
-    checker.learn([module])
+    checker.build_index([module])
     if module.problem is not None:
         raise module.problem
     classes = checker.model.classes_in(module)

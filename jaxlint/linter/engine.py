@@ -12,10 +12,10 @@ from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough
 from jaxlint.finding import Confidence, Finding
-from jaxlint.linter.keeping import Keeping
-from jaxlint.linter.prefilter import mark_silent
+from jaxlint.linter.prefilter import mark_irrelevant_files
 from jaxlint.linter.result import Result, add_found, ordered
 from jaxlint.linter.runs import Run, findings_of
+from jaxlint.linter.storage import Storage
 from jaxlint.project.environment import activated, site_packages
 from jaxlint.project.files import discover
 from jaxlint.project.modules import Module, Project
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jaxlint.linter.checker import Checker
     from jaxlint.linter.parallel import Workers
     from jaxlint.linter.shards import Shard
-    from jaxlint.project.index import Knowledge
+    from jaxlint.project.index import ProjectIndex
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -113,17 +113,17 @@ def check_paths(
     force_exclude: bool = False,
     facts: Sequence[str] = (),
     shard: Shard | None = None,
-    kept: list[object] | None = None,
+    stored: list[object] | None = None,
 ) -> Result:
     """Check files and folders; with a `cache`, only what has changed since the last time.
 
     With `force_exclude`, files that are named are left out as well if the settings exclude them. `facts` names files
     that `jaxlint facts` has written: what they hold of a file need not be found out again. With a `shard`, only its
-    files are checked; the findings of all shards are those of one run. What the run has built is put into `kept`: who
+    files are checked; the findings of all shards are those of one run. What the run has built is put into `stored`: who
     is about to end need not wait until all of it is freed.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
-    is told about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
+    is notified about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
     used; what cannot be read or parsed is a finding.
     """
     if isinstance(settings, Configuration):
@@ -138,19 +138,19 @@ def check_paths(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with Keeping(cache, facts, jobs) as keeping:
+        with Storage(cache, facts, jobs) as storage:
             for group, own in groups:
                 others = set(files).difference(own) if len(groups) > 1 else ()
                 project = make_project(own, group)
-                project.store = keeping.store_for(own)
+                project.store = storage.store_for(own)
                 neighbours = package_neighbours(own, project) if _names_files(paths) else []
                 neighbours += [project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
                 modules = [project.add_file(path) for path in own]
                 mine = [m for m in modules if shard is None or shard.holds(m.path)]
-                check = _Check(project, group, modules, neighbours, keeping, advance)
-                if kept is not None:
-                    kept.append(check)
+                check = _Check(project, group, modules, neighbours, storage, advance)
+                if stored is not None:
+                    stored.append(check)
                 found = check.findings(mine)
                 add_found(result, found, group, [module.path for module in mine], check.errors)
     finally:
@@ -171,7 +171,7 @@ class _Check:
         settings: Settings,
         modules: Sequence[Module],
         neighbours: Sequence[Module],
-        keeping: Keeping,
+        storage: Storage,
         advance: Callable[[], None],
     ) -> None:
         self.errors: list[str] = []
@@ -179,13 +179,13 @@ class _Check:
         self._settings = settings
         self._modules = modules
         self._neighbours = neighbours
-        self._keeping = keeping
+        self._keeping = storage
         self._advance = advance
         self._is_marked = False
         self._run: Run | None = None
-        self._checker_knows = self._workers_know = False
-        #: What this run has learnt of the project.
-        self._learnt: Knowledge | None = None
+        self._checker_is_ready = self._workers_are_ready = False
+        #: What this run has indexed of the project.
+        self._indexed_module: ProjectIndex | None = None
 
     @cached_property
     def _checker(self) -> Checker:
@@ -205,11 +205,20 @@ class _Check:
             find = self._check
             if self._keeping.cache is not None:
                 self._run = run = Run(
-                    self._keeping.cache, self._project, self._settings, self._modules, self._neighbours, self._learn
+                    self._keeping.cache,
+                    self._project,
+                    self._settings,
+                    self._modules,
+                    self._neighbours,
+                    self._build_index,
                 )
                 self._keeping.needed |= run.contents()
                 find = partial(
-                    findings_of, run, check=self._check, learnt=lambda: self._learnt, failed=lambda: bool(self.errors)
+                    findings_of,
+                    run,
+                    check=self._check,
+                    indexed=lambda: self._indexed_module,
+                    failed=lambda: bool(self.errors),
                 )
             found = find(mine)
             if len(mine) < len(self._modules) and any(f.confidence is Confidence.LOW for f in found):
@@ -227,46 +236,46 @@ class _Check:
         if "_workers" in self.__dict__:
             self._workers.end(failed=failed)
 
-    def _mark_silent(self) -> None:
+    def _mark_irrelevant_files(self) -> None:
         if not self._is_marked:
             self._is_marked = True
-            modules, is_kept = [*self._modules, *self._neighbours], self._keeping.cache is not None
-            mark_silent(modules, self._project, self._settings, digests=is_kept)
+            modules, is_stored = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            mark_irrelevant_files(modules, self._project, self._settings, digests=is_stored)
 
-    def _learn(self, unread: Sequence[Module]) -> None:
+    def _build_index(self, unread: Sequence[Module]) -> None:
         """Read modules in several processes, if that pays."""
         if not unread:
             return
         if len(unread) > len(self._modules) // 2:  # a first run
-            self._mark_silent()
+            self._mark_irrelevant_files()
         if self._keeping.jobs > 1:
-            self._workers.learn([module for module in unread if not module.is_silent])
+            self._workers.build_index([module for module in unread if not module.is_irrelevant])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
         in_several = self._keeping.jobs > 1 and self._workers.pay(missing)
         if in_several or not self._is_known(missing):
-            self._mark_silent()
-        missing = [module for module in missing if not module.is_silent]
+            self._mark_irrelevant_files()
+        missing = [module for module in missing if not module.is_irrelevant]
         if not missing:
             return []
         if in_several and self._workers.pay(missing):
-            self._workers.learn([m for m in (*self._modules, *self._neighbours) if not m.is_silent])
-            if not self._workers_know:
-                known = self._workers.know(self._known)
-                self._learnt = None if known is self._kept else known
-                self._workers_know = True
+            self._workers.build_index([m for m in (*self._modules, *self._neighbours) if not m.is_irrelevant])
+            if not self._workers_are_ready:
+                known = self._workers.adopt(self._known)
+                self._indexed_module = None if known is self._stored else known
+                self._workers_are_ready = True
             from jaxlint.linter.checker import failure_line
 
             found, errors = self._workers.check(missing, self._advance)
             self.errors += errors
             self.errors += [failure_line("reading", m, m.failure) for m in self._modules if m.failure is not None]
             return found
-        self._know()
+        self._adopt()
         findings: list[Finding] = []
         for module in missing:
             findings += self._checker.check(module)
-            self._checker.make_room()
+            self._checker.evict()
             self._advance()
         return findings
 
@@ -275,7 +284,7 @@ class _Check:
 
         Then it does not matter which modules are silent, which takes long to find out.
         """
-        if self._kept is None:
+        if self._stored is None:
             return False
         for module in missing:
             _ = module.outline
@@ -283,30 +292,30 @@ class _Check:
         return all(module.problem is None for module in missing)
 
     @cached_property
-    def _kept(self) -> Knowledge | None:
-        """What an earlier run has learnt of the project, if that still holds."""
-        return None if self._run is None else self._run.knowledge()
+    def _stored(self) -> ProjectIndex | None:
+        """What an earlier run has indexed of the project, if that still holds."""
+        return None if self._run is None else self._run.project_index()
 
-    def _know(self) -> None:
+    def _adopt(self) -> None:
         """See that the checker knows the project."""
-        if self._checker_knows:
+        if self._checker_is_ready:
             return
         known = self._known
         if known is not None:
-            self._checker.know(known)
+            self._checker.adopt(known)
         else:
-            self._checker.learn(self._modules, self._advance, self._neighbours)
-            self._learnt = self._checker.knowledge
-        self._checker_knows = True
+            self._checker.build_index(self._modules, self._advance, self._neighbours)
+            self._indexed_module = self._checker.project_index
+        self._checker_is_ready = True
 
     @property
-    def _known(self) -> Knowledge | None:
+    def _known(self) -> ProjectIndex | None:
         """What is known of the project so far."""
-        return self._learnt or self._kept
+        return self._indexed_module or self._stored
 
 
 class _Progress:
-    """Tells how much of the work is done: each file is learnt, and then checked."""
+    """Tells how much of the work is done: each file is indexed, and then checked."""
 
     def __init__(self, files: int, tell: Callable[[int, int], None] | None) -> None:
         self._total = 2 * files
@@ -335,7 +344,7 @@ def check_content(raw: bytes, path: str, settings: Settings | Configuration | No
     else:
         lines = source.lines
         module = checker.project.add_source(source)
-        checker.learn([module], neighbours=package_neighbours([path], checker.project))
+        checker.build_index([module], neighbours=package_neighbours([path], checker.project))
         found = checker.check(module)
     result = Result([], 1, [])
     add_found(result, found, own, [path], checker.errors, lambda _: lines)

@@ -19,7 +19,7 @@ import msgspec
 
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.linter.keeping import Keeping, is_large
+from jaxlint.linter.storage import Storage, is_large
 from jaxlint.project.modules import Imports, Module, Project
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from jaxlint.cache.packs import Place
     from jaxlint.config.settings import Settings
-    from jaxlint.project.index import Knowledge
+    from jaxlint.project.index import ProjectIndex
 
 #: From how many bytes of source on a second process pays, by how processes are started (measured: docs/performance.md).
 PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
@@ -71,13 +71,13 @@ class Workers:
         settings: Settings,
         modules: Sequence[Module],
         neighbours: Sequence[Module],
-        keeping: Keeping,
+        storage: Storage,
     ) -> None:
         self._project = project
         self._settings = settings
         self._modules = modules
         self._neighbours = neighbours
-        self._keeping = keeping
+        self._keeping = storage
         self._method = start_method()
         self._processes: list[tuple[Any, Connection]] = []
         self._owners: dict[str, int] = {}
@@ -99,50 +99,50 @@ class Workers:
 
     # -- the two steps ----------------------------------------------------------------------
 
-    def learn(self, modules: Sequence[Module], advance: Callable[[], None] = lambda: None) -> None:
+    def build_index(self, modules: Sequence[Module], advance: Callable[[], None] = lambda: None) -> None:
         """Find out the facts of the modules in all processes, if that pays."""
         modules = [m for m in modules if m.content is None and m.problem is None]
         if not self.pay(modules):
             return
-        for part, reply in self._spread("learn", modules):
+        for part, reply in self._spread("build_index", modules):
             known: list[_Known] = reply
-            for module, told in zip(part, known, strict=True):
-                _take(module, told)
+            for module, said in zip(part, known, strict=True):
+                _take(module, said)
                 advance()
 
-    def know(self, knowledge: Knowledge | None) -> Knowledge | None:
+    def adopt(self, project_index: ProjectIndex | None) -> ProjectIndex | None:
         """Tell all processes what is known of the project, else find that out in all of them.
 
-        All modules must have been learnt. Returns what is known now; nothing if each process has to find it out itself.
+        All modules must have been indexed. Returns what is known now; nothing if each process has to find out itself.
         """
         self._share()
-        if knowledge is None:
-            knowledge = self._told()
-        if knowledge is not None:
-            self._ask_all("know", repeat(msgspec.msgpack.encode(knowledge)))
-        return knowledge
+        if project_index is None:
+            project_index = self._told()
+        if project_index is not None:
+            self._ask_all("adopt", repeat(msgspec.msgpack.encode(project_index)))
+        return project_index
 
-    def _told(self) -> Knowledge | None:
+    def _told(self) -> ProjectIndex | None:
         """What the modules tell of the project; nothing if it depends on the order in which they are asked."""
         from jaxlint.linter.prefilter import framework_packages
-        from jaxlint.project.index import Knowledge
+        from jaxlint.project.index import ProjectIndex
         from jaxlint.project.reachability import import_graph
 
-        seen = [m for m in (*self._modules, *self._neighbours) if not m.is_silent]
+        seen = [m for m in (*self._modules, *self._neighbours) if not m.is_irrelevant]
         graph = import_graph(seen, self._project, framework_packages(self._settings))
-        knowledge = Knowledge(graph)
-        self._ask_all("know", repeat(msgspec.msgpack.encode(knowledge)))
+        project_index = ProjectIndex(graph)
+        self._ask_all("adopt", repeat(msgspec.msgpack.encode(project_index)))
         parts: dict[str, bytes] = {}
         relevant = [m for m in seen if m.path in graph.relevant]
         for part, reply in self._spread("tell", relevant):
             parts |= zip([m.path for m in part], reply, strict=True)
-        decode = msgspec.msgpack.Decoder(Knowledge).decode
+        decode = msgspec.msgpack.Decoder(ProjectIndex).decode
         for module in relevant:
-            knowledge.add(decode(parts[module.path]))
-        if knowledge.cycles:
+            project_index.add(decode(parts[module.path]))
+        if project_index.cycles:
             return None
-        knowledge.close()
-        return knowledge
+        project_index.close()
+        return project_index
 
     def check(self, modules: Sequence[Module], advance: Callable[[], None]) -> tuple[list[Finding], list[str]]:
         """The findings of the modules, in no certain order, and what failed; the project must be known."""
@@ -188,8 +188,8 @@ class Workers:
                 self._settings,
                 project.roots,
                 project.site_packages,
-                tuple(m.path for m in self._modules if not m.is_silent),
-                tuple(m.path for m in self._neighbours if not m.is_silent),
+                tuple(m.path for m in self._modules if not m.is_irrelevant),
+                tuple(m.path for m in self._neighbours if not m.is_irrelevant),
                 tuple(self._keeping.known),
                 self._keeping.new_place(),
                 self._keeping.cache is not None,
@@ -286,14 +286,14 @@ def _without_interrupts() -> Iterator[None]:
 def _told(module: Module) -> _Known:
     """What is known of a module, as it is sent."""
     problem = module.problem
-    told = None if problem is None else (problem.message, problem.row, problem.column)
-    return module.content, module.known_interface, told, module.known_imports
+    said = None if problem is None else (problem.message, problem.row, problem.column)
+    return module.content, module.known_interface, said, module.known_imports
 
 
-def _take(module: Module, told: _Known) -> None:
+def _take(module: Module, said: _Known) -> None:
     """Take what another process knows of a module."""
-    content, interface, problem, imports = told
-    module.know(content, interface, None if problem is None else Unreadable(*problem), imports)
+    content, interface, problem, imports = said
+    module.adopt(content, interface, None if problem is None else Unreadable(*problem), imports)
 
 
 def _send(connection: Connection, message: tuple[str, Any]) -> None:
@@ -343,7 +343,7 @@ def _serve(connection: Connection, plan: _Plan, inherited: Sequence[Connection])
 
 
 class _Server:
-    """What a process can be told to do."""
+    """What a process can be determined to do."""
 
     def __init__(self, plan: _Plan) -> None:
         import gc
@@ -363,7 +363,7 @@ class _Server:
         self._checker = Checker(project, plan.settings)
         self._is_known = False
 
-    def learn(self, paths: list[str]) -> list[_Known]:
+    def build_index(self, paths: list[str]) -> list[_Known]:
         """The facts of these files; outlines stay in this process and go into its pack."""
         known = []
         for path in paths:
@@ -390,24 +390,24 @@ class _Server:
 
         places, files = argument
         self._store.add_packs(open_packs(places))
-        for path, told in files.items():
+        for path, said in files.items():
             module = self._checker.project.add_file(path)
             if module.content is None and module.problem is None:
-                _take(module, told)
+                _take(module, said)
 
-    def know(self, encoded: bytes) -> None:
+    def adopt(self, encoded: bytes) -> None:
         """Take what is known of the project."""
-        from jaxlint.project.index import Knowledge
+        from jaxlint.project.index import ProjectIndex
 
-        self._checker.know(msgspec.msgpack.decode(encoded, type=Knowledge))
+        self._checker.adopt(msgspec.msgpack.decode(encoded, type=ProjectIndex))
         self._is_known = True
 
     def tell(self, paths: list[str]) -> list[bytes]:
         """What these files tell of the project."""
         found = []
         for path in paths:
-            found.append(msgspec.msgpack.encode(self._checker.told_by(self._checker.project.add_file(path))))
-            self._checker.make_room()
+            found.append(msgspec.msgpack.encode(self._checker.part_of(self._checker.project.add_file(path))))
+            self._checker.evict()
         self._is_known = False
         return found
 
@@ -421,12 +421,12 @@ class _Server:
             self._checker = Checker(project, self._plan.settings)  # which has built nothing yet
             self._checker.errors = errors
             modules = [project.add_file(path) for path in self._plan.modules]
-            self._checker.learn(modules, neighbours=[project.add_file(path) for path in self._plan.neighbours])
+            self._checker.build_index(modules, neighbours=[project.add_file(path) for path in self._plan.neighbours])
             self._is_known = True
         findings: list[Finding] = []
         for path in paths:
             findings += self._checker.check(project.add_file(path))
-            self._checker.make_room()
+            self._checker.evict()
         return findings
 
     def read(self, _: None) -> tuple[set[str], set[str], set[str], list[str]]:

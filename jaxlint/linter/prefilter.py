@@ -1,4 +1,4 @@
-"""Files in which nothing can be found, told by their bytes: they name no framework and import nothing that does.
+"""Files in which nothing can be found, determined by their bytes: they name no framework and import nothing that does.
 
 Parsing all of a large package without JAX costs ten times as much as reading it.
 """
@@ -17,7 +17,7 @@ from jaxlint.project.files import DEFAULT_EXCLUDES, SUFFIXES
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.paths import stamp
 
-#: Less than that (bytes) is parsed in any case, so that syntax errors are told.
+#: Less than that (bytes) is parsed in any case, so that syntax errors are said.
 _WORTH_A_LOOK = 500_000
 #: In a larger folder it is not looked which files have to do with JAX.
 _MAX_FOLDERS = 4000
@@ -43,21 +43,21 @@ def framework_packages(settings: Settings) -> frozenset[str]:
     return FRAMEWORK_PACKAGES | {name.partition(".")[0] for name in extra}
 
 
-def mark_silent(modules: Sequence[Module], project: Project, settings: Settings, *, digests: bool) -> None:
+def mark_irrelevant_files(modules: Sequence[Module], project: Project, settings: Settings, *, digests: bool) -> None:
     """Tell the modules in which nothing can be found, if that is easily seen: they need not be parsed.
 
     `digests` says whether those of their contents are wanted, which only later runs need.
     """
     by_path = {module.path: module for module in modules}
-    for path, raw in silent_files(list(by_path), project, framework_packages(settings)).items():
-        by_path[path].be_silent(digest(raw) if digests else None)
+    for path, raw in irrelevant_files(list(by_path), project, framework_packages(settings)).items():
+        by_path[path].mark_irrelevant(digest(raw) if digests else None)
 
 
-def silent_files(files: Sequence[str], project: Project, packages: Collection[str]) -> dict[str, bytes]:
+def irrelevant_files(files: Sequence[str], project: Project, packages: Collection[str]) -> dict[str, bytes]:
     """Those of the `files` of a project in which nothing can be found, with their contents.
 
-    `packages` are those of the frameworks. None are silent where packages of an environment are seen, in small
-    projects, and in those that use JAX all over. A file that cannot be read is not silent.
+    `packages` are those of the frameworks. None are irrelevant where packages of an environment are seen, in small
+    projects, and in those that use JAX all over. A file that cannot be read is not irrelevant.
     """
     below = None if project.site_packages else _python_files_below(project.roots)
     if below is None:
@@ -67,21 +67,21 @@ def silent_files(files: Sequence[str], project: Project, packages: Collection[st
         return {}
     names = _Names(packages)
     asked = set(files)
-    quiet: dict[str, bytes] = {}
+    irrelevant: dict[str, bytes] = {}
     telling: set[str] = set()
-    loud: list[str] = []
+    relevant: list[str] = []
     for path in everything:
         raw = _read(path)
         if raw is not None and not names.are_in(raw):
-            quiet[path] = raw
+            irrelevant[path] = raw
             if path in asked and _is_telling(raw):
                 telling.add(path)
             continue
-        loud.append(path)
-        if len(loud) > len(everything) * _MOST_NAMING:
+        relevant.append(path)
+        if len(relevant) > len(everything) * _MOST_NAMING:
             return {}
-    _drop_importers(quiet, set(map(_stem, loud)))
-    return {path: raw for path, raw in quiet.items() if path in asked and path not in telling}
+    _drop_importers(irrelevant, set(map(_stem, relevant)))
+    return {path: raw for path, raw in irrelevant.items() if path in asked and path not in telling}
 
 
 class _Names:
@@ -120,20 +120,20 @@ def _pattern(letter: str, by_end: dict[str, list[str]]) -> re.Pattern[bytes]:
     return re.compile(f"{letter}(?:{'|'.join(ends)})".encode())
 
 
-def _drop_importers(quiet: dict[str, bytes], stems: set[bytes]) -> None:
-    """Drop from `quiet` all files that may import a module with one of the `stems`, directly or through others."""
+def _drop_importers(irrelevant: dict[str, bytes], stems: set[bytes]) -> None:
+    """Drop from `irrelevant` all files that may import a module with one of the `stems`, directly or through others."""
     imported: dict[str, frozenset[bytes]] = {}
     known: set[bytes] = set()
     while stems:
         known |= stems
         found: set[bytes] = set()
-        for path, raw in list(quiet.items()):
+        for path, raw in list(irrelevant.items()):
             if not any(stem in raw for stem in stems):
                 continue
             if path not in imported:
                 imported[path] = frozenset(word for text in _IMPORT.findall(raw) for word in _WORD.findall(text))
             if not stems.isdisjoint(imported[path]):
-                del quiet[path]
+                del irrelevant[path]
                 found.add(_stem(path))
         stems = found - known
 

@@ -24,7 +24,7 @@ from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:
-    from jaxlint.project.index import Knowledge
+    from jaxlint.project.index import ProjectIndex
 
 #: So long (ns) a file may be changed again without another time of its last change.
 _TICK = 2_000_000_000
@@ -38,7 +38,7 @@ def is_settled(mtime: int, seen: int) -> bool:
 class Run:
     """A run over `modules`, which it checks, and `neighbours`, which they can see.
 
-    `learn` is called with the modules that have to be read, before they are.
+    `index` is called with the modules that have to be read, before they are.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Run:
         settings: Settings,
         modules: Sequence[Module],
         neighbours: Sequence[Module],
-        learn: Callable[[Sequence[Module]], None] = lambda modules: None,
+        index: Callable[[Sequence[Module]], None] = lambda modules: None,
     ) -> None:
         self._cache = cache
         self._project = project
@@ -62,7 +62,7 @@ class Run:
         unchanged = {m.path: self._unchanged(m) for m in self._seen}
         unread = [m for m in self._seen if unchanged[m.path] is None]
         self._has_read = bool(unread)
-        learn(unread)
+        index(unread)
         for module in self._seen:
             before = unchanged[module.path]
             if before is not None and before.interface:
@@ -90,29 +90,29 @@ class Run:
             return {}
         found: dict[str, list[Finding]] = {}
         for module in self._modules:
-            kept = still.findings.get(module.path)
-            if kept is not None and kept[0] == self._files[module.path].content:
-                found[module.path] = kept[1]
+            stored = still.findings.get(module.path)
+            if stored is not None and stored[0] == self._files[module.path].content:
+                found[module.path] = stored[1]
         return found
 
-    def knowledge(self) -> Knowledge | None:
-        """What is known of the project as a whole, if it need not be learnt."""
-        if not self._learnt:
+    def project_index(self) -> ProjectIndex | None:
+        """What is known of the project as a whole, if it need not be indexed."""
+        if not self._indexed_module:
             return None
-        from jaxlint.project.index import Knowledge
+        from jaxlint.project.index import ProjectIndex
 
         with suppress(msgspec.MsgspecError, RecursionError):
-            return msgspec.msgpack.decode(self._learnt, type=Knowledge)
+            return msgspec.msgpack.decode(self._indexed_module, type=ProjectIndex)
         return None
 
     @cached_property
-    def _learnt(self) -> bytes:
-        """What the earlier run has learnt, as it was kept, if that still holds; nothing if it cannot be had."""
+    def _indexed_module(self) -> bytes:
+        """What the earlier run has indexed, as it was stored, if that still holds; nothing if it cannot be had."""
         still = self._still
-        return b"" if still is None else self._cache.learnt(self._key, still.knowledge) or b""
+        return b"" if still is None else self._cache.indexed(self._key, still.project_index) or b""
 
-    def keep(self, found: dict[str, list[Finding]], learnt: Knowledge | None) -> None:
-        """Keep what was `found` and `learnt`, beside what was known before; nothing is written if nothing is new.
+    def keep(self, found: dict[str, list[Finding]], indexed: ProjectIndex | None) -> None:
+        """Keep what was `found` and `indexed`, beside what was known before; nothing is written if nothing is new.
 
         That files were read which are the same is new: the next run need not read them.
         """
@@ -123,21 +123,21 @@ class Run:
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
         findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
-        encoded = b"" if learnt is None else _encoded(learnt)
-        knowledge = digest(encoded)
+        encoded = b"" if indexed is None else _encoded(indexed)
+        project_index = digest(encoded)
         if still is not None:
             others = still.others | others
             folders = still.folders | folders
             findings = still.findings | findings
-            if not encoded and self._learnt:
-                encoded, knowledge = self._learnt, still.knowledge
+            if not encoded and self._indexed_module:
+                encoded, project_index = self._indexed_module, still.project_index
         leaves = (self._files.keys() if still is None else still.leaves) - self._project.imported
         if previous is None or leaves != previous.leaves:
             self._state = self._state_without(leaves)
-        record = RunRecord(self._started, self._state, self._files, others, folders, findings, knowledge, leaves)
+        record = RunRecord(self._started, self._state, self._files, others, folders, findings, project_index, leaves)
         self._cache.keep_run(self._key, record, encoded)
         self._previous = self._still = record
-        self._learnt = encoded
+        self._indexed_module = encoded
 
     def _state_without(self, leaves: Collection[str]) -> bytes:
         """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""
@@ -167,10 +167,10 @@ class Run:
         return FileRecord(mtime, size, module.content, interface)
 
 
-def _encoded(knowledge: Knowledge) -> bytes:
-    """What is known of a project as it is kept; nothing if it cannot be kept."""
+def _encoded(project_index: ProjectIndex) -> bytes:
+    """What is known of a project as it is stored; nothing if it cannot be stored."""
     with suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-        return msgspec.msgpack.encode(knowledge)
+        return msgspec.msgpack.encode(project_index)
     return b""
 
 
@@ -178,12 +178,12 @@ def findings_of(
     run: Run | None,
     modules: Sequence[Module],
     check: Callable[[Sequence[Module]], list[Finding]],
-    learnt: Callable[[], Knowledge | None],
+    indexed: Callable[[], ProjectIndex | None],
     failed: Callable[[], bool],
 ) -> list[Finding]:
     """The findings of all modules: `check` is called with those that are not known from an earlier run.
 
-    `learnt` tells what it has found out about the project as a whole, and `failed` whether something went wrong.
+    `indexed` tells what it has found out about the project as a whole, and `failed` whether something went wrong.
     """
     known = run.known() if run is not None else {}
     missing = [m for m in modules if m.path not in known]
@@ -191,7 +191,7 @@ def findings_of(
     for finding in check(missing) if missing else ():
         fresh.setdefault(finding.path, []).append(finding)
     if run is not None and not failed():
-        run.keep(fresh, learnt())
+        run.keep(fresh, indexed())
     return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]
 
 

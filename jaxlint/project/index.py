@@ -1,4 +1,4 @@
-"""What the check of one module asks of the project as a whole, without anything of the outlines that it is told by.
+"""What the check of one module asks of the project as a whole, without the outlines that determine it.
 
 It depends only on what modules show of themselves (`jaxlint.symbols.interface`): a later run takes it over while that
 stays the same. What is known of some modules can be added to what is known of others.
@@ -13,7 +13,7 @@ import msgspec  # which must compile annotations that are text: here they are no
 Key: TypeAlias = tuple[str, str]
 
 
-class Crossing(msgspec.Struct, frozen=True, array_like=True):
+class Entry(msgspec.Struct, frozen=True, array_like=True):
     """A function that takes instances of a class, and the transformation that takes these apart.
 
     The name of the function is empty where the transformation runs it itself.
@@ -23,7 +23,7 @@ class Crossing(msgspec.Struct, frozen=True, array_like=True):
     transform: str
 
 
-class NotLearntYet(Exception):
+class NotIndexedYet(Exception):
     """Something was asked of the project as a whole before all of it was read."""
 
 
@@ -34,7 +34,7 @@ class ImportGraph(msgspec.Struct, array_like=True):
     relevant: set[str] = msgspec.field(default_factory=set)
     #: The paths of the modules that import a module, by its path.
     importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    #: The paths of the modules that import others than those that are learnt from.
+    #: The paths of the modules that import others than those that are indexed from.
     outward: set[str] = msgspec.field(default_factory=set)
     #: Whether all modules were read.
     is_complete: bool = True
@@ -89,7 +89,7 @@ class VisibleUpdates(msgspec.Struct, array_like=True):
         return any(names <= fields for fields in (*copied, extra) if fields)
 
 
-class Knowledge(msgspec.Struct, array_like=True):
+class ProjectIndex(msgspec.Struct, array_like=True):
     """What is known of the modules of a project that are worth a look."""
 
     imports: ImportGraph = msgspec.field(default_factory=ImportGraph)
@@ -119,16 +119,16 @@ class Knowledge(msgspec.Struct, array_like=True):
     #: The names of all functions with a decorator that is a transformation.
     transformed_names: set[str] = msgspec.field(default_factory=set)
     #: The paths of the modules that declare a pytree class, or may name one that we describe; and (once all is known)
-    #: of all that may know of one, because they import one of these or what was not learnt from, directly or not.
+    #: of all that may know of one, because they import one of these or what was not indexed from, directly or not.
     seeing: set[str] = msgspec.field(default_factory=set)
     #: What methods make of `replace(...)` and kin.
     visible_updates: VisibleUpdates = msgspec.field(default_factory=VisibleUpdates)
     #: The paths of the other modules that apply a transformation to a function.
     applying: dict[Key, list[str]] = msgspec.field(default_factory=dict)
     #: The classes whose instances go into transformed functions, as far as declarations tell.
-    crossings: dict[Key, Crossing] = msgspec.field(default_factory=dict)
+    entries: dict[Key, Entry] = msgspec.field(default_factory=dict)
 
-    def add(self, other: "Knowledge") -> None:
+    def add(self, other: "ProjectIndex") -> None:
         """Add what is known of the modules that come next; that of the imports is none of it."""
         self.indexed |= other.indexed
         for ancestor, classes in other.subclasses.items():
@@ -148,8 +148,8 @@ class Knowledge(msgspec.Struct, array_like=True):
         self.visible_updates.add(other.visible_updates)
         for function, paths in other.applying.items():
             self.applying.setdefault(function, []).extend(paths)
-        for cls, crossing in other.crossings.items():
-            self.crossings.setdefault(cls, crossing)
+        for cls, entry in other.entries.items():
+            self.entries.setdefault(cls, entry)
 
     def close(self) -> None:
         """Draw the conclusions, once all is known."""

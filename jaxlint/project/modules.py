@@ -49,12 +49,12 @@ class Module:
         #: What it imports, if that is known already.
         self.known_imports: Imports | None = None
         #: Whether the store has the outline.
-        self._is_kept = False
+        self._is_stored = False
         #: Whether anything of its content was asked for.
         self.was_read = False
         #: The digest of the content, once it was read.
         self.content: bytes | None = None
-        #: Where facts of modules are found and kept.
+        #: Where facts of modules are found and stored.
         self.store: FactsStore | None = None
         #: The digest of what other modules see of it, if it is known already.
         self.known_interface: bytes | None = None
@@ -62,7 +62,7 @@ class Module:
         #: What failed in jaxlint when the outline was made; it is empty then.
         self.failure: Exception | None = None
         #: Whether nothing can be found in it, as its bytes tell; other modules may import it nevertheless.
-        self.is_silent = False
+        self.is_irrelevant = False
 
     def __repr__(self) -> str:
         return f"Module({self.name!r})"
@@ -106,7 +106,7 @@ class Module:
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports is still known."""
-        if self._is_kept and not self._is_given:
+        if self._is_stored and not self._is_given:
             self._outline = None
 
     def _known_facts(self) -> Facts | None:
@@ -171,19 +171,19 @@ class Module:
         edited = self._edited
         return edited.marks if edited is not None and edited.outline is self._outline else None
 
-    def know(
+    def adopt(
         self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
     ) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
         self.content, self.known_interface, self.problem = content, interface, problem
         self.known_imports = imports
 
-    def be_silent(self, content: bytes | None) -> None:
+    def mark_irrelevant(self, content: bytes | None) -> None:
         """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
 
         `content` is None where nobody is going to ask for it.
         """
-        self.is_silent = True
+        self.is_irrelevant = True
         self.content = self.known_interface = content
 
     def _facts(self) -> Facts | None:
@@ -200,11 +200,11 @@ class Module:
         facts = self._facts()
         outline = self.store.outline(facts) if facts is not None and self.store is not None else None
         if facts is not None and outline is not None:
-            self.problem, self.known_interface, self._is_kept = facts.unreadable, facts.interface, True
+            self.problem, self.known_interface, self._is_stored = facts.unreadable, facts.interface, True
         return outline
 
     def _parsed(self) -> Outline:
-        """The outline as the text says, which the store is told. Raises `Unreadable` if there is no text."""
+        """The outline as the text says, which the store is said. Raises `Unreadable` if there is no text."""
         from jaxlint.symbols.interface import interface_digest
         from jaxlint.symbols.parsing import parse
 
@@ -214,7 +214,7 @@ class Module:
             assert self.content is not None
             if self.store.has_interfaces:
                 self.known_interface = interface_digest(outline, source.text)
-            self._is_kept = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
+            self._is_stored = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
         return outline
 
     def _outline_after_edit(self, text: str) -> Outline:
@@ -269,7 +269,7 @@ class Project:
         self._packages: dict[str, tuple[str, str]] = {}
         self._roots_of: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
-        #: Where the facts of the modules are kept, if they are.
+        #: Where the facts of the modules are stored, if they are.
         self.store: FactsStore | None = None
         #: The paths of modules that other processes have read.
         self.read_elsewhere: set[str] = set()

@@ -33,7 +33,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
             if imported is None or imported is module:
                 continue
             importers.setdefault(imported.path, []).append(module.path)
-            if not (imported.path in given or imported.is_silent or imported.is_namespace):
+            if not (imported.path in given or imported.is_irrelevant or imported.is_namespace):
                 outward.add(module.path)
             if _is_installed(imported, project):
                 reached.append(module.path)

@@ -87,7 +87,7 @@ class ValueSymbol(_Declared, frozen=True, eq=False):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """A name whose meaning cannot be told."""
+    """A name whose meaning cannot be determined."""
 
 
 UNKNOWN = Unknown()
@@ -129,7 +129,7 @@ class Resolver:
     # -- public -----------------------------------------------------------------------------
 
     def resolve(self, expr: Expr, module: Module, scope: str = "", follow: bool = True) -> Symbol:
-        """What a chain of names means, read in `scope` of `module`; aliases are followed unless told not to."""
+        """What a chain of names means, read in `scope` of `module`; aliases are followed unless asked not to."""
         symbol = self._resolve(expr, module, scope)
         return self.follow(symbol) if follow else symbol
 
@@ -262,7 +262,7 @@ class Resolver:
     # -- bindings ---------------------------------------------------------------------------
 
     def _choose(self, bindings: list[Binding], name: str, module: Module, scope: Scope) -> Symbol:
-        """What a name with several bindings means at the end of its scope, if that can be told."""
+        """What a name with several bindings means at the end of its scope, if that can be determined."""
         candidates = [b for b in bindings if b.guard != "except"] or bindings
         if any(b.guard == "type_checking" for b in candidates):
             running = [b for b in candidates if b.guard == "runtime" and not isinstance(b, Assignment)]

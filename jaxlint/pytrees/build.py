@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
 from jaxlint.libraries.standard import may_construct
 from jaxlint.libraries.transforms import TRANSFORMS
-from jaxlint.project.index import Key, Knowledge, NotLearntYet, VisibleUpdates
+from jaxlint.project.index import Key, NotIndexedYet, ProjectIndex, VisibleUpdates
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, Unknown, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
@@ -146,11 +146,11 @@ class PytreeModel:
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
-        #: What was learnt of the project as a whole.
-        self.knowledge = Knowledge()
+        #: What was indexed of the project as a whole.
+        self.project_index = ProjectIndex()
         #: The outermost classes that were being built when a class was asked for that was being built already.
         self.cycles: list[Key] = []
-        #: The classes of `knowledge.cycles` that are not built yet.
+        #: The classes of `project_index.cycles` that are not built yet.
         self._cycles: list[Key] = []
 
     # -- looking up -------------------------------------------------------------------------
@@ -225,10 +225,10 @@ class PytreeModel:
         self._classes[symbol.key] = built
         return built
 
-    def know(self, knowledge: Knowledge) -> None:
-        """Take what was learnt of the project as a whole; no class may have been built before."""
-        self.knowledge = knowledge
-        self._cycles = list(dict.fromkeys(knowledge.cycles))
+    def adopt(self, project_index: ProjectIndex) -> None:
+        """Take what was indexed of the project as a whole; no class may have been built before."""
+        self.project_index = project_index
+        self._cycles = list(dict.fromkeys(project_index.cycles))
 
     def _build_cycles(self) -> None:
         """Build the classes that depend on themselves in the order in which they were built first."""
@@ -285,14 +285,14 @@ class PytreeModel:
         return any(self._may_register(m, symbol, wrappers) for m in modules)
 
     def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
-        """Whether a call outside of functions registers the class, or something that cannot be told."""
+        """Whether a call outside of functions registers the class, or something that cannot be determined."""
         for call, _ in _calls(module):
             name = (dotted(call.func) or "").rpartition(".")[2]
             callee = self.callees.of_call(call, module, "")
             registers = callee is not None and callee.name in BY_DECORATOR
             neutral = callee is not None and callee.name in _NEUTRAL_DECORATORS
-            told = registers or name in wrappers or any(word in name for word in _TELLING_WORDS)
-            if neutral or not told:
+            said = registers or name in wrappers or any(word in name for word in _TELLING_WORDS)
+            if neutral or not said:
                 continue
             given = [self.resolver.resolve(a, module) for a in call.positional if not isinstance(a, (Constant, Call))]
             if symbol in given or any(isinstance(g, (Unknown, ValueSymbol)) for g in given[:1]):
@@ -320,7 +320,7 @@ class PytreeModel:
     @property
     def visible_updates(self) -> VisibleUpdates:
         """What the methods of the classes of the project make of `replace(...)` and kin."""
-        return self.knowledge.visible_updates
+        return self.project_index.visible_updates
 
     def roots_seen(self, module: Module) -> frozenset[str]:
         """The roots of a module and of those that it imports."""
@@ -331,15 +331,15 @@ class PytreeModel:
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
     def importers(self, module: Module) -> list[Module]:
-        """The modules that import a module. Raises `NotLearntYet` while the project is being read."""
-        graph = self.knowledge.imports
+        """The modules that import a module. Raises `NotIndexedYet` while the project is being read."""
+        graph = self.project_index.imports
         if not graph.is_complete:
-            raise NotLearntYet
+            raise NotIndexedYet
         return [self.project.add_file(path) for path in graph.importers.get(module.path, ())]
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
-        found = map(self._class_of, self.knowledge.subclasses.get(cls.symbol.key, ()))
+        found = map(self._class_of, self.project_index.subclasses.get(cls.symbol.key, ()))
         return [subclass for subclass in found if subclass is not None]
 
     def _class_of(self, key: Key) -> PytreeClass | None:
@@ -515,7 +515,7 @@ class _ClassBuilder:
             self._apply(callee, place)
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
-        """Note what a decorator of the project does to the class; False if that cannot be told."""
+        """Note what a decorator of the project does to the class; False if that cannot be determined."""
         called = decorator.func if isinstance(decorator, Call) else decorator
         if not isinstance(self.model.resolver.resolve(called, self.module, self.scope), (FunctionSymbol, ValueSymbol)):
             return False
@@ -717,7 +717,7 @@ class _ClassBuilder:
         )
 
     def _eq(self, framework: Framework, params: DataclassParams | None) -> bool | None:
-        """Whether `==` compares field by field; None if it cannot be told."""
+        """Whether `==` compares field by field; None if it cannot be determined."""
         if "__eq__" in self.declaration.methods or self.unknown_decorator:
             return None
         if params is not None and params.eq is not False:

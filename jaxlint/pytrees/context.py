@@ -8,17 +8,8 @@ from typing import TypeAlias
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
-from jaxlint.syntax.expressions import (
-    Attribute,
-    Constant,
-    Display,
-    Expr,
-    Name,
-    Subscript,
-    children,
-    dotted,
-    parse_annotation,
-)
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript, children, dotted
 
 _BUILTINS = frozenset(dir(builtins))
 #: Longer annotations are not read to the end.
@@ -66,7 +57,7 @@ class FieldContext:
     def finds(self, expr: Expr) -> bool:
         """Whether a chain of names in the annotation has a value when that is read.
 
-        Annotations that are kept as strings are read late, where neither the names of functions nor those that are
+        Annotations that are stored as strings are read late, where neither the names of functions nor those that are
         imported for type checkers only are seen.
         """
         outline = self.module.outline

@@ -14,17 +14,8 @@ from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
 from jaxlint.pytrees.project_decorators import declared_by
 from jaxlint.symbols.outline import FieldDeclaration
-from jaxlint.syntax.expressions import (
-    Attribute,
-    Call,
-    Constant,
-    DictDisplay,
-    Expr,
-    Name,
-    Subscript,
-    last_name,
-    parse_annotation,
-)
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, last_name
 
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
@@ -188,7 +179,7 @@ class BodyReader:
         return dict(_ANY_METADATA)
 
     def _entries(self, entries: list[tuple[object, Expr]], place: Placed) -> dict[str, bool | None]:
-        """The entries of a dict; an entry whose key cannot be told may be any."""
+        """The entries of a dict; an entry whose key cannot be determined may be any."""
         found: dict[str, bool | None] = {}
         for key, value in entries:
             if key is None:

@@ -47,7 +47,7 @@ def _own_hash(cls: PytreeClass) -> str:
 def hashes_fields(cls: PytreeClass) -> bool:
     """Whether the hash of an instance is certainly made of the hashes of its fields.
 
-    That is so for dataclasses that are frozen (or told to), for named tuples and for equinox modules.
+    That is so for dataclasses that are frozen (or asked to), for named tuples and for equinox modules.
     """
     for ancestor in cls.mro:
         answer = _own_hash(ancestor)

@@ -1,6 +1,6 @@
 """`PytreeClass` and `Field`: what a class declaration means at run time.
 
-Facts are three-state: True, False, or None where they cannot be told from the source.
+Facts are three-state: True, False, or None where they cannot be determined from the source.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Framework(msgspec.Struct, frozen=True):
     #: Whether the decorator (or base) turns the class into a dataclass itself.
     makes_dataclass: bool = True
     subclasses: Subclasses = Subclasses.OPAQUE
-    #: Frozen unless told otherwise; None: whatever the `@dataclass` below says.
+    #: Frozen unless declared otherwise; None: whatever the `@dataclass` below says.
     frozen: bool | None = True
     #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
     frozen_option: bool = False
@@ -438,7 +438,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         return None
 
     def constructor(self) -> tuple[Parameter, ...] | None:
-        """The constructor's parameters without `self`, or None if they cannot be told."""
+        """The constructor's parameters without `self`, or None if they cannot be determined."""
         maker = self._init_owner()
         if maker is None:
             certain = self.bases_known and not self.base_constructs and not self.unknown_decorator

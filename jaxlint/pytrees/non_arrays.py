@@ -6,7 +6,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Class
-from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript, parse_annotation
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript
 
 #: What the values of a type are called in a message.
 REFUSED_TYPES = {

@@ -73,7 +73,7 @@ class Declared(Protocol):
 class Made(msgspec.Struct, frozen=True):
     """What a decorator of a project makes of a class: the known functions that it applies, in order.
 
-    Of a registration that is told by how instances are flattened, `framework` says what it makes of the class.
+    Of a registration that is determined by how instances are flattened, `framework` says what it makes of the class.
     """
 
     applied: tuple[tuple[Callee, Framework | None], ...]
@@ -110,7 +110,7 @@ def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflat
 
 
 def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> Made | None:
-    """What a decorator does to a class; None if that cannot be told."""
+    """What a decorator does to a class; None if that cannot be determined."""
     run.start()
     try:
         function = run.value(decorator, {}, module, scope)

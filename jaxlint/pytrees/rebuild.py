@@ -42,7 +42,7 @@ class Rebuild(msgspec.Struct, frozen=True):
     parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: The attributes that hold what was flattened when the function begins.
     preset: frozenset[str] = frozenset()
-    #: The parameters for which something is passed; None if that cannot be told. The others take their defaults.
+    #: The parameters for which something is passed; None if that cannot be determined. The others take their defaults.
     given: frozenset[str] | None = None
     #: Whether the instance stays as the constructor makes it.
     final: bool = True
@@ -59,7 +59,7 @@ class Rebuild(msgspec.Struct, frozen=True):
 
 
 def rebuild_of(cls: PytreeClass, resolver: Resolver) -> Rebuild | None:
-    """What runs again when an instance of `cls` is rebuilt; None if nothing does, or if it cannot be told."""
+    """What runs again when an instance of `cls` is rebuilt; None if nothing does, or if it cannot be determined."""
     if not cls.is_pytree or cls.registered is not True or cls.unknown_decorator or cls.framework is NAMED_TUPLE:
         return None
     match cls.framework.unflatten:
@@ -277,7 +277,7 @@ class _Reader(msgspec.Struct, frozen=True):
     instance: str = ""
 
     def part(self, expr: Expr, depth: int = 0) -> _Part:
-        """The attribute, the parts or the entries that an expression is; None if that cannot be told."""
+        """The attribute, the parts or the entries that an expression is; None if that cannot be determined."""
         if depth > _MAX_DEPTH:
             return None
         match expr:

@@ -14,7 +14,7 @@ MISSING_FUNCTION = "jax.tree.register_dataclass"
 class Clash(msgspec.Struct, frozen=True):
     """A class is registered by `second` although it is registered already, by `first` or by its base class.
 
-    The exception that this raises is "" where it cannot be told which of two it is.
+    The exception that this raises is "" where it cannot be determined which of two it is.
     """
 
     first: Registration | None
@@ -110,7 +110,7 @@ class ListProblems(msgspec.Struct, frozen=True):
 
 
 def list_problems(cls: PytreeClass) -> ListProblems | None:
-    """How the lists of fields do not fit the class; None if there are none, or if that cannot be told."""
+    """How the lists of fields do not fit the class; None if there are none, or if that cannot be determined."""
     lists = cls.lists
     registration = next((r for r in cls.registrations if r.framework is REGISTER_DATACLASS), None)
     if lists is None or lists.automatic or registration is None or fails_by_form(registration):

@@ -11,7 +11,8 @@ from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import Conversion, leaf_uses, rebuilt_by
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Span, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Span
 
 #: When a conversion goes wrong.
 _OUTCOMES = {

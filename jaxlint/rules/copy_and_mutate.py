@@ -41,7 +41,7 @@ _COPY_AND_MUTATE = "jax_dataclasses.copy_and_mutate"
 
 
 class _Block(msgspec.Struct, frozen=True):
-    """`with copy_and_mutate(original) as copy:`; `validates` is None if that cannot be told."""
+    """`with copy_and_mutate(original) as copy:`; `validates` is None if that cannot be determined."""
 
     call: Call
     original: str | None
@@ -115,7 +115,7 @@ class CopyAndMutate(BodyRule):
     ## When not to use it
 
     A function that hands the context manager on (`return jdc.copy_and_mutate(x)`,
-    `stack.enter_context(jdc.copy_and_mutate(x))`) is not reported. Numpy arrays are told by the annotation of the
+    `stack.enter_context(jdc.copy_and_mutate(x))`) is not reported. Numpy arrays are determined by the annotation of the
     field; `x.points += …` of a field that holds jax arrays in truth is harmless.
 
     ## References

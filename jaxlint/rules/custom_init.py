@@ -138,7 +138,7 @@ def _has_metaclass(cls: PytreeClass) -> bool:
 
 
 def _given(cls: PytreeClass) -> _Given | None:
-    """What unflatten (or, with chex, the user) can give the constructor; None if that cannot be told."""
+    """What unflatten (or, with chex, the user) can give the constructor; None if that cannot be determined."""
     lists = cls.lists
     if lists is not None and not any(c.params is not None for c in cls.mro):
         return None if lists.data is None or lists.meta is None else _Given((*lists.data, *lists.meta), True)

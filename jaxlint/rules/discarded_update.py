@@ -17,7 +17,8 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, place_of, same
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, same
 from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.

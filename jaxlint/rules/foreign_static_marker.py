@@ -97,14 +97,14 @@ class ForeignStaticMarker(ClassRule):
         if cls.registered is not True or cls.unknown_decorator or cls.framework.unflatten is Unflatten.CUSTOM:
             return
         for field in cls.fields:
-            if field.role is not Role.LEAF or _told_at_base(field, cls):
+            if field.role is not Role.LEAF or _said_at_base(field, cls):
                 continue
             marker = static_marker(field, evaluator.model)
             if marker is not None and not _is_nested_marker(marker, cls):
                 yield _problem(cls, field, marker, evaluator)
 
 
-def _told_at_base(field: Field, cls: PytreeClass) -> bool:
+def _said_at_base(field: Field, cls: PytreeClass) -> bool:
     """Whether the field is inherited from a pytree class in which it is such a leaf already."""
     inherited = (c.field(field.name) for c in cls.mro[1:] if c.registered)
     return any(f is not None and f.owner == field.owner and f.role is Role.LEAF for f in inherited)

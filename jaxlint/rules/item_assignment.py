@@ -13,7 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
@@ -85,8 +85,8 @@ class ItemAssignment(EventRule):
     ## Fix safety
 
     `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, where that is a variable of the
-    function that is used later. The fix is safe where the line could only raise, and unsafe where that is told by an
-    annotation.
+    function that is used later. The fix is safe where the line could only raise, and unsafe where only an annotation
+    says so.
 
     ## When not to use it
 
@@ -166,7 +166,7 @@ def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bo
 def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
     family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
     operator = _OPERATOR.get(event.how, "__setitem__")
-    return receiver.cls.is_pytree and all(lacks_attribute(cls, operator, evaluator) for cls in family)
+    return receiver.cls.is_pytree and all(misses_attribute(cls, operator, evaluator) for cls in family)
 
 
 def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -179,7 +179,7 @@ def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluato
         return False
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
     used = {p.attr for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name}
-    return any(lacks_attribute(cls, attr, evaluator) for attr in used & _OF_MAPPINGS)
+    return any(misses_attribute(cls, attr, evaluator) for attr in used & _OF_MAPPINGS)
 
 
 def _is_on_host(module: Module) -> bool:

@@ -13,7 +13,8 @@ from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Name, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Call, Name
 from jaxlint.syntax.statements import Assign, Body, all_parts, walk
 
 #: The transformations that look up what they have compiled by the hash of the function.

@@ -77,7 +77,7 @@ class LocalPytreeClass(ClassRule):
     ## When not to use it
 
     The rule is off by default, as it cannot see how often a function is called. Left out are functions that are cached
-    (`functools.lru_cache` and other decorators with "cache" in their name, results kept in a dict of the module) or
+    (`functools.lru_cache` and other decorators with "cache" in their name, results stored in a dict of the module) or
     compiled, functions that the module calls once, `main`, tests, and classes that extend a class which is passed in.
 
     ## References
@@ -143,7 +143,7 @@ def _runs_once(function: Function, module: Module, evaluator: Evaluator) -> bool
         return True
     scope = module.outline.module_scope
     if any(isinstance(v, Subscript) and dotted(v.value) in scope.bindings for v in function.return_values):
-        return True  # the results are kept in a dict of the module
+        return True  # the results are stored in a dict of the module
     if function.scope:
         return False
     rebound = any(isinstance(b, Assignment) for b in scope.bindings.get(function.name, ()))

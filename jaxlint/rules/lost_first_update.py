@@ -343,8 +343,8 @@ class _Pair(msgspec.Struct, frozen=True):
         if name.startswith("_") or self.code.function is None:
             return False
         bound = [s for s in walk(self.code.body, nested=False) if name in assigned_names((s,))]
-        kept = [s for s in bound if not blocks(s)]
-        return len(kept) == 1 and next(reads(self.code.body, name), None) is None
+        stored = [s for s in bound if not blocks(s)]
+        return len(stored) == 1 and next(reads(self.code.body, name), None) is None
 
     def _ends(self, statement: Statement) -> bool:
         """Whether the first value may be used in a statement, or the original may change in it."""
@@ -395,7 +395,7 @@ def _is_everything(index: Expr) -> bool:
 
 
 def _sets(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
-    """The dotted paths of the fields that an update of an instance sets; None if they cannot be told."""
+    """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
     call, function = update.call, update.function
     if function == "equinox.tree_at":
         where = call.positional[0]

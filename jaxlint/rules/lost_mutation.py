@@ -15,7 +15,8 @@ from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import last_name, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import last_name
 from jaxlint.syntax.statements import Body, If, assigned_names, parts, walk
 
 #: Frameworks whose modules have a rule of their own.

@@ -12,7 +12,7 @@ from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.interface import transforms_functions
@@ -53,16 +53,16 @@ class MutatedStaticValue(BodyRule):
     from flax import struct
 
     @struct.dataclass
-    class Learner:
+    class Indexer:
         weights: jax.Array
         options: dict = struct.field(pytree_node=False)
 
     @jax.jit
-    def step(learner: Learner) -> jax.Array:
-        return learner.weights * learner.options["rate"]
+    def step(indexer: Indexer) -> jax.Array:
+        return indexer.weights * indexer.options["rate"]
 
-    def slow_down(learner: Learner) -> None:
-        learner.options["rate"] = 0.01
+    def slow_down(indexer: Indexer) -> None:
+        indexer.options["rate"] = 0.01
     ```
 
     ## Use instead
@@ -72,16 +72,16 @@ class MutatedStaticValue(BodyRule):
     from flax import struct
 
     @struct.dataclass
-    class Learner:
+    class Indexer:
         weights: jax.Array
         options: dict = struct.field(pytree_node=False)
 
     @jax.jit
-    def step(learner: Learner) -> jax.Array:
-        return learner.weights * learner.options["rate"]
+    def step(indexer: Indexer) -> jax.Array:
+        return indexer.weights * indexer.options["rate"]
 
-    def slow_down(learner: Learner) -> Learner:
-        return learner.replace(options={**learner.options, "rate": 0.01})
+    def slow_down(indexer: Indexer) -> Indexer:
+        return indexer.replace(options={**indexer.options, "rate": 0.01})
     ```
 
     ## Frameworks
@@ -96,7 +96,7 @@ class MutatedStaticValue(BodyRule):
     ## When not to use it
 
     Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
-    the program reads, as a log. If all changes happen before the first compiled call, silence the line. Of a class
+    the program reads, as a log. If all changes happen before the first compiled call, suppress the finding. Of a class
     that need not hold arrays and is not seen to go into a transformation, changes are reported with low confidence.
 
     ## References

@@ -28,7 +28,7 @@ class NestedStaticMarker(ClassRule, EventRule):
 
     `Static[T]` is `Annotated[T, marker]`, and jax_dataclasses looks for the marker on the outside of the annotation
     only. Inside of another type it is ignored without a word, and the field is a leaf. The same happens where
-    annotations are kept as strings and `Static` is imported for type checkers only, or inside of a function: the name
+    annotations are stored as strings and `Static` is imported for type checkers only, or inside of a function: the name
     is looked up in the module when the first instance is flattened, and a name that is not found counts as any type.
 
     ## What you will see

@@ -12,7 +12,7 @@ from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_function, update_text
-from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.updates import is_no_dataclass
 from jaxlint.rules.base import EventRule, Problem
@@ -107,7 +107,7 @@ class NoReplaceMethod(EventRule):
         if event.name not in _METHODS or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
             return
         family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
-        if not isinstance(func.value, Call) and all(lacks_attribute(cls, event.name, evaluator) for cls in family):
+        if not isinstance(func.value, Call) and all(misses_attribute(cls, event.name, evaluator) for cls in family):
             fix = _updating(event, receiver, evaluator)
             yield _problem(receiver.cls, event.call, func.at, event.name, fix)
 

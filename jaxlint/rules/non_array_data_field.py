@@ -8,9 +8,9 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
-from jaxlint.infer.transformed_classes import crossing_of
+from jaxlint.infer.transformed_classes import entry_of
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.project.index import Crossing
+from jaxlint.project.index import Entry
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
@@ -19,7 +19,8 @@ from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Span, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Span
 
 _FUNCTION = "a function"
 _OPTIMIZER = "an optimizer"
@@ -98,7 +99,7 @@ class NonArrayDataField(ClassRule, EventRule):
     ## When not to use it
 
     Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported.
-    If all instances that go in hold something else in the field, silence it.
+    If all instances that go in hold something else in the field, suppress the finding.
 
     ## References
 
@@ -119,10 +120,10 @@ class NonArrayDataField(ClassRule, EventRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
         for field, what in self._refused_fields(cls, evaluator):
-            crossing = evaluator.crossings.of(cls) if field.owner == cls.symbol else None
-            if crossing is not None:
-                fix = _marking(field, cls, cls.module, crossing, evaluator)
-                yield _problem(field.at, cls, field, what, _consequence(crossing), fix)
+            entry = evaluator.entries.of(cls) if field.owner == cls.symbol else None
+            if entry is not None:
+                fix = _marking(field, cls, cls.module, entry, evaluator)
+                yield _problem(field.at, cls, field, what, _consequence(entry), fix)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at an argument of a transformed function, or at what a constructor is given."""
@@ -130,15 +131,15 @@ class NonArrayDataField(ClassRule, EventRule):
             yield from _plain_functions(event, evaluator)
             return
         assert isinstance(event, Cross)
-        crossing = crossing_of(event)
-        if crossing is None:
+        entry = entry_of(event)
+        if entry is None:
             return
-        for cls in evaluator.crossings.taken_apart(event.value):
+        for cls in evaluator.entries.taken_apart(event.value):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
-                    fix = _marking(field, cls, event.place.module, crossing, evaluator)
-                    yield _problem(place, cls, field, what, _consequence(crossing), fix)
+                    fix = _marking(field, cls, event.place.module, entry, evaluator)
+                    yield _problem(place, cls, field, what, _consequence(entry), fix)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
         """The leaves of a class that certainly hold what JAX refuses, with what that is."""
@@ -150,19 +151,19 @@ class NonArrayDataField(ClassRule, EventRule):
 
 
 def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None:
-    """Where to point at: the field, or the event in another module; None if the field's own module is told already."""
+    """Where to point at: the field, or the event in another module; None if the field's own module is said already."""
     owner = field.owner
     if owner.module is event.place.module:
         return field.at
-    told = owner.module.path in evaluator.model.knowledge.indexed and evaluator.crossings.is_declared(owner)
-    return None if told else event.at
+    said = owner.module.path in evaluator.model.project_index.indexed and evaluator.entries.is_declared(owner)
+    return None if said else event.at
 
 
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     cls = event.cls.cls
-    crossing = evaluator.crossings.of(cls)
-    if crossing is None or _is_kept_out(event, evaluator):
+    entry = evaluator.entries.of(cls)
+    if entry is None or _is_kept_out(event, evaluator):
         return
     for argument in event.arguments:
         field = cls.field(argument.name)
@@ -170,8 +171,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
-        fix = _marking(field, cls, event.place.module, crossing, evaluator)
-        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(crossing), fix)
+        fix = _marking(field, cls, event.place.module, entry, evaluator)
+        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(entry), fix)
 
 
 def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
@@ -186,7 +187,7 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
                 cls = evaluator.model.build(ClassSymbol(module, declaration))
                 field = cls.field(name)
                 is_leaf = field is not None and field.role is Role.LEAF
-                return not is_leaf or evaluator.crossings.of(cls) is None
+                return not is_leaf or evaluator.entries.of(cls) is None
     return False
 
 
@@ -228,16 +229,14 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     return what
 
 
-def _consequence(crossing: Crossing) -> str:
-    when = f" when `{crossing.function}` is called" if crossing.function else ""
-    return f"`{crossing.transform}` refuses it{when} (TypeError)"
+def _consequence(entry: Entry) -> str:
+    when = f" when `{entry.function}` is called" if entry.function else ""
+    return f"`{entry.transform}` refuses it{when} (TypeError)"
 
 
-def _marking(
-    field: Field, cls: PytreeClass, module: Module, crossing: Crossing, evaluator: Evaluator
-) -> Proposal | None:
+def _marking(field: Field, cls: PytreeClass, module: Module, entry: Entry, evaluator: Evaluator) -> Proposal | None:
     """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
-    if crossing.transform.rpartition(".")[2] in ("cond", "switch"):
+    if entry.transform.rpartition(".")[2] in ("cond", "switch"):
         return None
     return make_static(field, cls, module, evaluator.model)
 

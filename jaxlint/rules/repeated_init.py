@@ -24,7 +24,7 @@ class RepeatedInit(ClassRule, BodyRule):
     ## Why is this bad?
 
     Each transformation rebuilds its arguments and its results, and each time the field is divided by 100 once more.
-    The numbers are silently wrong, and differ between eager and compiled code. The value of an `InitVar` is not kept:
+    The numbers are silently wrong, and differ between eager and compiled code. The value of an `InitVar` is not stored:
     the constructor is called without it, or with its default.
 
     ## What you will see
@@ -126,7 +126,7 @@ def _missing(field: Field, cls: PytreeClass) -> Problem:
             f"`{field.name}` of `{cls.name}` is an `InitVar`, and jax rebuilds instances without it: `jax.jit` and"
             f" `jax.tree.map` fail (TypeError in `{method}`); compute with it in a classmethod"
         ),
-        reason="an `InitVar` is not kept, so that there is nothing to pass when an instance is put together again",
+        reason="an `InitVar` is not stored, so that there is nothing to pass when an instance is put together again",
         help=f"write a classmethod that takes `{field.name}` and returns `cls(...)`",
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
     )

@@ -11,7 +11,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
 from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.transformed_classes import crossing_of, instances_in
+from jaxlint.infer.transformed_classes import entry_of, instances_in
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -40,7 +40,7 @@ from jaxlint.pytrees.frameworks import (
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -141,14 +141,14 @@ class StaticArrayField(ClassRule, EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
         if isinstance(event, Cross):
-            yield from _crossing(event, evaluator)
+            yield from _entry(event, evaluator)
             return
         if isinstance(event, Construct):
-            cls, values = event.cls.cls, _kept(event.arguments, event.cls.cls, evaluator)
+            cls, values = event.cls.cls, _stored(event.arguments, event.cls.cls, evaluator)
         elif isinstance(event, Replace):
             cls, values = event.receiver.cls, event.keywords
             if cls.custom_init() is None:
-                values = _kept(values, cls, evaluator)
+                values = _stored(values, cls, evaluator)
         else:
             assert isinstance(event, AssignAttribute)
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
@@ -182,7 +182,7 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a class like this one is written in order to be transformed.
 
     So are modules, what says how to flatten it, and what must be given an array for a leaf. equinox's filtered
-    transformations take everything, so that crossings of its modules are not all seen.
+    transformations take everything, so that entries of its modules are not all seen.
     """
     if cls.framework is EQUINOX:
         return True
@@ -198,12 +198,12 @@ def _compares_itself(cls: PytreeClass) -> bool:
     return cls.framework.is_opaque and cls.eq is not True
 
 
-def _crossing(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
+def _entry(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     """The static fields with arrays of the instances that are passed to a transformed function."""
-    if crossing_of(event) is None:
+    if entry_of(event) is None:
         return
     for cls in instances_in(event.value):
-        if evaluator.crossings.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
+        if evaluator.entries.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module
                 yield from _declared(
@@ -214,7 +214,7 @@ def _crossing(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
 def _declared(
     field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, *, crosses: bool
 ) -> Iterator[Problem]:
-    """What annotation and default of a static field say that it holds; it is told in `module`."""
+    """What annotation and default of a static field say that it holds; it is said in `module`."""
     if _static_by_omission(field, cls) or _compares_itself(cls):
         return
     value = declared_value(field, cls, evaluator)
@@ -235,10 +235,10 @@ def _confidence(sure: bool, crosses: bool) -> Confidence:
     return Confidence.HIGH if sure else Confidence.MEDIUM
 
 
-def _kept(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
+def _stored(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
     """What the fields hold of what a constructor is given, and nothing of what it makes something else of."""
-    kept = evaluator.calls.kept_parameters(cls)
-    return tuple(msgspec.structs.replace(one, name=kept[one.name]) for one in given if one.name in kept)
+    stored = evaluator.calls.stored_parameters(cls)
+    return tuple(msgspec.structs.replace(one, name=stored[one.name]) for one in given if one.name in stored)
 
 
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:

@@ -92,7 +92,7 @@ class StringAnnotations(ClassRule):
                     f" {'strings' if future else 'a string'}, and {kind} {'them' if future else 'it'};"
                     f" {'remove the import' if future else 'write it without quotes'}"
                 ),
-                reason="which fields are leaves is told by the annotations as Python stores them",
+                reason="which fields are leaves is determined by the annotations as Python stores them",
                 help=(
                     "remove `from __future__ import annotations` from this module"
                     if future

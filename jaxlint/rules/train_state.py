@@ -117,9 +117,9 @@ class TrainState(EventRule, BodyRule):
         receivers = {id(event.at): event.receiver for event in code.events if isinstance(event, CallMethod)}
         for name, call in _statistics(code.body) if receivers else ():
             state = receivers.get(id(call.at))
-            kept = _kept(state.cls, call) if isinstance(state, Instance) else None
-            if state is not None and kept is not None and _is_unused(name, code.body):
-                yield _lost(name, state.cls, kept)
+            stored = _stored(state.cls, call) if isinstance(state, Instance) else None
+            if state is not None and stored is not None and _is_unused(name, code.body):
+                yield _lost(name, state.cls, stored)
         for statement in code.body:
             if isinstance(statement, FunctionDefinition):
                 yield from _differentiated(statement, code)
@@ -226,7 +226,7 @@ def _statistics(body: Body) -> Iterator[tuple[Name, Call]]:
                 yield name, call
 
 
-def _kept(cls: PytreeClass, call: Call) -> str | None:
+def _stored(cls: PytreeClass, call: Call) -> str | None:
     """The collection that the call declares mutable and the state has a field for; None if there is none."""
     mutable = call.keyword("mutable")
     items = mutable.items if isinstance(mutable, Display) else () if mutable is None else (mutable,)
@@ -246,14 +246,14 @@ def _differentiated(function: FunctionDefinition, code: CodeRead) -> Iterator[Pr
         root = (dotted(call.func) or "").removesuffix(".apply_fn")
         state = as_instance(code.parameters.get(root, UNKNOWN))
         paths = [path for value in returned for path in _paths(value, name.id)]
-        kept = _kept(state.cls, call) if state is not None else None
-        if state is None or kept is None or len(paths) != 1:
+        stored = _stored(state.cls, call) if state is not None else None
+        if state is None or stored is None or len(paths) != 1:
             continue
         for applied in gradients:
             for target in _targets(applied, function.name, code.body):
                 taken = _at_path(target, _path_after(applied, paths[0]))
                 if isinstance(taken, Name) and _is_unused(taken, code.body):
-                    yield _lost(taken, state.cls, kept)
+                    yield _lost(taken, state.cls, stored)
 
 
 def _paths(value: Expr, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:

@@ -150,12 +150,12 @@ class UninitialisedField(ClassRule, BodyRule):
             return
         variables = assigned_names(code.body)  # `bias = ...` for `self.bias = ...`: JAX405 is about those
         missing = [f for f in _required(cls) if f.name not in always and f.name not in variables]
-        told: set[str] = set()
+        said: set[str] = set()
         for field in missing:
-            if ways.anywhere.get(field.name, 0) < _MANY and field.name not in told:
-                lacking = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
-                told.update(f.name for f in lacking)
-                yield _problem(cls, function, lacking, field.name in ways.anywhere)
+            if ways.anywhere.get(field.name, 0) < _MANY and field.name not in said:
+                missing = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
+                said.update(f.name for f in missing)
+                yield _problem(cls, function, missing, field.name in ways.anywhere)
 
 
 def _is_checked(cls: PytreeClass) -> bool:
@@ -212,7 +212,7 @@ class _Ways:
         #: How many statements set an attribute.
         self.anywhere: dict[str, int] = {}
         #: What one branch of an `if` does not set and another one does.
-        self.lacking: list[set[str]] = []
+        self.missing: list[set[str]] = []
         #: Whether a method of the instance is called, which may set anything.
         self.hidden = False
 
@@ -232,7 +232,7 @@ class _Ways:
                 reached = [outcome for outcome in outcomes if outcome is not None]
                 if not reached:
                     return None
-                self.lacking.extend(set.union(*reached) - outcome for outcome in reached)
+                self.missing.extend(set.union(*reached) - outcome for outcome in reached)
                 done |= set.intersection(*reached)
             else:
                 for inner in blocks(statement):
@@ -241,8 +241,8 @@ class _Ways:
 
     def lacking_with(self, name: str) -> set[str]:
         """What is not set only where the attribute `name` is not set, either."""
-        together = {other for lacking in self.lacking if name in lacking for other in lacking}
-        return together.difference(*(lacking for lacking in self.lacking if name not in lacking))
+        together = {other for missing in self.missing if name in missing for other in missing}
+        return together.difference(*(missing for missing in self.missing if name not in missing))
 
     def _set_by(self, statement: Statement) -> set[str]:
         found = {name for target in bound_by(statement) for name in self._attributes(target)}

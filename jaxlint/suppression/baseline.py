@@ -1,4 +1,4 @@
-"""Baselines: findings that were there when jaxlint came to a project, kept by content in a file of JSON."""
+"""Baselines: findings that were there when jaxlint came to a project, stored by content in a file of JSON."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def write_baseline(path: str, findings: Sequence[Finding], checked: Mapping[str,
     """
     base = os.path.dirname(os.path.abspath(path))
     earlier = read_baseline(path) if os.path.exists(path) else []
-    kept = {entry for entry in earlier if not _is_settled(entry, base, checked)}
+    stored = {entry for entry in earlier if not _is_settled(entry, base, checked)}
     found = identities([f for f in findings if f.code != UNREADABLE], file_lines, base)
-    kept |= {Entry(one.path, one.line, one.code, one.occurrence + 1) for one in found}
+    stored |= {Entry(one.path, one.line, one.code, one.occurrence + 1) for one in found}
     try:
-        write_atomically(path, _rendered(sorted(kept)))
+        write_atomically(path, _rendered(sorted(stored)))
     except OSError as error:
         raise BaselineError(f"{shown_path(path)}: cannot be written: {error.strerror or error}") from error
-    return len(kept)
+    return len(stored)
 
 
 def _is_settled(entry: Entry, base: str, checked: Mapping[str, Collection[str]]) -> bool:

@@ -1,4 +1,4 @@
-"""What ruff would do to our comments: RUF100 and RUF102 remove codes that it does not know, unless told of them."""
+"""What ruff would do to our comments: RUF100 and RUF102 remove codes that it does not know, unless they are listed."""
 
 from __future__ import annotations
 

@@ -208,14 +208,14 @@ def _read(body: list[ast.stmt], lines: list[str], context: Context) -> tuple[lis
     taken = set(context.taken)
     for group in grouped(body, lines):
         builder = OutlineBuilder(lines, replace(context, taken=taken))
-        told = builder.read_unit(*group)
-        outline = builder.outline([told], has_suppressions=False)
+        said = builder.read_unit(*group)
+        outline = builder.outline([said], has_suppressions=False)
         keys = frozenset([*outline.scopes, *outline.classes, *outline.functions]) - {""}
         functions = frozenset([q for q, function in outline.functions.items() if function.scope == ""])
         transforms = frozenset(builder.transforms - context.transforms)
         modules = frozenset(builder.modules - context.modules)
-        mark = Mark("\n".join(lines[told.first - 1 : told.last]), frozenset(outline.module_scope.bindings), keys)
-        parts.append(_Part(outline, told, keys, functions, transforms, modules, mark))
+        mark = Mark("\n".join(lines[said.first - 1 : said.last]), frozenset(outline.module_scope.bindings), keys)
+        parts.append(_Part(outline, said, keys, functions, transforms, modules, mark))
         taken |= keys
         context = Context(builder.transforms, builder.modules, taken, outline.all_names)
     return parts, context

@@ -1,6 +1,6 @@
 """The facts of a file: what a run has to know of it, a pure function of its content.
 
-They are kept under the digest of the content, so that facts from wherever (the cache, another process, another
+They are stored under the digest of the content, so that facts from wherever (the cache, another process, another
 machine) are those of the file that is there, or of no file of the project.
 """
 
@@ -43,7 +43,7 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
         return None if self.problem is None else Unreadable(*self.problem)
 
 
-#: How many bytes of outlines, as they are kept, may be in memory at a time: those of some 120,000 lines.
+#: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 120,000 lines.
 _OUTLINES_IN_MEMORY = 8_000_000
 _FACTS = msgspec.msgpack.Decoder(Facts)
 _ENCODER = msgspec.msgpack.Encoder()
@@ -112,7 +112,7 @@ class FactsStore:
     def _is_large(self) -> bool:
         return self.is_large()
 
-    def make_room(self) -> None:
+    def evict(self) -> None:
         """Note that the outlines that can be had again were let go."""
         self._in_memory = 0
 
@@ -133,10 +133,10 @@ class FactsStore:
         """Keep the facts of a file, if that is possible; whether they can be had again."""
         if self.writer is None:
             return False
-        told = None if problem is None else (problem.message, problem.row, problem.column)
+        said = None if problem is None else (problem.message, problem.row, problem.column)
         try:
             raw = msgspec.Raw(self._encode(outline))
-            record = self._encode(Facts(interface, told, outline.imported_modules, raw))
+            record = self._encode(Facts(interface, said, outline.imported_modules, raw))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
             return False
         self.writer.add(content, record)

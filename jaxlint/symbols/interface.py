@@ -214,8 +214,8 @@ def shows_body(function: Function, outline: Outline) -> bool:
 
 def _is_closed(function: Function) -> bool:
     """Whether other modules see nothing of the body but what `_facts` says."""
-    is_told = function.returns is not None and not (function.may_only_copy or function.checks)
-    return is_told and function.name not in _TELLING and not function.self_assignments
+    is_said = function.returns is not None and not (function.may_only_copy or function.checks)
+    return is_said and function.name not in _TELLING and not function.self_assignments
 
 
 def _passing(functions: Iterable[Function], outline: Outline) -> set[str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxlint.symbols.outline import EXPECTS_ERROR, UPDATING, ClassAssignment, FieldDeclaration, Parameter
-from jaxlint.syntax.expressions import Call, from_ast, span_of
+from jaxlint.syntax.ast_expressions import from_ast, span_of
+from jaxlint.syntax.expressions import Call
 
 #: `try` with `except*`, of Python 3.11.
 TRY_STAR: Any = getattr(ast, "TryStar", ast.Try)

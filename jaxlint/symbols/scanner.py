@@ -31,7 +31,8 @@ from jaxlint.symbols.outline import (
     SelfAssignment,
     Unit,
 )
-from jaxlint.syntax.expressions import Call, Span, from_ast, span_of
+from jaxlint.syntax.ast_expressions import from_ast, span_of
+from jaxlint.syntax.expressions import Call, Span
 
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})

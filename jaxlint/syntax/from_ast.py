@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from jaxlint.syntax.expressions import Expr, from_ast, operator
+from jaxlint.syntax.ast_expressions import from_ast, operator
+from jaxlint.syntax.expressions import Expr
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,

@@ -44,7 +44,7 @@ class Plugin:
             "--jaxlint-config": ("FILE", "a pyproject.toml or jaxlint.toml instead of the nearest one"),
             "--jaxlint-python": ("PATH", "the interpreter or environment whose packages the code imports"),
             "--jaxlint-min-confidence": ("LEVEL", "how sure a finding must be: low, medium or high"),
-            "--jaxlint-cache-dir": ("DIR", "where results are kept; empty for nowhere"),
+            "--jaxlint-cache-dir": ("DIR", "where results are stored; empty for nowhere"),
         }
         for name, (metavar, text) in options.items():
             manager.add_option(name, default=None, metavar=metavar, parse_from_config=True, help=text)

@@ -1,4 +1,4 @@
-"""The documents that the client has opened, kept exactly as it sees them."""
+"""The documents that the client has opened, stored exactly as it sees them."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _register_documents(server: Server) -> None:
         document = server.documents.close(params.text_document.uri)
         if document is not None:
             server.set_text(document.path, None)
-            server.told.pop(document.uri, None)
+            server.said.pop(document.uri, None)
             if not server.pulls:
                 server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, []))
             server.settle_soon()
@@ -113,7 +113,7 @@ def _register_diagnostics(server: Server) -> None:
             found = await server.check(uri)
         except Stale as error:
             raise Superseded from error
-        server.told[uri] = identity = result_id(found)
+        server.said[uri] = identity = result_id(found)
         server.settle_soon()
         if params.previous_result_id == identity:
             return types.RelatedUnchangedDocumentDiagnosticReport(identity)

@@ -112,7 +112,7 @@ def field_text(field: Field, cls: PytreeClass) -> str:
     """What a field of a class is, in Markdown."""
     what = _ROLES.get(field.role)
     if what is None:
-        return f"`{field.name}` of `{cls.name}`: leaf or static, that cannot be told from the source."
+        return f"`{field.name}` of `{cls.name}`: leaf or static, that cannot be determined from the source."
     return f"`{field.name}` of `{cls.name}` ({cls.framework.title}): {what}."
 
 

@@ -55,7 +55,7 @@ class Server(LanguageServer):
         self.options = Options()
         self.worker = Worker()
         #: What `publishDiagnostics` or an answer last said of a document, by URI.
-        self.told: dict[str, str] = {}
+        self.said: dict[str, str] = {}
         self._workspace = Workspace((), self._configure, cache=_cache, step=self.worker.step)
         self._texts: dict[str, str | None] = {}
         self._lock = threading.Lock()
@@ -229,7 +229,7 @@ class Server(LanguageServer):
         """Tell the client of diagnostics for the document as it is."""
         document = self.documents.get(uri)
         version = None if document is None else document.version
-        self.told[uri] = result_id(list(diagnostics))
+        self.said[uri] = result_id(list(diagnostics))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(diagnostics), version))
 
     def settle_soon(self) -> None:
@@ -244,14 +244,14 @@ class Server(LanguageServer):
         changed = False
         for path in stale:
             document = self.documents.at(path)
-            if document is None or (self.pulls and document.uri not in self.told):
+            if document is None or (self.pulls and document.uri not in self.said):
                 continue
             try:
                 found = await self.check(document.uri, urgency=Urgency.BACKGROUND, is_complete=True)
             except Stale:
                 self.settle_soon()
                 return
-            if self.told.get(document.uri) != result_id(found):
+            if self.said.get(document.uri) != result_id(found):
                 if self.pulls:
                     changed = True
                 else:

@@ -33,7 +33,8 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
-from jaxlint.syntax.expressions import Argument, Call, Name, dotted, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
@@ -63,12 +64,12 @@ class EventFeeder:
 
     def _statements_of(self, node: FuncDef | MypyFile) -> Statements:
         body = node.body if isinstance(node, FuncDef) else node.defs
-        kept = self._statements.get(id(node))
-        if kept is None or kept[0] is not body:  # the daemon puts another body into the same node
+        stored = self._statements.get(id(node))
+        if stored is None or stored[0] is not body:  # the daemon puts another body into the same node
             if len(self._statements) >= _KEPT:
                 self._statements.pop(next(iter(self._statements)))
-            kept = self._statements[id(node)] = (body, statements_of(node))
-        return kept[1]
+            stored = self._statements[id(node)] = (body, statements_of(node))
+        return stored[1]
 
     def notes(self, checker: TypeChecker, functions: Sequence[FuncDef], around: Around) -> tuple[Notes, Environment]:
         """Where something happens, to note events in."""

@@ -24,10 +24,10 @@ from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
 from jaxlint.infer.indexing import subclasses_among
-from jaxlint.infer.transformed_classes import Crossings
+from jaxlint.infer.transformed_classes import Entries
 from jaxlint.infer.values import Array, Value
 from jaxlint.project.environment import site_packages
-from jaxlint.project.index import Crossing, Key, VisibleUpdates
+from jaxlint.project.index import Entry, Key, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.build import PytreeModel
@@ -119,7 +119,7 @@ class FrontEnd:
         calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
         calls.body_of = lambda symbol: self.reader.body_of(symbol)
         calls.note_call = lambda symbol, passed, function: None
-        self.evaluator.crossings = Crossings(self.evaluator)
+        self.evaluator.entries = Entries(self.evaluator)
         self._reader: ModuleReader | None = None
         self._readings: Readings | None = None
         self.types = TypeReader(self.class_of)
@@ -139,10 +139,10 @@ class FrontEnd:
         if self._reader is None:
             from jaxlint.infer.reader import ModuleReader
 
-            crossings = self.evaluator.crossings
+            entries = self.evaluator.entries
             self._reader = ModuleReader(self.model, self.evaluator)
             self._reader.checked = self.model.focused
-            self.evaluator.crossings = crossings
+            self.evaluator.entries = entries
         return self._reader
 
     @property
@@ -373,7 +373,7 @@ class FrontEnd:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
         if self.model.focused is not module:
             self.model.focus(module)
-            self.evaluator.crossings = _FocusedCrossings(self.evaluator, module)
+            self.evaluator.entries = _FocusedEntries(self.evaluator, module)
             if self._reader is not None:
                 self._reader.checked = module
 
@@ -436,7 +436,7 @@ class FrontEnd:
         self.failure = self.failure or describe(what, error)
 
     def is_left_out(self, problem: Problem, rule: Rule, module: Module, span: Span) -> bool:
-        """Whether a comment of jaxlint's own, or the settings, silence the finding."""
+        """Whether a comment of jaxlint's own, or the settings, suppress the finding."""
         finding = rule.finding(problem, module.path, (span.row, span.column + 1, span.end_row, span.end_column + 1))
         if not is_sure_enough(finding.confidence, self.settings):
             return True
@@ -458,14 +458,14 @@ class _FocusedModel(PytreeModel):
     def focus(self, module: Module) -> None:
         """Look at this module from now on."""
         self.focused = module
-        self.knowledge.indexed = {module.path}
+        self.project_index.indexed = {module.path}
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The classes of the module that inherit from `cls`, directly or not."""
         module = self.focused
         if module is not None and module is not self._indexed:
             self._indexed = module
-            self.knowledge.subclasses = subclasses_among(self.classes_in(module))
+            self.project_index.subclasses = subclasses_among(self.classes_in(module))
         return super().subclasses(cls)
 
     @cached_property
@@ -477,7 +477,7 @@ class _FocusedModel(PytreeModel):
         return found
 
 
-class _FocusedCrossings(Crossings):
+class _FocusedEntries(Entries):
     """The classes that one module sends into transformations, once that is asked for."""
 
     def __init__(self, evaluator: Evaluator, module: Module) -> None:
@@ -485,7 +485,7 @@ class _FocusedCrossings(Crossings):
         self._module = module
 
     @cached_property
-    def declared(self) -> Mapping[Key, Crossing]:
+    def declared(self) -> Mapping[Key, Entry]:
         """The classes that the module sends into transformed functions."""
         module, applications = self._module, self.evaluator.calls.transformed.applications
         return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)

@@ -95,9 +95,9 @@ def text_of(tree: MypyFile) -> str | None:
     """The text of what is no file on the disk, `mypy -c` and what was piped into mypy; None if it is one."""
     if os.path.isfile(tree.path):
         return None
-    for kept in gc.get_objects():
-        if isinstance(kept, BuildSource) and kept.text is not None and kept.module == tree.fullname:
-            return kept.text
-        if isinstance(kept, FileSystemCache) and tree.path in kept.read_cache:
-            return kept.read_cache[tree.path].decode(errors="replace")
+    for stored in gc.get_objects():
+        if isinstance(stored, BuildSource) and stored.text is not None and stored.module == tree.fullname:
+            return stored.text
+        if isinstance(stored, FileSystemCache) and tree.path in stored.read_cache:
+            return stored.read_cache[tree.path].decode(errors="replace")
     return None

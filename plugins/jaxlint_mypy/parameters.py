@@ -33,7 +33,7 @@ Parameters = list[tuple[str, ArgKind, Type]]
 
 
 def replaced(cls: PytreeClass) -> list[str] | None:
-    """The names that `replace` takes, in the order of the fields; None if that cannot be told."""
+    """The names that `replace` takes, in the order of the fields; None if that cannot be determined."""
     accepted = accepted_keywords(cls)
     if accepted is None:
         return None

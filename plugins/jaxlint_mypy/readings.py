@@ -13,7 +13,7 @@ from jaxlint.infer.triggers import Rows
 from jaxlint.infer.values import UNKNOWN, Array, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Unit
-from jaxlint.syntax.expressions import place_of
+from jaxlint.syntax.ast_expressions import place_of
 
 if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader
@@ -68,7 +68,7 @@ class Readings:
     def _read(self, module: Module, chosen: list[tuple[Unit, Rows]]) -> dict[_Key, Event]:
         reader = self.reader
         reader.start(module, chosen)
-        reader.calls.deferral.start(lambda name: True)  # which calls are of interest was not learnt
+        reader.calls.deferral.start(lambda name: True)  # which calls are of interest was not indexed
         env = Environment(module, "")
         events = [event for unit, rows in chosen for event in reader.read_unit(module, unit, rows, env)]
         reader.begin(module)

@@ -8,7 +8,8 @@ from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 
 from jaxlint.project.modules import Module
 from jaxlint.rules.base import Problem, Rule
-from jaxlint.syntax.expressions import Span, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Span
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.front import FrontEnd
 

@@ -69,7 +69,7 @@ class Signatures:
         return _signature(ctx, of_create(fields, cls), made, receiver.type, "create")
 
     def _fields(self, ctx: MethodSigContext, cls: PytreeClass, receiver: Instance) -> Parameters | None:
-        """What may be replaced, with types; None if that cannot be told."""
+        """What may be replaced, with types; None if that cannot be determined."""
         if isinstance(ctx.api, TypeChecker):
             self.front.depend(ctx.api, *receiver.type.mro)
         names, given = replaced(cls), _given(ctx)
@@ -78,7 +78,7 @@ class Signatures:
         return [(n, nodes.ARG_NAMED_OPT, self._type(ctx, receiver, n, given.get(n))) for n in names]
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
-        """The type that a field may be given; arrays and numbers stand for each other unless told otherwise."""
+        """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""
         typ, checker = field_type(receiver, name), ctx.api
         if not isinstance(checker, TypeChecker) or STRICT_REPLACE in checker.options.enabled_error_codes:
             return typ

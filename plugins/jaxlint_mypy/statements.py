@@ -237,12 +237,12 @@ def _blocks(statement: Statement) -> Iterator[Block]:
 
 def _only_tries(body: Sequence[Statement]) -> bool:
     """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
-    kept = [s.rvalue for s in body if isinstance(s, nodes.AssignmentStmt)]
-    kept += [s.expr for s in body if isinstance(s, nodes.ReturnStmt) and s.expr is not None]
-    quiet = (nodes.AssignmentStmt, nodes.ReturnStmt, nodes.PassStmt, nodes.BreakStmt, nodes.ContinueStmt)
-    others = [s for s in body if not isinstance(s, quiet)]
+    stored = [s.rvalue for s in body if isinstance(s, nodes.AssignmentStmt)]
+    stored += [s.expr for s in body if isinstance(s, nodes.ReturnStmt) and s.expr is not None]
+    uneventful = (nodes.AssignmentStmt, nodes.ReturnStmt, nodes.PassStmt, nodes.BreakStmt, nodes.ContinueStmt)
+    others = [s for s in body if not isinstance(s, uneventful)]
     is_alone = len(others) == 1 and isinstance(others[0], nodes.ExpressionStmt)
-    return is_alone and all(isinstance(to_expr(value), Constant) for value in kept)
+    return is_alone and all(isinstance(to_expr(value), Constant) for value in stored)
 
 
 def _names(node: Expression | None) -> Iterator[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TypedAnnotations(AnnotationReader):
-    """Reads annotations; what cannot be told from the text is asked of mypy."""
+    """Reads annotations; what cannot be determined from the text is asked of mypy."""
 
     def __init__(self, model: PytreeModel, front: FrontEnd) -> None:
         super().__init__(model)
@@ -46,7 +46,7 @@ class TypedAnnotations(AnnotationReader):
 
 
 class TypedEvaluator(Evaluator):
-    """Evaluates defaults; what cannot be told from the text is asked of mypy."""
+    """Evaluates defaults; what cannot be determined from the text is asked of mypy."""
 
     def __init__(self, model: PytreeModel, front: FrontEnd) -> None:
         super().__init__(model)

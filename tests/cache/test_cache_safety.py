@@ -251,9 +251,9 @@ def test_clean(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     capsys.readouterr()
     assert clean(capsys) == (0, "removed .jaxlint_cache (4 files, 0.0 MB)\n", "")
     assert not (project / ".jaxlint_cache").exists()
-    assert cli.main(["check", "-q", "--cache-dir", "deep/kept"]) == 1
+    assert cli.main(["check", "-q", "--cache-dir", "deep/stored"]) == 1
     capsys.readouterr()
-    assert clean(capsys, "--cache-dir", "deep/kept") == (0, "removed deep/kept (4 files, 0.0 MB)\n", "")
+    assert clean(capsys, "--cache-dir", "deep/stored") == (0, "removed deep/stored (4 files, 0.0 MB)\n", "")
 
 
 @pytest.mark.parametrize("kind", ["folder", "other tag", "file", "link"])

@@ -40,13 +40,13 @@ class Waiting(BodyRule):
                 yield Problem(part.at, "found")
 
 
-class Told(Waiting):
+class Declared(Waiting):
     """The same, and says what it waits for."""
 
     calls = frozenset({"frobnicate"})
 
 
-@pytest.mark.parametrize(("rule", "rows"), [(Waiting, []), (Told, [10])])
+@pytest.mark.parametrize(("rule", "rows"), [(Waiting, []), (Declared, [10])])
 def test_a_rule_says_what_it_waits_for(rule: type[BodyRule], rows: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody else has to know: code in which nothing else happens is read because a rule waits for a call in it."""
     monkeypatch.setattr(checker, "all_rules", lambda: (rule,))

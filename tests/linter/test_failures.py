@@ -1,4 +1,4 @@
-"""A failure of jaxlint's own in one module costs that module at most: all others are checked, and it is told."""
+"""A failure of jaxlint's own in one module costs that module at most: all others are checked, and it is said."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STAGES = {
     "outline": ("jaxlint.symbols.parsing", "parse"),
     "interface": ("jaxlint.symbols.interface", "interface_digest"),
     "imports": ("jaxlint.project.modules", "Project.find"),
-    "learning": ("jaxlint.infer.indexing", "Learner.learn_module"),
+    "indexing": ("jaxlint.infer.indexing", "Indexer.index_module"),
     "building": ("jaxlint.pytrees.build", "_ClassBuilder.build"),
     "class rule": ("jaxlint.rules.unannotated_field", "UnannotatedField.check_class"),
     "units": ("jaxlint.infer.triggers", "Triggers.worth_reading"),
@@ -89,7 +89,7 @@ def test_all_others_are_checked(
     cache = Cache(str(project / "cache")) if with_cache else None
     result = check_paths([str(project)], jobs=jobs, cache=cache)
     _assert_only_broken_failed([(Path(f.path).name, f.code) for f in result.findings], result.errors)
-    if with_cache:  # nothing of it is kept
+    if with_cache:  # nothing of it is stored
         again = check_paths([str(project)], jobs=jobs, cache=cache)
         assert again.errors == result.errors
         assert again.findings == result.findings

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from jaxlint.cache.store import Cache
 from jaxlint.finding import Finding
-from jaxlint.linter import keeping, parallel
+from jaxlint.linter import parallel, storage
 from jaxlint.linter.engine import check_paths
 from jaxlint.linter.mapping import write_facts
 from jaxlint.linter.shards import Shard
@@ -127,12 +127,12 @@ def with_facts(project: Path) -> list[Finding]:
 
 def in_little_memory(project: Path) -> list[Finding]:
     """As in a large project: outlines are let go of all the time."""
-    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
+    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(storage, "_ALL_IN_MEMORY", -1):
         return check(project)
 
 
 def in_little_memory_warm(project: Path) -> list[Finding]:
-    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(keeping, "_ALL_IN_MEMORY", -1):
+    with patch.object(facts, "_OUTLINES_IN_MEMORY", 1_500), patch.object(storage, "_ALL_IN_MEMORY", -1):
         return check(project, cache=Cache(str(project.parent / "little")))
 
 

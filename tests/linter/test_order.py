@@ -29,7 +29,7 @@ def found(paths: Sequence[str], checked: Sequence[str]) -> dict[str, list[Findin
     """The findings of the modules that are checked, in this order, of a project."""
     project = make_project(paths, SETTINGS)
     checker = Checker(project, SETTINGS)
-    checker.learn([project.add_file(path) for path in paths])
+    checker.build_index([project.add_file(path) for path in paths])
     findings = {path: checker.check(project.add_file(path)) for path in checked}
     assert not checker.errors
     return findings

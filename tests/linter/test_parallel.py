@@ -91,7 +91,7 @@ def end(*arguments: object) -> None:
     os._exit(9)
 
 
-@pytest.mark.parametrize("step", ["learn", "packs", "known", "check", "read"])
+@pytest.mark.parametrize("step", ["build_index", "packs", "known", "check", "read"])
 def test_a_process_that_ends(project: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     use(monkeypatch, "fork")
     monkeypatch.setattr(parallel._Server, step, end)
@@ -114,10 +114,10 @@ def test_packs_that_cannot_be_written(
     alone = check_paths([str(project)])
     use(monkeypatch, method)
     monkeypatch.setattr(
-        "jaxlint.linter.keeping.Keeping.new_place", lambda keeping: (str(tmp_path / "no" / "where"), "me")
+        "jaxlint.linter.storage.Storage.new_place", lambda storage: (str(tmp_path / "no" / "where"), "me")
     )
     assert check_paths([str(project)], jobs=2) == alone
-    monkeypatch.setattr("jaxlint.linter.keeping.Keeping.new_place", lambda keeping: None)
+    monkeypatch.setattr("jaxlint.linter.storage.Storage.new_place", lambda storage: None)
     assert check_paths([str(project)], jobs=2) == alone
 
 

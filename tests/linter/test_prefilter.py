@@ -1,4 +1,4 @@
-"""Files in which nothing can be found are told by their bytes, and looking at them changes nothing."""
+"""Files in which nothing can be found are determined by their bytes, and looking at them changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths, make_project
-from jaxlint.linter.prefilter import FRAMEWORK_PACKAGES, _Names, silent_files
+from jaxlint.linter.prefilter import FRAMEWORK_PACKAGES, _Names, irrelevant_files
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.frameworks import FRAMEWORKS
 
@@ -44,9 +44,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def look(folder: Path) -> set[str]:
-    """The names of the files that are silent."""
+    """The names of the files that are irrelevant."""
     files = sorted(str(path) for path in folder.rglob("*.py"))
-    found = silent_files(files, make_project(files, Settings()), {"jax", "flax"})
+    found = irrelevant_files(files, make_project(files, Settings()), {"jax", "flax"})
     return {Path(path).name for path in found if not Path(path).name.startswith("filler")}
 
 

@@ -138,7 +138,7 @@ class Edits(RuleBasedStateMachine):
             path = self.path(name)
             if path in self.answers and path not in dependents:
                 assert self.answers[path] == shown(self.workspace.findings(path))
-                self.seen["kept answers"] += 1
+                self.seen["stored answers"] += 1
         self.seen["dependents"] += len(dependents)
         self.seen["sequences"] += 1
         now = {(f.path, f.code, f.message) for f in found}
@@ -190,5 +190,5 @@ def test_sequences_of_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_
     )
     print(dict(seen))
     assert seen["sequences"] >= number
-    counts = ("edits", "appeared", "vanished", "kept answers", "dependents", "parsed in part", "read in part")
+    counts = ("edits", "appeared", "vanished", "stored answers", "dependents", "parsed in part", "read in part")
     assert all(seen[what] >= number / 10 for what in counts)

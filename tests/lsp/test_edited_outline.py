@@ -46,7 +46,7 @@ def tried(read: Callable[[str], EditedOutline], text: str) -> EditedOutline | No
 
 
 def problem(known: EditedOutline | None, text: str) -> tuple[object, ...] | None:
-    """What is wrong with a text, as it is told after an edit, or of the text alone."""
+    """What is wrong with a text, as it is said after an edit, or of the text alone."""
     read = None if known is None else lambda text: known.after_edit(text).outline
     try:
         found = parse(Source.from_text("/module.py", text), read)[1]

@@ -45,8 +45,8 @@ def applied(text: str, change: dict[str, Any]) -> str:
     return (before + str(change["text"]) + after)[:-1]
 
 
-def told(client: Client, uri: str) -> list[tuple[str, int, int]] | None:
-    """What the client was told last of a document: codes and rows."""
+def said(client: Client, uri: str) -> list[tuple[str, int, int]] | None:
+    """What the client was said last of a document: codes and rows."""
     published = [p for p in client.said("textDocument/publishDiagnostics") if p["uri"] == uri]
     if not published:
         return None
@@ -81,10 +81,10 @@ def test_sequences_of_edits(start: Callable[[], Client], folder: Path) -> None:
             for name in texts
         }
 
-        def is_told(expected: dict[str, list[tuple[str, int, int]]] = expected) -> bool:
-            return all(told(client, uri) == wanted for uri, wanted in expected.items())
+        def is_said(expected: dict[str, list[tuple[str, int, int]]] = expected) -> bool:
+            return all(said(client, uri) == wanted for uri, wanted in expected.items())
 
-        client.until(is_told)
+        client.until(is_said)
         seen |= {tuple(code for code, _, _ in wanted) for wanted in expected.values()}
         for name in texts:
             client.close(uris[name])

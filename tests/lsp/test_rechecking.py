@@ -1,4 +1,4 @@
-"""After an edit, what was found in units that it does not concern is kept, and is what a fresh check finds."""
+"""After an edit, what was found in units that it does not concern is stored, and is what a fresh check finds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchmarks.editor import FIELDS, HEADER, PART, program
 from jaxlint.editor.rechecking import Rechecks
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
-from jaxlint.infer.indexing import Learner
-from jaxlint.project.index import Knowledge
+from jaxlint.infer.indexing import Indexer
+from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module
 from tests.lsp.edits import edited, edited_class
 from tests.lsp.stopping import Stop, Stopper
@@ -56,15 +56,15 @@ class Editor:
         fresh = Workspace([str(Path(self.path).parent)])
         fresh.set_text(self.path, text)
         assert found == fresh.findings(self.path), text
-        assert self.knowledge(self.workspace) == self.knowledge(fresh), text
+        assert self.project_index(self.workspace) == self.project_index(fresh), text
         assert not self.workspace.take_errors()
         return found
 
-    def knowledge(self, workspace: Workspace) -> Knowledge:
+    def project_index(self, workspace: Workspace) -> ProjectIndex:
         """What is known of the project."""
         group = workspace._group(self.path)
         assert group is not None
-        return group.checker().knowledge
+        return group.checker().project_index
 
 
 def test_a_word_that_is_typed(tmp_path: Path, looked_at: list[int]) -> None:
@@ -134,7 +134,7 @@ class State:
 
 #: Functions that tell others something, and an edit of what they tell.
 ENTANGLED = (
-    # what a call passes is told to the function that is called
+    # what a call passes is said to the function that is called
     (
         "def helper(state):\n    state.step = 1\n\n\n"
         "def caller(state: State, other: object) -> None:\n    helper(other)\n",
@@ -400,13 +400,13 @@ def test_a_module_that_knows_itself_through_another(tmp_path: Path, looked_at: l
 
 def test_modules_that_an_edit_concerns_are_learnt_from_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    learn_module = Learner.learn_module
+    index_module = Indexer.index_module
 
-    def noted(self: Learner, module: Module) -> None:
+    def noted(self: Indexer, module: Module) -> None:
         asked.append(module.name)
-        learn_module(self, module)
+        index_module(self, module)
 
-    monkeypatch.setattr(Learner, "learn_module", noted)
+    monkeypatch.setattr(Indexer, "index_module", noted)
     use = "from {0} import {1}\n\n\ndef use(one: {1}) -> object:\n    return one.replace(name=1)\n"
     (tmp_path / "wide.py").write_text(f"from module import State, struct\n\n\n{WIDE}")
     (tmp_path / "user.py").write_text(use.format("wide", "Wide"))
@@ -423,7 +423,7 @@ def test_modules_that_an_edit_concerns_are_learnt_from_again(tmp_path: Path, mon
         fresh = Workspace([str(tmp_path)])
         fresh.set_text(editor.path, shown)
         assert found == [fresh.findings(str(path)) for path in sorted(tmp_path.glob("*.py"))]
-        assert editor.knowledge(editor.workspace) == editor.knowledge(fresh)
+        assert editor.project_index(editor.workspace) == editor.project_index(fresh)
         assert [finding.code for finding in found[3]] == ["JAX402"] * (shown is not BEGIN)
     everything = ["alone", "module", "other", "user", "wide"]
     assert again == [everything, everything, ["module", "user", "wide"], ["module", "user", "wide"]]

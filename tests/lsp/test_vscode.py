@@ -184,7 +184,7 @@ def _answer(stream: IO[bytes]) -> bytes:
 @pytest.mark.browser
 @is_bundled_for
 def test_in_a_web_vscode(package: Path, chromium: tuple[str, dict[str, str]], tmp_path: Path) -> None:
-    """The project's own interpreter runs the bundled server; its picture is kept as `web_vscode.png`."""
+    """The project's own interpreter runs the bundled server; its picture is stored as `web_vscode.png`."""
     (tmp_path / "train.py").write_text(PROGRAM)
     run(sys.executable, "-m", "venv", "--without-pip", ".venv", cwd=tmp_path)
     try:

@@ -1,7 +1,7 @@
 """The environments that programs run in: this one, a newer Python with tjax, an old one with treex.
 
 `main` is the interpreter that runs the tests. The others are built under `.envs/` for the tests marked `pythons`, when
-a Python of their version exists on this machine; they are kept between runs by a hash of what is in them. Where they
+a Python of their version exists on this machine; they are stored between runs by a hash of what is in them. Where they
 cannot be had, their programs are skipped with the reason.
 """
 
@@ -253,8 +253,8 @@ def _variables(compiled: Path) -> dict[str, str]:
     The programs are tiny and run once: most of the time would go into compiling them. The same case in the spellings
     of several frameworks is the same program for XLA, which is compiled once.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
-    return kept | {
+    stored = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
+    return stored | {
         "JAX_PLATFORMS": "cpu",
         "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",

@@ -15,12 +15,12 @@ from jaxlint.cache.packs import PackWriter
 from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
-from jaxlint.linter import keeping
+from jaxlint.linter import storage
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths, make_project
-from jaxlint.linter.keeping import Keeping
 from jaxlint.linter.runs import shown_without_import
-from jaxlint.project.index import Knowledge
+from jaxlint.linter.storage import Storage
+from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module
 from jaxlint.symbols import facts
 from jaxlint.symbols.collected import parse_tree
@@ -30,13 +30,13 @@ from tests.small_project import BOTH, STEP, found, write_project
 FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
 
 
-def learnt(path: Path, text: str) -> tuple[bytes, Knowledge]:
+def indexed(path: Path, text: str) -> tuple[bytes, ProjectIndex]:
     """The interface of a file with a text, and what is known of the project that it makes."""
     source = Source.from_text(str(path), text)
     checker = Checker(make_project([source.path], Settings()), Settings())
     module = checker.project.add_source(source)
-    checker.learn([module])
-    return module.interface, checker.knowledge
+    checker.build_index([module])
+    return module.interface, checker.project_index
 
 
 def edited(text: str, chance: random.Random) -> str | None:
@@ -70,21 +70,21 @@ def test_it_stays_the_same_while_the_interface_does() -> None:
     seen: Counter[str] = Counter()
     for path in FIXTURES:
         text = path.read_text()
-        interface, knowledge = learnt(path, text)
+        interface, project_index = indexed(path, text)
         for _ in range(6):
             after = edited(text, chance)
             if after is None or after == text:
                 continue
-            other, knowledge_after = learnt(path, after)
+            other, knowledge_after = indexed(path, after)
             if shown_without_import(other) == shown_without_import(interface):
                 seen["same"] += 1
                 seen["for all"] += other == interface
-                assert knowledge_after == knowledge, (path, after)
+                assert knowledge_after == project_index, (path, after)
             else:
                 seen["other"] += 1
-                seen["knowledge is other"] += knowledge_after != knowledge
+                seen["project_index is other"] += knowledge_after != project_index
     print(dict(seen))
-    assert seen["same"] > 100 and seen["for all"] > 50 and seen["knowledge is other"] > 50
+    assert seen["same"] > 100 and seen["for all"] > 50 and seen["project_index is other"] > 50
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(*_: object) -> None:
         raise AssertionError("it is known")
 
-    monkeypatch.setattr(Checker, "learn", refuse)
+    monkeypatch.setattr(Checker, "index", refuse)
     step = project / "step.py"
     step.write_text("# a comment\n" + step.read_text())
     assert found(project, cache) == [("step.py", 6, "JAX402"), BOTH[1]]
@@ -166,23 +166,23 @@ def test_damage(tmp_path: Path, damage: str) -> None:
     cache, key = Cache(str(folder)), bytes.fromhex(path.name)
     record = cache.run(key)
     assert record is not None
-    learnt = cache.learnt(key, record.knowledge)
-    assert learnt is not None and msgspec.msgpack.decode(learnt, type=Knowledge).imports.relevant
+    indexed = cache.indexed(key, record.project_index)
+    assert indexed is not None and msgspec.msgpack.decode(indexed, type=ProjectIndex).imports.relevant
     content = path.read_bytes()
-    assert content.endswith(learnt)
-    own = content[: -len(learnt)]
+    assert content.endswith(indexed)
+    own = content[: -len(indexed)]
     match damage:
         case "absent":
             path.write_bytes(own)
         case "garbage":
-            path.write_bytes(own + os.urandom(len(learnt)))
+            path.write_bytes(own + os.urandom(len(indexed)))
         case "torn":
             path.write_bytes(content[:-10])
         case "of another run":
-            path.write_bytes(own + msgspec.msgpack.encode(Knowledge()))
+            path.write_bytes(own + msgspec.msgpack.encode(ProjectIndex()))
         case _:
             other = msgspec.msgpack.encode(["of", "another", "shape"])
-            cache.keep_run(key, msgspec.structs.replace(record, knowledge=digest(other)), other)
+            cache.keep_run(key, msgspec.structs.replace(record, project_index=digest(other)), other)
     assert cache.run(key) is not None
     step = project / "step.py"
     step.write_text("# a comment\n" + step.read_text())
@@ -194,23 +194,23 @@ def test_parts_make_the_whole(tmp_path: Path) -> None:
     (project / "more.py").write_text(STEP.format(field="q") + "\n\nclass More(State):\n    w: int = 0\n")
     files = sorted(map(str, project.glob("*.py")))
 
-    def learn(own: list[str]) -> Knowledge:
+    def build_index(own: list[str]) -> ProjectIndex:
         checker = Checker(make_project(files, Settings()), Settings())
-        checker.learn([checker.project.add_file(path) for path in own])
-        return checker.knowledge
+        checker.build_index([checker.project.add_file(path) for path in own])
+        return checker.project_index
 
-    whole = learn(files)
+    whole = build_index(files)
     assert whole.subclasses and whole.imports.importers
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(whole), type=Knowledge) == whole
-    parts = learn(files[:2])
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(whole), type=ProjectIndex) == whole
+    parts = build_index(files[:2])
     for rest in (files[2:4], files[4:]):
-        parts.add(learn(rest))
+        parts.add(build_index(rest))
     parts.imports = whole.imports
     assert parts == whole
 
 
 def write_family(folder: Path) -> list[str]:
-    """Modules whose classes can only be told once all modules are read: a later one may register them."""
+    """Modules whose classes can only be said once all modules are read: a later one may register them."""
     texts = {
         "base": "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: jax.Array\n",
         "child": "from base import Base\n\n\nclass Child(Base):\n    y: int = 0\n",
@@ -229,13 +229,13 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
     expected = check_paths([str(tmp_path)]).findings
     assert [(Path(f.path).name, f.code) for f in expected] == [("other.py", "JAX101")]
     monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", budget)
-    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
-    started: list[Knowledge] = []
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
+    started: list[ProjectIndex] = []
     start = Checker._start
 
-    def noted(checker: Checker, knowledge: Knowledge) -> None:
-        started.append(knowledge)
-        start(checker, knowledge)
+    def noted(checker: Checker, project_index: ProjectIndex) -> None:
+        started.append(project_index)
+        start(checker, project_index)
 
     monkeypatch.setattr(Checker, "_start", noted)
     assert check_paths([str(tmp_path)]).findings == expected
@@ -246,14 +246,14 @@ def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.Monke
     write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
     monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
-    monkeypatch.setattr(keeping, "_ALL_IN_MEMORY", -1)
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
 
     def fail(writer: PackWriter) -> None:
         writer._abandon(OSError(28, "No space left on device"))
 
     monkeypatch.setattr(PackWriter, "open", fail)
     assert check_paths([str(tmp_path)]).findings == expected
-    monkeypatch.setattr(Keeping, "new_place", lambda _: None)
+    monkeypatch.setattr(Storage, "new_place", lambda _: None)
     assert check_paths([str(tmp_path)]).findings == expected
 
 
@@ -272,12 +272,12 @@ def test_classes_in_a_cycle_are_the_same_whoever_asks_first(tmp_path: Path) -> N
         return {cls.name: [one.name for one in cls.mro] for cls in sorted(classes, key=lambda cls: cls.name)}
 
     first = Checker(make_project(files, Settings()), Settings())
-    first.learn([first.project.add_file(path) for path in files])
-    assert first.knowledge.cycles
+    first.build_index([first.project.add_file(path) for path in files])
+    assert first.project_index.cycles
     expected = parents(first, names)
     for order in ("abc", "bca", "cba"):
         other = Checker(make_project(files, Settings()), Settings())
-        other.know(first.knowledge)
+        other.adopt(first.project_index)
         assert parents(other, order) == expected
     assert not check_paths([str(tmp_path)]).errors
 

@@ -87,14 +87,14 @@ def test_output_file(format_: str, run: Run, project: Path, monkeypatch: pytest.
 
 
 def test_output_file_keeps_link_and_mode(run: Run, project: Path) -> None:
-    kept = project / "kept"
-    kept.write_text("old")
-    kept.chmod(0o640)
-    (project / "link").symlink_to("kept")
+    stored = project / "stored"
+    stored.write_text("old")
+    stored.chmod(0o640)
+    (project / "link").symlink_to("stored")
     run("--output-format", "concise", "--output-file", "link")
     assert (project / "link").is_symlink()
-    assert kept.read_text().startswith("pkg/step.py:5:5: JAX401 ")
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert stored.read_text().startswith("pkg/step.py:5:5: JAX401 ")
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o640
 
 
 def test_output_file_has_the_usual_mode(run: Run, project: Path) -> None:

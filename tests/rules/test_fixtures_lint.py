@@ -63,8 +63,8 @@ def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Fin
         f"--- {path}\n" + "\n".join(f"{row:3} {line}" for row, line in enumerate(text.splitlines(), 1))
         for path, text in program.files.items()
     )
-    told = "\n".join(f"{f.path}:{f.row}:{f.column}: {f.code} {f.message}" for f in found)
-    assert not wrong, "\n".join([*wrong, "", "reported:", told or "nothing", source])
+    said = "\n".join(f"{f.path}:{f.row}:{f.column}: {f.code} {f.message}" for f in found)
+    assert not wrong, "\n".join([*wrong, "", "reported:", said or "nothing", source])
 
 
 def test_enough_is_linted(findings: dict[str, list[Finding]]) -> None:

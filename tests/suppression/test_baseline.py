@@ -1,4 +1,4 @@
-"""Baselines: known findings are left out by content, new ones and stale entries are told."""
+"""Baselines: known findings are left out by content, new ones and stale entries are said."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_confidence_is_asked_after_the_baseline(project: Path, capsys: pytest.Ca
 def test_baselines_that_cannot_be_used(
     project: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, message: str, option: str
 ) -> None:
-    """They are told, and never overwritten."""
+    """They are said, and never overwritten."""
     if content is None:
         Path("known.json").unlink()
     else:

@@ -174,9 +174,9 @@ last = [
 
 def test_holds_for_the_logical_line() -> None:
     rows = range(1, LOGICAL_LINES.count("\n") + 1)
-    kept = [row for row, _ in left(LOGICAL_LINES, *(finding(row) for row in rows))]
+    stored = [row for row, _ in left(LOGICAL_LINES, *(finding(row) for row in rows))]
     # The text in a string is no comment; a comment on a line of its own holds for nothing but that line.
-    assert kept == [5, 6, 7, 19, 21]
+    assert stored == [5, 6, 7, 19, 21]
 
 
 def test_text_in_strings_is_no_comment() -> None:
@@ -187,7 +187,7 @@ def test_text_in_strings_is_no_comment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "stored"),
     [
         ("x = 1\n    # jaxlint: ignore-file\n", []),
         ("# jaxlint: ignore-file -- generated\nx = 1\n", []),
@@ -197,8 +197,8 @@ def test_text_in_strings_is_no_comment() -> None:
         ("# jaxlint: ignore-file[static-array-field]\nx = 1\n", [(1, "JAX401")]),
     ],
 )
-def test_ignore_file(text: str, kept: list[tuple[int, str]]) -> None:
-    assert left(text, finding(1), finding(2, "JAX201", "static-array-field")) == kept
+def test_ignore_file(text: str, stored: list[tuple[int, str]]) -> None:
+    assert left(text, finding(1), finding(2, "JAX201", "static-array-field")) == stored
 
 
 def test_unreadable_file_cannot_be_suppressed() -> None:

@@ -127,14 +127,14 @@ def test_lines(text: str, lines: list[str], offsets: list[int]) -> None:
 @given(st.text(alphabet="a\n\r\x0c\x0b\x1c\x85\u2028é😀 "))
 def test_lines_and_offsets_are_those_of_io(text: str) -> None:
     source = Source.from_text("/f.py", text)
-    kept = list(io.StringIO(text, newline=""))
-    assert source.lines == [line.rstrip("\r\n") for line in kept]
-    for row, line in enumerate(kept, start=1):
+    stored = list(io.StringIO(text, newline=""))
+    assert source.lines == [line.rstrip("\r\n") for line in stored]
+    for row, line in enumerate(stored, start=1):
         start = source.offset(row, 0)
         assert text[start : start + len(line)] == line
         assert source.place(start + len(line) - 1) == (row, len(line) - 1)
-    assert source.offset(len(kept) + 1, 0) == len(text)
-    at_end = (len(kept), len(kept[-1])) if kept and kept[-1][-1] not in "\r\n" else (len(kept) + 1, 0)
+    assert source.offset(len(stored) + 1, 0) == len(text)
+    at_end = (len(stored), len(stored[-1])) if stored and stored[-1][-1] not in "\r\n" else (len(stored) + 1, 0)
     assert source.place(len(text)) == at_end
 
 

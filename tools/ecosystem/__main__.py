@@ -81,8 +81,8 @@ def judge(found: Path) -> None:
     for by in ("code", "confidence"):
         for key, counts in sorted(judgement.tally(by).items()):
             numbers = ", ".join(f"{counts[v]} {v.lower()}" for v in ("TRUE", "FALSE", "DEBATABLE", ledger.UNJUDGED))
-            kept = "" if ledger.precision(counts) >= ledger.PROMISED.get(key, 0) else ", less than promised"
-            click.echo(f"{key}: {numbers}; precision {ledger.precision(counts):.0%}{kept}")
+            stored = "" if ledger.precision(counts) >= ledger.PROMISED.get(key, 0) else ", less than promised"
+            click.echo(f"{key}: {numbers}; precision {ledger.precision(counts):.0%}{stored}")
     sys.exit(not judgement.holds)
 
 

@@ -38,7 +38,7 @@ def _is_leaf(field: FieldContext, depth: int) -> bool | None:
 
 
 def is_hidden_leaf(field: FieldContext) -> bool:
-    """Whether an annotation with `jax.Array` is kept as a string, in which mjx does not look."""
+    """Whether an annotation with `jax.Array` is stored as a string, in which mjx does not look."""
     if field.annotation is None or not (field.quoted or field.module.outline.future_annotations):
         return False
     return _contains_array(field.annotation, field, 0) is True

@@ -1,11 +1,11 @@
-"""flax.nnx (0.12.8): mutable, leaves told by value, alphabetical order."""
+"""flax.nnx (0.12.8): mutable, leaves determined by value, alphabetical order."""
 
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 
 
 def _role(field: FieldContext) -> Role:
-    """`nnx.static(...)` and `nnx.data(...)` decide; otherwise the value does, told by its annotation if at all."""
+    """`nnx.static(...)` and `nnx.data(...)` decide; otherwise the value does, if its annotation tells what it is."""
     if field.metadata.get("static") is False and "static" in field.metadata:
         return Role.LEAF
     text = field.annotated_with()

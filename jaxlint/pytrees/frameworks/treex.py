@@ -7,7 +7,7 @@ _KINDS = ("Parameter", "State", "Rng", "BatchStat", "Cache", "Log", "OptState", 
 
 
 def _role(field: FieldContext) -> Role:
-    """A kind's `.node()` makes a leaf, an array without a kind is static; submodules are told by value."""
+    """A kind's `.node()` makes a leaf, an array without a kind is static; submodules are determined by value."""
     if field.annotated_with() in {"jax.Array", "numpy.ndarray", "builtins.int", "builtins.float", "builtins.str"}:
         return Role.STATIC
     return Role.UNKNOWN

@@ -238,7 +238,7 @@ def _hstacked(values: Sequence[Number], axis: Number) -> Number:
 
 
 def _appended(values: Sequence[Number], axis: Number) -> Number:
-    """`append(x, v)`, which makes arrays of one axis of both if it is not told which one to use."""
+    """`append(x, v)`, which makes arrays of one axis of both if it is not said which one to use."""
     flat = [v if axis is not None else (v,) if isinstance(v, (int, float)) else v for v in values]
     matrices = axis is None and any(_is_matrix(v) for v in flat)
     return None if len(values) < 2 or matrices else _joined(flat, 0 if axis is None else axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Replace
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, own_parts, walk
 
@@ -54,7 +54,7 @@ def _tries(body: Body, field: str) -> bool:
 
 
 def _keeps_class(body: Body, base: str) -> bool:
-    """Whether it is kept of which class an instance is, or that is compared in a way by which no class is known."""
+    """Whether it is stored of which class an instance is, or that is compared in a way by which no class is known."""
     for statement in walk(body):
         keeps = isinstance(statement, (Assign, Annotate))
         for part in own_parts(statement):
@@ -78,7 +78,7 @@ def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evalua
     if base is None or base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
         return False
     read = {part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == base}
-    missing = {attr for attr in read if lacks_attribute(cls, attr, evaluator)}
+    missing = {attr for attr in read if misses_attribute(cls, attr, evaluator)}
     if not missing:
         return False
     resolver = evaluator.model.resolver

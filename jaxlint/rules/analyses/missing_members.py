@@ -14,7 +14,7 @@ from jaxlint.syntax.expressions import Call, Constant, Subscript, dotted
 _ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
 
 
-def lacks_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
+def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     """Whether instances of a class certainly have no attribute of that name."""
     framework = cls.framework
     if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:

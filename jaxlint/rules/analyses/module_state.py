@@ -68,7 +68,7 @@ _LAYERS: dict[str, tuple[str, str]] = {
 _COMBINING = frozenset({"flax.nnx.Sequential", "flax.nnx.List", "treex.Sequential"})
 _RANDOM_STREAMS = frozenset({"flax.nnx.Rngs", "flax.nnx.RngStream"})
 #: What leaves a random stream as it is.
-_QUIET = frozenset({"items", "get", "keys", "fork", "split", "broadcast"})
+_UNEVENTFUL = frozenset({"items", "get", "keys", "fork", "split", "broadcast"})
 #: Options of a call that ask a module to leave its state alone.
 _MODES = {
     "deterministic": True,
@@ -188,7 +188,7 @@ class ModuleState:
         if not path or (len(path) == 1 and cls.method(path[0]) is not None):
             return self._called(cls, path[0] if path else "__call__", call, code.given, depth)
         if cls.symbol.full_name in _RANDOM_STREAMS:
-            return None if path[0] in _QUIET else StateChange("it is a random stream")
+            return None if path[0] in _UNEVENTFUL else StateChange("it is a random stream")
         if path[-1] in _WRITING:
             return _written(slot.root, path[0], code, depth)
         names = [step for step in path if not step.startswith("[")]
@@ -199,7 +199,7 @@ class ModuleState:
     def _called(self, cls: PytreeClass, method: str, call: Call, given: Given, depth: int) -> StateChange | None:
         """How calling a method changes its module."""
         if cls.symbol.full_name in _RANDOM_STREAMS:
-            return None if method in _QUIET else StateChange("it is a random stream")
+            return None if method in _UNEVENTFUL else StateChange("it is a random stream")
         found = cls.method(method)
         if found is None or depth > _MAX_DEPTH:
             return None
@@ -280,7 +280,7 @@ class ModuleState:
         if isinstance(symbol, External):
             if symbol.name in _LAYERS and method == "__call__":
                 return _layer(symbol.name, expr, attr)
-            if symbol.name in _RANDOM_STREAMS and method not in _QUIET:
+            if symbol.name in _RANDOM_STREAMS and method not in _UNEVENTFUL:
                 return StateChange(f"`{attr}` is a random stream")
             if symbol.name in _COMBINING:
                 return self._first(list(expr.args), placed, attr, call, given, depth)
@@ -301,7 +301,7 @@ class ModuleState:
         scope = placed.module.outline.scopes.get(placed.scope)
         bindings = scope.bindings.get(name.id, []) if scope is not None else []
         annotation: Expr | None = getattr(bindings[0], "annotation", None) if len(bindings) == 1 else None
-        if annotation is None or method in _QUIET:
+        if annotation is None or method in _UNEVENTFUL:
             return None
         symbol = self.evaluator.model.resolver.resolve(annotation, placed.module, placed.scope)
         if isinstance(symbol, External) and symbol.name in _RANDOM_STREAMS:

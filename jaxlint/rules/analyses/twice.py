@@ -101,7 +101,7 @@ class _Trial:
         self.inputs = {**{name: name for name in rebuilt.preset}, **rebuilt.parameters}
         self.defaults = self._defaults()
         self.kinds = {name: self._kind(name) for name in rebuilt.roles}
-        self.kept = _kept_statics(body, function, rebuilt)
+        self.stored = _stored_statics(body, function, rebuilt)
 
     def alone(self) -> list[Drift]:
         """Attributes that change though all else stays as it was."""
@@ -140,7 +140,7 @@ class _Trial:
         return first.assigned_at[field] if differ(made, again.attributes.get(field)) else None
 
     def _run(self, sample: Mapping[str, Number], others: Mapping[str, float | None]) -> _Run:
-        run = _Run(self.evaluator, self.module, self.function, {n: sample[n] for n in self.rebuilt.preset}, self.kept)
+        run = _Run(self.evaluator, self.module, self.function, {n: sample[n] for n in self.rebuilt.preset}, self.stored)
         for parameter in self.function.parameters[1:]:
             attribute = self.rebuilt.parameters.get(parameter.name)
             run.variables[parameter.name] = others.get(parameter.name) if attribute is None else sample.get(attribute)
@@ -205,7 +205,7 @@ def _number(expr: Expr | None) -> float | None:
     return float(expr.value) if known and isinstance(expr, Constant) else None
 
 
-def _kept_statics(body: Body, function: Function, rebuilt: Rebuild) -> frozenset[str]:
+def _stored_statics(body: Body, function: Function, rebuilt: Rebuild) -> frozenset[str]:
     """The parameters, and the attributes (`self.x`), that hold the same static value whenever the constructor runs."""
     static = {name for name, role in rebuilt.roles.items() if role is Role.STATIC}
     own = function.self_name or ""
@@ -241,11 +241,11 @@ class _Run(StraightLine[Number]):
         module: Module,
         function: Function,
         attributes: dict[str, Number],
-        kept: frozenset[str],
+        stored: frozenset[str],
     ) -> None:
         super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, attributes)
         self.assigned_at: dict[str, object] = {}
-        self._kept = kept
+        self._stored = stored
 
     def taken(self, test: Expr) -> bool:
         """A test of what is static has the same outcome in each run: whatever it guards is tried."""
@@ -254,7 +254,7 @@ class _Run(StraightLine[Number]):
                 return self.taken(operand)
             case Compare(left=left, comparators=compared) if all(isinstance(c, Constant) for c in compared):
                 return self.taken(left)
-        return dotted(test) in self._kept
+        return dotted(test) in self._stored
 
     def unknown(self) -> Number:
         """What cannot be computed."""

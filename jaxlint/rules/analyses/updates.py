@@ -1,4 +1,4 @@
-"""What can be told of an update: which of its keywords no field takes, and whether it fails."""
+"""What can be determined of an update: which of its keywords no field takes, and whether it fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
-from jaxlint.syntax.expressions import Call, Name, dotted, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Call, Name, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
 
 #: Libraries in which `x.at[...]` may be a cell of a table.
@@ -19,7 +20,7 @@ _TABLES = frozenset({"pandas", "geopandas", "dask", "modin", "cudf"})
 
 
 def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
-    """The keywords that an update of an instance may pass, or None if that cannot be told."""
+    """The keywords that an update of an instance may pass, or None if that cannot be determined."""
     if not cls.fields_known or cls.unknown_decorator:
         return None
     if cls.registered is None and not cls.is_dataclass:

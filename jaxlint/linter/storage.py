@@ -22,10 +22,10 @@ def is_large(files: Iterable[str]) -> bool:
     return sum(stamp(path)[1] for path in files) > _ALL_IN_MEMORY
 
 
-class Keeping:
+class Storage:
     """The facts that a run can use, from the `cache` and the files `facts`, and where it keeps those it finds.
 
-    `store` is None where nothing is kept. Raises `UserError` if one of the files holds no facts.
+    `store` is None where nothing is stored. Raises `UserError` if one of the files holds no facts.
     """
 
     def __init__(self, cache: Cache | None, facts: Sequence[str] = (), jobs: int = 1) -> None:
@@ -36,16 +36,16 @@ class Keeping:
         self.store: FactsStore | None = None
         self._folder: str | None = None
         packs = open_facts(facts)
-        kept = [] if cache is None else cache.places()
+        stored = [] if cache is None else cache.places()
         #: The packs that were there before.
-        self.known: list[Place] = [*((pack.path, facts_writer()) for pack in packs), *kept]
+        self.known: list[Place] = [*((pack.path, facts_writer()) for pack in packs), *stored]
         if cache is not None or packs:
             place = self.new_place() if cache is not None else None
             writer = None if place is None else PackWriter(*place)
-            self.store = FactsStore(packs, writer, later=lambda: open_packs(kept))
+            self.store = FactsStore(packs, writer, later=lambda: open_packs(stored))
 
     def store_for(self, files: Sequence[str]) -> FactsStore | None:
-        """Where the facts of the files are found and kept: in a large project there is always such a place."""
+        """Where the facts of the files are found and stored: in a large project there is always such a place."""
         large = partial(is_large, files)
         if self.store is not None and self.store.writer is not None:
             self.store.is_large = large
@@ -76,7 +76,7 @@ class Keeping:
         os.close(handle)
         return path, "one run"
 
-    def __enter__(self) -> Keeping:
+    def __enter__(self) -> Storage:
         return self
 
     def __exit__(
