@@ -81,7 +81,7 @@ class StaticSelf(ClassRule, EventRule):
     ## When not to use it
 
     A static `self` is fine for classes that hold configuration only and never change. If the attribute that the rule
-    names is only changed before the first call, suppress the finding. Modules that call `clear_cache()` or `jax.clear_caches()`
+    names is only changed before the first call, suppress it. Modules that call `clear_cache()` or `jax.clear_caches()`
     are taken to do so after each change.
 
     ## References
