@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from jaxlint.infer.values import Container, Instance, Value, options, plain
 from jaxlint.project.resolution import External, ValueSymbol
-from jaxlint.pytrees.build import REGISTERING, PytreeModel
+from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript
 
 #: Bases that do not make a leaf or a container of an instance.
@@ -82,7 +83,11 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
 
 def _may_be_registered(cls: PytreeClass, model: PytreeModel) -> bool:
     """Whether something may register the class: here, or in a module that imports it."""
-    if model.may_be_registered(cls.symbol):
+    if model.registrations.may_register(cls.symbol):
         return True
     importing = model.project_index.imports.importing([cls.module.path]) - {cls.module.path}
-    return any(given is None or cls.name in given for path in importing for given in model.registering_calls(path))
+    return any(
+        given is None or cls.name in given
+        for path in importing
+        for given in model.registrations.registering_calls(path)
+    )

@@ -23,7 +23,7 @@ STAGES = {
     "interface": ("jaxlint.symbols.interface", "interface_digest"),
     "imports": ("jaxlint.project.modules", "Project.find"),
     "indexing": ("jaxlint.infer.indexing", "Indexer.index_module"),
-    "building": ("jaxlint.pytrees.build", "_ClassBuilder.build"),
+    "building": ("jaxlint.pytrees.class_builder", "ClassBuilder.build"),
     "class rule": ("jaxlint.rules.unannotated_field", "UnannotatedField.check_class"),
     "units": ("jaxlint.infer.triggers", "Triggers.worth_reading"),
     "reading": ("jaxlint.infer.flow", "UnitReader.read"),

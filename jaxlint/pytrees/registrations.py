@@ -1,0 +1,150 @@
+"""The calls that register classes: after the declaration, in functions, in modules that import the class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxlint.project.modules import Module, Project
+from jaxlint.project.resolution import ClassSymbol, Resolver, Unknown, ValueSymbol
+from jaxlint.pytrees.callee import Callee, CalleeFinder
+from jaxlint.pytrees.frameworks import (
+    BY_DECORATOR,
+)
+from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS
+from jaxlint.symbols.outline import (
+    CLASS_PARAMETERS,
+    Assignment,
+    Class,
+    Import,
+    Outline,
+    Unit,
+)
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Name,
+    dotted,
+)
+
+#: The functions that register a class, by the last part of their names.
+REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
+#: Methods that run when a subclass, or a class with that metaclass, is created.
+_CLASS_HOOKS = frozenset({"__init_subclass__", "__init__", "__new__"})
+#: How functions of a project are called that may register a class.
+_TELLING_WORDS = ("register", "pytree", "dataclass")
+
+
+class Registrations:
+    """The registering calls of a project, looked up by class. `importers` gives the modules that import a module."""
+
+    def __init__(
+        self, project: Project, resolver: Resolver, callees: CalleeFinder, importers: Callable[[Module], list[Module]]
+    ) -> None:
+        self.project = project
+        self.resolver = resolver
+        self.callees = callees
+        self.importers = importers
+        self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
+
+    def of_class(self, symbol: ClassSymbol) -> list[tuple[Callee, Call, bool]]:
+        """The registering calls that a module makes for one of its classes after declaring it.
+
+        With each: the call itself, and whether it is guarded (need not happen, or may fail).
+        """
+        path = symbol.module.path
+        if path not in self._registrations:
+            found: dict[str, list[tuple[Callee, Call, bool]]] = {}
+            for call, guarded in _calls(symbol.module):
+                if not call.args or not isinstance(call.args[0].value, (Name, Attribute)):
+                    continue
+                declared = _named_class(symbol.module, dotted(call.args[0].value) or "", call)
+                callee = self.callees.of_call(call, symbol.module, "") if declared is not None else None
+                if declared is not None and callee is not None and callee.name in BY_DECORATOR:
+                    found.setdefault(declared.qualname, []).append((callee, call, guarded))
+            self._registrations[path] = found
+        return self._registrations[path].get(symbol.declaration.qualname, [])
+
+    def registering_calls(self, path: str) -> tuple[frozenset[str] | None, ...]:
+        """The names that each statement which may register classes gives to calls; None if that is not seen."""
+        module = self.project.add_file(path)
+        if module.registering_calls is None:
+            outline = module.outline
+            module.registering_calls = tuple(
+                _given_names(unit, outline) for unit in outline.units if not unit.calls.isdisjoint(REGISTERING)
+            )
+        return module.registering_calls
+
+    def may_register(self, symbol: ClassSymbol) -> bool:
+        """Whether code that is neither a decorator of the class nor a plain call after it may register it.
+
+        That is a call in a loop, in a function or in a module that imports the class.
+        """
+        wrappers = _registering_functions(symbol.module)
+        if wrappers is None:
+            return True
+        modules = [symbol.module, *self.importers(symbol.module)]
+        return any(self._may_register(m, symbol, wrappers) for m in modules)
+
+    def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
+        """Whether a call outside of functions registers the class, or something that cannot be determined."""
+        for call, _ in _calls(module):
+            name = (dotted(call.func) or "").rpartition(".")[2]
+            callee = self.callees.of_call(call, module, "")
+            registers = callee is not None and callee.name in BY_DECORATOR
+            neutral = callee is not None and callee.name in NEUTRAL_DECORATORS
+            said = registers or name in wrappers or any(word in name for word in _TELLING_WORDS)
+            if neutral or not said:
+                continue
+            given = [self.resolver.resolve(a, module) for a in call.positional if not isinstance(a, (Constant, Call))]
+            if symbol in given or any(isinstance(g, (Unknown, ValueSymbol)) for g in given[:1]):
+                return True
+        return False
+
+
+def _calls(module: Module) -> Iterator[tuple[Call, bool]]:
+    """The calls that a module makes outside of functions, and whether each of them is guarded."""
+    outline = module.outline
+    for call in outline.module_calls:
+        yield call, call.at in outline.guarded_calls
+    for bindings in outline.module_scope.bindings.values():
+        for binding in bindings:
+            if isinstance(binding, Assignment) and isinstance(binding.value, Call):
+                yield binding.value, binding.guard != ""
+
+
+def _registering_functions(module: Module) -> frozenset[str] | None:
+    """The functions of a module that register a class that they are given; None if one registers something else."""
+    outline = module.outline
+    renamed = {
+        name
+        for name, bindings in outline.module_scope.bindings.items()
+        if any(isinstance(b, Import) and b.name in REGISTERING for b in bindings)
+    }
+    found: set[str] = set()
+    for unit in outline.units:
+        if unit.kind != "definition" or unit.calls.isdisjoint(REGISTERING | renamed):
+            continue
+        inside = [f for f in outline.functions.values() if unit.first <= f.at.row <= unit.last]
+        own = [f for f in inside if f.owner is not None]
+        if own and any(f.name in _CLASS_HOOKS for f in own):
+            continue  # that is for the subclasses, and known from them
+        takes_class = any(f.parameters and f.parameters[0].name in CLASS_PARAMETERS for f in inside)
+        if unit.classes or not takes_class:
+            return None
+        found.update(f.name for f in inside if not f.scope)
+    callers = (u for u in outline.units if u.kind == "definition" and not u.classes and u.calls & found)
+    return None if any(not u.calls & REGISTERING for u in callers) else frozenset(found)
+
+
+def _named_class(module: Module, name: str, call: Call) -> Class | None:
+    """The class of a module that a name means in a call: the last of that name before it."""
+    classes = module.outline.classes
+    found = [c for c in classes.values() if c.name == name and not c.scope and c.at.row < call.at.row]
+    return found[-1] if found else classes.get(name) if "." in name else None
+
+
+def _given_names(unit: Unit, outline: Outline) -> frozenset[str] | None:
+    """The last parts of the names that the calls of a statement at module level are given; None if it has none."""
+    calls = [call for call in outline.module_calls if unit.first <= call.at.row <= unit.last]
+    return frozenset((dotted(a.value) or "").rpartition(".")[2] for call in calls for a in call.args) if calls else None
