@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from jaxlint.infer.triggers import renamed_updates
+from jaxlint.infer.renamed import renamed_updates
 from jaxlint.project.index import Key, ProjectIndex
 from jaxlint.project.modules import Module
 from jaxlint.symbols.edited_outline import Mark, alike

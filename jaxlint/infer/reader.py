@@ -17,8 +17,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.parsed_units import ParsedUnits
+from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import Entries
-from jaxlint.infer.triggers import Rows, Triggers
+from jaxlint.infer.triggers import Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol

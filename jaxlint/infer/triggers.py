@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
+from jaxlint.infer.given import GivenClasses, is_pytree
+from jaxlint.infer.renamed import UPDATES, renamed_updates
+from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
-from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
@@ -19,39 +21,21 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Va
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import CHEX
-from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
-from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import (
     CHOOSES,
     COMPARES,
     MUTATING,
-    UPDATING,
     Assignment,
-    Binding,
     Class,
     Function,
     Import,
-    Scope,
     Unit,
 )
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name
 from jaxlint.syntax.statements import parts
 
-#: Calls that may be an update or a write, by the last part of what is called.
-_UPDATES = frozenset(
-    {
-        "setattr",
-        "delattr",
-        "__setattr__",
-        "__delattr__",
-        "apply_gradients",
-        "apply_fn",
-        "create",
-        "copy_and_mutate",
-        *UPDATING,
-    }
-)
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = UPDATE_METHODS | frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
 #: Methods that change their receivers, and the storing of items.
@@ -76,26 +60,8 @@ _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2
 #: Of how many modules is stored what they declare in source order.
 _ORDERS_STORED = 32
 
-#: The first and the last row of a piece, and whether it is the rest of its unit.
-_Place: TypeAlias = tuple[int, int, bool]
 #: Which pieces of a unit hold a trigger themselves.
 Held: TypeAlias = tuple[bool, ...]
-
-
-class Rows:
-    """The rows of the functions of a unit that are worth reading."""
-
-    def __init__(self, places: list[_Place]) -> None:
-        self.places = frozenset(first for first, last, is_rest in places if not is_rest)
-
-    @classmethod
-    def around(cls, row: int, unit: Unit) -> Rows:
-        """Those of the function of the unit that holds a row."""
-        return cls([_place(piece) for piece in unit.pieces if piece.first <= row <= piece.last])
-
-    def hold(self, row: int) -> bool:
-        """Whether the function that begins in a row is among them."""
-        return row in self.places
 
 
 class Triggers:
@@ -105,6 +71,7 @@ class Triggers:
         self.model = model
         self.annotations = annotations
         self.transformed = transformed
+        self.given = GivenClasses(model, annotations)
         #: What modules declare in source order, with the rows.
         self._order: dict[str, tuple[list[int], list[Function | Class]]] = {}
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
@@ -117,7 +84,6 @@ class Triggers:
         #: The calls that the rules wait for, by the last part of what is called.
         self.awaited: frozenset[str] = frozenset()
         self._reaching: dict[str, bool] = {}
-        self._refused: dict[tuple[str, str], bool] = {}
         #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
         self._unregistered: frozenset[str] = frozenset()
 
@@ -133,21 +99,21 @@ class Triggers:
         pieces = [piece for own in pieces_of.values() for piece in own]
         called = frozenset().union(*(p.calls for first, own in pieces_of.items() if first not in known for p in own))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
-        self._unregistered = frozenset(name for name in called if self._makes_unregistered(name, module))
+        self._unregistered = frozenset(name for name in called if self.given.names_unregistered(name, module))
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         self.held = {
             first: known[first] if first in known else tuple([self._triggers(piece, module) for piece in own])
             for first, own in pieces_of.items()
         }
         wanted = {
-            _place(piece)
+            place(piece)
             for first, own in pieces_of.items()
             for piece, is_held in zip(own, self.held[first], strict=True)
             if is_held
         }
         wanted |= self._transformed(pieces, module)
-        wanted |= self._callers([piece for piece in pieces if _place(piece) in wanted], pieces, module)
-        chosen = [(unit, [_place(p) for p in unit.pieces or (unit,) if _place(p) in wanted]) for unit in units]
+        wanted |= self._callers([piece for piece in pieces if place(piece) in wanted], pieces, module)
+        chosen = [(unit, [place(p) for p in unit.pieces or (unit,) if place(p) in wanted]) for unit in units]
         # a script: what a statement does depends on the statements before it
         is_script = any(places and unit.kind == "code" for unit, places in chosen)
         return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
@@ -156,7 +122,7 @@ class Triggers:
         """Says whether something may happen when a function or method of a name is called in one of the units."""
         project_index = self.model.project_index
         everywhere = (
-            _UPDATES,
+            UPDATES,
             _EVENTFUL,
             self.awaited,
             project_index.updating_method_names,
@@ -206,27 +172,27 @@ class Triggers:
         declared = self.declared(module, piece) if piece.kind != "rest" else ()
         return [d for d in declared if isinstance(d, Function)]
 
-    def _transformed(self, pieces: list[Unit], module: Module) -> set[_Place]:
+    def _transformed(self, pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that declare functions which are transformed, and those that transform them."""
         every = self._reaches_function_framework(module)
         applying = _applying(pieces, module)
-        found: set[_Place] = set()
+        found: set[Place] = set()
         for piece in pieces:
             changes = every or self._changes(piece)
             functions = self._functions(module, piece)
             users = {
-                _place(user)
+                place(user)
                 for user, methods in applying
                 if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
             }
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
-                if changes or any(self._is_given(f, module, self._holds_numbers) for f in functions):
-                    found |= {_place(piece), *users}
-                elif any(self._takes_unregistered(f, module) for f in functions):
+                if changes or any(self.given.takes(f, module, self.given.holds_numbers) for f in functions):
+                    found |= {place(piece), *users}
+                elif any(self.given.takes_unregistered(f, module) for f in functions):
                     found |= users
         return found
 
-    def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[_Place]:
+    def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""
         naming: dict[str, list[Unit]] = {}
         calling: dict[str, list[Unit]] = {}
@@ -235,7 +201,7 @@ class Triggers:
                 naming.setdefault(name, []).append(piece)
             for name in piece.calls:
                 calling.setdefault(name, []).append(piece)
-        chosen = {_place(piece) for piece in wanted}
+        chosen = {place(piece) for piece in wanted}
         pending = list(wanted)
         while pending:
             for declared in self._functions(module, pending.pop()):
@@ -244,8 +210,8 @@ class Triggers:
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
-                pending += [u for u in callers if _place(u) not in chosen]
-                chosen |= {_place(u) for u in callers}
+                pending += [u for u in callers if place(u) not in chosen]
+                chosen |= {place(u) for u in callers}
         return chosen
 
     # -- what a unit or a piece of one holds ----------------------------------------------------
@@ -276,14 +242,14 @@ class Triggers:
         return (
             unit.stores
             or not unit.discards.isdisjoint(project_index.updating_method_names)
-            or not unit.calls.isdisjoint(_UPDATES)
+            or not unit.calls.isdisjoint(UPDATES)
             or not unit.calls.isdisjoint(self.awaited)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
             or not unit.calls.isdisjoint(_GRADIENTS)
             or not unit.mutations.isdisjoint(project_index.static_field_names)
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (not unit.calls.isdisjoint(_MARKS) and self._may_hold_pytrees(unit, module))
-            or any(_is_cached(f) and self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
+            or any(_is_cached(f) and self.given.takes(f, module, is_pytree) for f in self._functions(module, unit))
             or self._holds_class_of_interest(unit, module)
         )
 
@@ -292,7 +258,7 @@ class Triggers:
         around = (u for u in module.outline.units if u.kind == "code") if unit.kind == "code" else (unit,)
         if any(not one.calls.isdisjoint(self.model.project_index.pytree_class_names) for one in around):
             return True
-        return any(self._is_given(f, module, _is_pytree) for f in self._functions(module, unit))
+        return any(self.given.takes(f, module, is_pytree) for f in self._functions(module, unit))
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
@@ -360,9 +326,9 @@ class Triggers:
         changes = self._changes(unit) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
-        if transforms and (changes or any(self._is_given_what_matters(function, module) for function in functions)):
+        if transforms and (changes or any(self.given.takes_what_matters(function, module) for function in functions)):
             return True
-        if (transforms or self._calls_transformed(unit, functions, module)) and self._is_given_non_arrays(
+        if (transforms or self._calls_transformed(unit, functions, module)) and self.given.takes_non_arrays(
             functions, module
         ):
             return True
@@ -376,51 +342,9 @@ class Triggers:
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
-            if applied and (changes or _holds_static(applied) or self._is_given_what_matters(function, module)):
+            if applied and (changes or _holds_static(applied) or self.given.takes_what_matters(function, module)):
                 return True
         return False
-
-    def _is_given_what_matters(self, function: Function, module: Module) -> bool:
-        """Whether a transformed function takes what an event speaks of: a number as a leaf, or what is no pytree."""
-        return self._is_given(function, module, self._holds_numbers) or self._takes_unregistered(function, module)
-
-    def _is_given(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
-        """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
-        if function.owner is not None and function.self_name is not None and holds(self._class(function.owner, module)):
-            return True
-        for parameter in function.parameters:
-            if isinstance(parameter.annotation, (Name, Attribute)):
-                symbol = self.model.resolver.resolve(parameter.annotation, module, function.scope)
-                cls = self.model.class_of_symbol(symbol)
-                if cls is not None and holds(cls):
-                    return True
-        return False
-
-    def _holds_numbers(self, cls: PytreeClass) -> bool:
-        """Whether some leaf of a pytree class is annotated with a type of Python's numbers."""
-        return cls.is_pytree and any(
-            f.role is Role.LEAF and f.annotation is not None and _names_number(f.annotation.expr) for f in cls.fields
-        )
-
-    def _takes_unregistered(self, function: Function, module: Module) -> bool:
-        """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
-        for parameter in function.parameters:
-            if parameter.annotation is not None:
-                given = self.annotations.read(Placed(parameter.annotation, module, function.scope))
-                if refused_class(given, self.model) is not None:
-                    return True
-        made = (value.func for value in function.return_values if isinstance(value, Call))
-        resolved = (self.model.resolver.resolve(func, module, f"{function.qualname}.<locals>") for func in made)
-        classes = [self.model.class_of_symbol(symbol) for symbol in resolved]
-        return any(cls is not None and is_unregistered(cls, self.model, exact=True) for cls in classes)
-
-    def _makes_unregistered(self, name: str, module: Module) -> bool:
-        """Whether a name of a module is that of a class that is certainly no pytree."""
-        if name not in module.outline.module_scope.bindings:
-            return False
-        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
-        cls = self.model.class_of_symbol(symbol)
-        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
 
     def _calls_transformed(self, unit: Unit, functions: list[Function], module: Module) -> bool:
         """Whether a variable of the module, or an attribute, is called that is given what a transformation returns."""
@@ -440,45 +364,6 @@ class Triggers:
         if stores or not unit.methods.isdisjoint(_CHANGING):
             return True
         return not unit.methods.isdisjoint(self.model.project_index.changing_method_names)
-
-    def _holds_non_arrays(self, cls: PytreeClass) -> bool:
-        """Whether some leaf is annotated with a type that JAX refuses."""
-        key = cls.symbol.key
-        if key not in self._refused:
-            self._refused[key] = False  # stops cycles
-            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
-            self._refused[key] = cls.is_pytree and any(map(self._is_no_array, places))
-        return self._refused[key]
-
-    def _is_no_array(self, annotation: Placed) -> bool:
-        """Whether JAX refuses what is annotated so, or an instance that holds such a thing."""
-        if non_array(annotation, self.model.resolver) is not None:
-            return True
-        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
-        cls = self.model.class_of_symbol(symbol)
-        return cls is not None and self._holds_non_arrays(cls)
-
-    def _is_given_non_arrays(self, functions: list[Function], module: Module) -> bool:
-        """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
-        if any(self._is_given(declared, module, self._holds_non_arrays) for declared in functions):
-            return True
-        outline = module.outline
-        for owner in {f.owner for f in functions if f.owner is not None}:
-            for method in (outline.functions[q] for names in outline.classes[owner].methods.values() for q in names):
-                if any(self._makes_non_arrays(a.value, method, module) for a in method.self_assignments):
-                    return True
-        return False
-
-    def _makes_non_arrays(self, value: Expr | None, function: Function, module: Module) -> bool:
-        """Whether a call makes an instance (`State(...)`, `State.create(...)`) with a leaf that JAX refuses."""
-        if not isinstance(value, Call):
-            return False
-        for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
-            symbol = self.model.resolver.resolve(maker, module, f"{function.qualname}.<locals>")
-            cls = self.model.class_of_symbol(symbol)
-            if cls is not None and self._holds_non_arrays(cls):
-                return True
-        return False
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""
@@ -511,7 +396,7 @@ class Triggers:
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
-            return cls.tells_when_constructed or self._holds_non_arrays(cls)
+            return cls.tells_when_constructed or self.given.holds_non_arrays(cls)
         if isinstance(symbol, FunctionSymbol):
             return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
@@ -520,10 +405,6 @@ class Triggers:
             transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
             return any(map(names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
         return False
-
-
-def _place(piece: Unit) -> _Place:
-    return piece.first, piece.last, piece.kind == "rest"
 
 
 def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[str]]]:
@@ -565,19 +446,10 @@ def _is_made(name: str, module: Module) -> bool:
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
 
 
-def _is_pytree(cls: PytreeClass) -> bool:
-    return cls.is_pytree
-
-
 def _is_cached(function: Function) -> bool:
     """Whether a decorator hashes the arguments."""
     heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
     return any(last_name(head) in _CACHES for head in heads)
-
-
-def _names_number(annotation: Expr) -> bool:
-    """Whether an annotation names a type of Python's numbers."""
-    return any(isinstance(p, Name) and p.id in ("int", "bool", "float") for p in parts(annotation))
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:
@@ -625,20 +497,3 @@ def _binds_field(cls: PytreeClass) -> bool:
         ):
             return True
     return False
-
-
-def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
-    """The names of functions that update or write in some scopes (`from dataclasses import replace as r`)."""
-    return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
-
-
-def _is_update(binding: Binding) -> bool:
-    """Whether a name is bound to a function that updates or writes, under whatever name."""
-    if type(binding) is Import:
-        return binding.name in _UPDATES
-    if type(binding) is not Assignment:
-        return False
-    value = binding.value
-    if type(value) is Attribute:
-        return value.attr in _UPDATES and dotted(value) is not None
-    return type(value) is Name and value.id in _UPDATES

@@ -9,7 +9,8 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
-from jaxlint.rules.analyses.construction import Conversion, leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.leaf_traits import Conversion
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Span

@@ -8,7 +8,8 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.usage import Changed, Slot, origin
+from jaxlint.infer.slots import Slot, origin
+from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.model import PytreeClass, Role

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
-from jaxlint.infer.usage import Slot, changed_by, handed_on_before, source
+from jaxlint.infer.slots import Slot, changed_by, source
+from jaxlint.infer.usage import handed_on_before
 from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES

@@ -16,7 +16,7 @@ from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
 from jaxlint.infer.notes import Notes
-from jaxlint.infer.usage import changed_by
+from jaxlint.infer.slots import changed_by
 from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,

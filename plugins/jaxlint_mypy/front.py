@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -21,19 +20,15 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
 from jaxlint.errors import UserError
 from jaxlint.infer.calls import CallEvaluator
-from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
-from jaxlint.infer.indexing import subclasses_among
 from jaxlint.infer.transformed_classes import Entries
 from jaxlint.infer.values import Array, Value
 from jaxlint.project.environment import site_packages
-from jaxlint.project.index import Entry, Key, VisibleUpdates
-from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External
-from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
+from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import is_train_state, see_updates
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.suppression.comments import suppressions
@@ -42,6 +37,7 @@ from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
+from jaxlint_mypy.focused import FocusedEntries, FocusedModel, VisibleProject, is_known_package
 from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, text_of
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -50,11 +46,6 @@ if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader
     from jaxlint_mypy.readings import Readings
 
-#: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
-_KNOWN_PACKAGES = OPAQUE_PACKAGES | {
-    *(name.partition(".")[0] for name in (*BY_BASE, *BY_DECORATOR)),
-    *("optax", "typing_extensions", "_typeshed"),
-}
 #: Rules that are not run here. What some report are mypy's own errors, once it knows the signatures: JAX402 and JAX412
 #: (call-arg), JAX404 (attr-defined). The others read whole bodies, transformations, comments, or what other modules do
 #: with a class.
@@ -112,8 +103,8 @@ class FrontEnd:
         roots = [os.path.abspath(path) for path in (*self.options.mypy_path, os.curdir)]
         #: The texts of what is no file: `mypy -c`, and what is piped into mypy.
         self._texts: dict[str, Source | Unreadable] = {}
-        self.project = _VisibleProject((*self.settings.src, *roots), self._installed, self._texts)
-        self.model = _FocusedModel(self.project, self.settings)
+        self.project = VisibleProject((*self.settings.src, *roots), self._installed, self._texts)
+        self.model = FocusedModel(self.project, self.settings)
         self.evaluator = TypedEvaluator(self.model, self)
         calls = CallEvaluator(self.evaluator)
         calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
@@ -373,7 +364,7 @@ class FrontEnd:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
         if self.model.focused is not module:
             self.model.focus(module)
-            self.evaluator.entries = _FocusedEntries(self.evaluator, module)
+            self.evaluator.entries = FocusedEntries(self.evaluator, module)
             if self._reader is not None:
                 self._reader.checked = module
 
@@ -449,56 +440,6 @@ class FrontEnd:
         return any(comment.suppresses(finding) for comment in suppressions(source))
 
 
-class _FocusedModel(PytreeModel):
-    """The model of which one module at a time is looked at for subclasses, once one is asked for."""
-
-    focused: Module | None = None
-    _indexed: Module | None = None
-
-    def focus(self, module: Module) -> None:
-        """Look at this module from now on."""
-        self.focused = module
-        self.project_index.indexed = {module.path}
-
-    def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
-        """The classes of the module that inherit from `cls`, directly or not."""
-        module = self.focused
-        if module is not None and module is not self._indexed:
-            self._indexed = module
-            self.project_index.subclasses = subclasses_among(self.classes_in(module))
-        return super().subclasses(cls)
-
-    @cached_property
-    def visible_updates(self) -> VisibleUpdates:
-        """What the methods of the classes that were asked for so far make of `replace(...)` and kin."""
-        found = VisibleUpdates()
-        for cls in self.classes_built():
-            see_updates(found, self.project.package_root(cls.module.path), cls, self.updating_methods)
-        return found
-
-
-class _FocusedEntries(Entries):
-    """The classes that one module sends into transformations, once that is asked for."""
-
-    def __init__(self, evaluator: Evaluator, module: Module) -> None:
-        super().__init__(evaluator)
-        self._module = module
-
-    @cached_property
-    def declared(self) -> Mapping[Key, Entry]:
-        """The classes that the module sends into transformed functions."""
-        module, applications = self._module, self.evaluator.calls.transformed.applications
-        return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)
-
-
-class _VisibleProject(Project):
-    """The modules of the user, and of installed packages but those that are known by name."""
-
-    def find(self, name: str, importer: Module) -> Module | None:
-        """The module that `import name` means, or None if it cannot be seen."""
-        return None if is_known_package(name) else super().find(name, importer)
-
-
 def describe(what: str, error: Exception) -> str:
     """A failure of ours in one line."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -518,12 +459,6 @@ def classes_of(info: TypeInfo) -> list[TypeInfo]:
         if isinstance(held, Instance):
             found.append(held.type)
     return found
-
-
-def is_known_package(name: str) -> bool:
-    """Whether a module belongs to the standard library or to a package that jaxlint knows by name."""
-    top = name.partition(".")[0]
-    return top in _KNOWN_PACKAGES or top in sys.stdlib_module_names
 
 
 def _text(tree: MypyFile) -> str:

@@ -34,7 +34,8 @@ from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
-from jaxlint_mypy.front import FrontEnd, classes_of, is_known_package
+from jaxlint_mypy.focused import is_known_package
+from jaxlint_mypy.front import FrontEnd, classes_of
 from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.report import report

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import AssignAttribute, AssignItem, Construct, Event, KeywordValue, Replace
-from jaxlint.infer.triggers import Rows
+from jaxlint.infer.rows import Rows
 from jaxlint.infer.values import UNKNOWN, Array, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Unit

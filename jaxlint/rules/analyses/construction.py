@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.infer.straight_line import StraightLine
 from jaxlint.infer.values import NONE, Array, Choice, Instance, Scalar, UnknownValue, Value, plain, without_none
-from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_ATTRIBUTES, ARRAY_REDUCTIONS, ARRAY_TYPES, is_conversion
+from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_TYPES, is_conversion
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.rebuild import Rebuild, rebuild_of
 from jaxlint.rules.analyses.entry import is_kept_out
 from jaxlint.rules.analyses.frozen import in_construction, refuses_assignment
+from jaxlint.rules.analyses.leaf_traits import (
+    Check,
+    Conversion,
+    Held,
+    Leaf,
+    Trait,
+    alternatives,
+    attribute_of,
+    computed_from,
+    first_held,
+    may_raise,
+    raises,
+)
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -41,7 +52,7 @@ from jaxlint.syntax.expressions import (
     children,
     dotted,
 )
-from jaxlint.syntax.statements import Assert, Augment, Body, If, Raise, Statement, blocks
+from jaxlint.syntax.statements import Augment, Statement
 
 _MAX_DEPTH = 3
 #: Functions of jax.numpy that give their first argument another shape.
@@ -55,7 +66,6 @@ _CONCRETE = frozenset(
     | {f"numpy.{name}" for name in ("array", "asarray", "ascontiguousarray", "float32", "float64", "int32", "int64")}
 )
 _CONCRETE_METHODS = frozenset({"item", "tolist"})
-_TRAITS = {"shape": "shape", "ndim": "shape", "size": "shape", "dtype": "dtype", "weak_type": "dtype"}
 _TRAIT_FUNCTIONS = {f"{m}.{n}": "shape" for m in ("jax.numpy", "numpy") for n in ("shape", "ndim", "size")}
 #: Types that a tracer is no instance of.
 _UNTRACED_TYPES = frozenset(
@@ -70,62 +80,6 @@ _PASSING = frozenset(
     [f"builtins.{name}" for name in "all any abs int len max min round sum tuple list sorted".split()]
     + [f"{module}.issubdtype" for module in ("jax.numpy", "numpy", "jax.dtypes")]
 )
-
-
-class _Leaf(msgspec.Struct, frozen=True):
-    """The value of a leaf, or (if not `whole`) one that is computed from it.
-
-    `kind` is "array", "number" (by its annotation a Python number or a numpy array, which need not meet jax), "bare"
-    (nothing is said of it), or "other".
-    """
-
-    field: str
-    kind: str
-    at: object
-    whole: bool = True
-
-
-class _Trait(msgspec.Struct, frozen=True):
-    """What a leaf is like: its `what` is "shape", "dtype" or "length"; or "type", the outcome of an `isinstance`."""
-
-    field: str
-    what: str
-    kind: str
-    at: object
-    negated: bool = False
-    #: For "type": whether a tracer passes the test.
-    traced: bool = True
-    #: Whether asking for it fails for nothing, so that only a check that raises an error does.
-    soft: bool = False
-    #: Whether it is `x.shape` itself, so that to unpack it asks for the number of axes.
-    axes: bool = False
-
-
-_Held: TypeAlias = "_Leaf | _Trait | None"
-
-
-class Conversion(msgspec.Struct, frozen=True):
-    """A leaf is converted with `function`, as it is written.
-
-    `needs` is "array" if that takes tracers, "shape" if it gives them another shape, "value" if it fails for tracers.
-    """
-
-    field: str
-    at: object
-    function: str
-    needs: str
-
-
-class Check(msgspec.Struct, frozen=True):
-    """It is asked what a leaf is like: `what` is "shape", "dtype", "length", "value" or "type"."""
-
-    field: str
-    at: object
-    what: str
-    #: For "type": whether a tracer passes the test.
-    traced: bool = True
-    #: Whether placeholders have what is asked for, too.
-    soft: bool = False
 
 
 def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
@@ -154,7 +108,7 @@ def leaf_uses(code: CodeRead, rebuilt: Rebuild, evaluator: Evaluator) -> list[Co
     return list(reader.found.values())
 
 
-class _Reader(StraightLine[_Held]):
+class _Reader(StraightLine[Held]):
     """Follows the leaves through one method, and through the functions of the project that it calls."""
 
     def __init__(
@@ -170,11 +124,11 @@ class _Reader(StraightLine[_Held]):
         self.called_at: object = None
         if around is None:
             for name in rebuilt.preset & rebuilt.leaves:
-                attributes[name] = _Leaf(name, self._kind_of_attribute(name), None)
+                attributes[name] = Leaf(name, self._kind_of_attribute(name), None)
             for parameter in function.parameters[1:]:
                 leaf = rebuilt.of_parameter(parameter.name)
                 if leaf is not None:
-                    self.variables[parameter.name] = _Leaf(
+                    self.variables[parameter.name] = Leaf(
                         leaf, self._kind_of_parameter(function, parameter, leaf), None
                     )
 
@@ -208,52 +162,52 @@ class _Reader(StraightLine[_Held]):
         key = (use.field, use.what if isinstance(use, Check) else "")
         self.found.setdefault(key, replace(use, at=self.called_at) if self.called_at is not None else use)
 
-    def _converted(self, held: _Leaf, at: object, function: str, needs: str) -> _Held:
+    def _converted(self, held: Leaf, at: object, function: str, needs: str) -> Held:
         self._note(Conversion(held.field, at, function, needs), held.kind)
         return None if needs == "value" else replace(held, at=at)
 
-    def _truth(self, held: _Held) -> None:
+    def _truth(self, held: Held) -> None:
         """It is asked whether a value is true."""
         match held:
-            case _Leaf(kind="array" | "number"):
+            case Leaf(kind="array" | "number"):
                 self._note(Check(held.field, held.at, "value"), held.kind)
-            case _Trait(what=what, soft=False) if what != "type":
+            case Trait(what=what, soft=False) if what != "type":
                 self._note(Check(held.field, held.at, what), held.kind)
 
     # -- statements -------------------------------------------------------------------------
 
-    def unknown(self) -> _Held:
+    def unknown(self) -> Held:
         """Nothing is known."""
         return None
 
-    def part(self, whole: _Held, index: int) -> _Held:
+    def part(self, whole: Held, index: int) -> Held:
         """A part of a shape is one."""
-        return replace(whole, axes=False) if isinstance(whole, _Trait) else None
+        return replace(whole, axes=False) if isinstance(whole, Trait) else None
 
-    def augmented(self, node: Augment) -> _Held:
+    def augmented(self, node: Augment) -> Held:
         """`x += 1`."""
         held = self.evaluate(node.target)
         self.evaluate(node.value)
-        return _computed(held, node.target)
+        return computed_from(held, node.target)
 
     def tested(self, test: Expr, statement: Statement) -> None:
         """A test that decides; one of the type is a guard unless it leads to an error."""
         held = self.evaluate(test)
         self._truth(held)
-        if isinstance(held, _Trait) and (held.soft or held.what == "type"):
-            if _may_raise(statement) if held.soft else _raises(statement, held.negated):
+        if isinstance(held, Trait) and (held.soft or held.what == "type"):
+            if may_raise(statement) if held.soft else raises(statement, held.negated):
                 self._note(Check(held.field, held.at, held.what, held.traced, held.soft), held.kind)
 
-    def bind(self, target: Expr, value: _Held) -> None:
+    def bind(self, target: Expr, value: Held) -> None:
         """Assign to a target: `b, c = x.shape` fails unless there are two axes."""
-        if isinstance(target, Display) and isinstance(value, _Trait) and value.axes:
+        if isinstance(target, Display) and isinstance(value, Trait) and value.axes:
             if not any(isinstance(item, Starred) for item in target.items):
                 self._note(Check(value.field, value.at, value.what), value.kind)
         super().bind(target, value)
 
     # -- expressions ------------------------------------------------------------------------
 
-    def evaluate(self, expr: Expr) -> _Held:
+    def evaluate(self, expr: Expr) -> Held:
         """The leaf, or the trait of one, that an expression is."""
         match expr:
             case Name(id=name):
@@ -261,18 +215,18 @@ class _Reader(StraightLine[_Held]):
             case Attribute(value=value, attr=attr):
                 if self.is_self(value):
                     return self._placed(self._own_attribute(attr, expr), expr)
-                return _attribute(self.evaluate(value), attr, expr)
+                return attribute_of(self.evaluate(value), attr, expr)
             case Call():
                 return self._call(expr)
             case Compare():
                 return self._compare(expr)
             case Binary():
-                return _first([_computed(self.evaluate(e), expr) for e in (expr.left, expr.right)])
+                return first_held([computed_from(self.evaluate(e), expr) for e in (expr.left, expr.right)])
             case Unary(op=op, operand=operand):
                 held = self.evaluate(operand)
                 if op != "not":
-                    return _computed(held, expr)
-                if isinstance(held, _Trait):
+                    return computed_from(held, expr)
+                if isinstance(held, Trait):
                     return replace(held, negated=not held.negated, at=expr.at)
                 return held
             case BoolOp(op=op, left=left, right=right):
@@ -280,7 +234,7 @@ class _Reader(StraightLine[_Held]):
             case Subscript():
                 held = self.evaluate(expr.value)
                 self.evaluate(expr.index)
-                return replace(held, axes=False) if isinstance(held, _Trait) else _computed(held, expr)
+                return replace(held, axes=False) if isinstance(held, Trait) else computed_from(held, expr)
             case NamedExpr(target=target, value=value):
                 held = self.evaluate(value)
                 self.bind(target, held)
@@ -296,41 +250,41 @@ class _Reader(StraightLine[_Held]):
             self.evaluate(child)
         return None
 
-    def _placed(self, held: _Held, expr: Expr) -> _Held:
+    def _placed(self, held: Held, expr: Expr) -> Held:
         return None if held is None else replace(held, at=expr.at)
 
-    def _compare(self, expr: Compare) -> _Held:
+    def _compare(self, expr: Compare) -> Held:
         """A comparison of a leaf tells something of its value; of its shape, something of that."""
         sides = (expr.left, *expr.comparators)
         held = [self.evaluate(side) for side in sides]
         if {"is", "is not"} & set(expr.ops):
             return None
-        traits = [h for h in held if isinstance(h, _Trait) and h.what != "type"]
+        traits = [h for h in held if isinstance(h, Trait) and h.what != "type"]
         if traits:
             return replace(traits[0], at=expr.at)
         constants = [side.kind for side in sides if isinstance(side, Constant)]
         if {"in", "not in"} & set(expr.ops) or {"NoneType", "str"} & set(constants):
             return None
-        found = _computed(_first(held), expr)
-        if isinstance(found, _Leaf) and found.kind == "bare":
+        found = computed_from(first_held(held), expr)
+        if isinstance(found, Leaf) and found.kind == "bare":
             numeric = _ORDER.issuperset(expr.ops) and bool({"int", "float"} & set(constants))
             return replace(found, kind="array") if numeric else None
         return found
 
-    def _either(self, left: Expr, right: Expr, op: str) -> _Held:
+    def _either(self, left: Expr, right: Expr, op: str) -> Held:
         """`and` and `or`: the second operand counts unless the first is a guard."""
         first = self.evaluate(left)
-        if isinstance(first, _Trait) and first.what == "type":
+        if isinstance(first, Trait) and first.what == "type":
             if (op == "and") != first.negated:
                 return first
             second = self.evaluate(right) if isinstance(right, (Call, Unary)) else None
-            if not isinstance(second, _Trait) or second.what != "type" or second.field != first.field:
+            if not isinstance(second, Trait) or second.what != "type" or second.field != first.field:
                 return None
             return replace(first, traced=first.traced or second.traced) if second.negated == first.negated else None
         self._truth(first)
         return None if first is None else self.evaluate(right) or first
 
-    def _comprehension(self, expr: Comprehension) -> _Held:
+    def _comprehension(self, expr: Comprehension) -> Held:
         """`x.ndim == 1 for x in (self.a, self.b)`."""
         clause = expr.clauses[0]
         if len(expr.clauses) > 1 or clause.conditions or not isinstance(clause.iterable, Display):
@@ -340,11 +294,11 @@ class _Reader(StraightLine[_Held]):
             self.bind(clause.target, self.evaluate(item))
             held.append(self.evaluate(expr.element))
         self.variables = outer
-        return _first(held)
+        return first_held(held)
 
     # -- calls ------------------------------------------------------------------------------
 
-    def _call(self, call: Call) -> _Held:
+    def _call(self, call: Call) -> Held:
         values = [self.evaluate(a.value) for a in call.args]
         func = call.func
         if isinstance(func, Attribute):
@@ -362,59 +316,59 @@ class _Reader(StraightLine[_Held]):
             return self._function(symbol.name, call, values)
         return None
 
-    def _method(self, receiver: _Held, name: str, call: Call) -> _Held:
+    def _method(self, receiver: Held, name: str, call: Call) -> Held:
         """A method of a leaf."""
-        if not isinstance(receiver, _Leaf):
+        if not isinstance(receiver, Leaf):
             return None
         if name in _CONCRETE_METHODS:
             return self._converted(receiver, call.at, f".{name}", "value")
         if name in _CONVERTING_METHODS and receiver.whole:
             return self._converted(receiver, call.at, f".{name}", "array" if name == "astype" else "shape")
-        return _computed(receiver, call) if name in ARRAY_REDUCTIONS else None
+        return computed_from(receiver, call) if name in ARRAY_REDUCTIONS else None
 
-    def _function(self, name: str, call: Call, values: list[_Held]) -> _Held:
+    def _function(self, name: str, call: Call, values: list[Held]) -> Held:
         """A function that is known by name."""
         first = values[0] if values else None
         if name in ARRAY_ASSERTIONS:
             self._asserted(ARRAY_ASSERTIONS[name], call, first)
         elif name == "builtins.getattr" and len(values) == 2 and self.is_self(call.args[0].value):
             return self._placed(self.attributes.get(self.text(call.args[1].value) or ""), call)
-        elif name == "builtins.isinstance" and isinstance(first, _Leaf) and len(values) == 2:
+        elif name == "builtins.isinstance" and isinstance(first, Leaf) and len(values) == 2:
             return self._instance_of(first, call)
-        elif isinstance(first, _Trait):
+        elif isinstance(first, Trait):
             return first if name in _PASSING else None
-        if isinstance(first, _Leaf):
+        if isinstance(first, Leaf):
             converts = name.startswith("jax.numpy.") and is_conversion(name)
             if converts or name in _RESHAPING:
                 written, needs = dotted(call.func) or name, "array" if converts else "shape"
-                return self._converted(first, call.at, written, needs) if first.whole else _computed(first, call)
+                return self._converted(first, call.at, written, needs) if first.whole else computed_from(first, call)
             if name in _CONCRETE and (name != "builtins.bool" or first.kind in ("array", "number")):
                 return self._converted(first, call.at, dotted(call.func) or name, "value")
             if name == "builtins.len":  # a tracer has a length, too
-                return _Trait(first.field, "length", first.kind, call.at) if first.kind == "array" else None
+                return Trait(first.field, "length", first.kind, call.at) if first.kind == "array" else None
             if name in _TRAIT_FUNCTIONS and first.kind != "other":
-                return _Trait(first.field, "shape", "array", call.at, soft=True)
+                return Trait(first.field, "shape", "array", call.at, soft=True)
         if name.startswith(("jax.numpy.", "numpy.", "math.")) or name in _PASSING:
-            return _computed(_first(values), call)
+            return computed_from(first_held(values), call)
         return None
 
-    def _asserted(self, what: str, call: Call, first: _Held) -> None:
+    def _asserted(self, what: str, call: Call, first: Held) -> None:
         """`chex.assert_rank(x, 2)`, `chex.assert_equal_shape([x, y])`."""
         given = call.args[0].value if call.args else None
         leaves = [first] if not isinstance(given, Display) else [self.evaluate(i) for i in given.items]
         for leaf in leaves:
-            if isinstance(leaf, _Leaf) and leaf.kind != "number":
+            if isinstance(leaf, Leaf) and leaf.kind != "number":
                 self._note(Check(leaf.field, call.at, what), leaf.kind)
 
-    def _instance_of(self, leaf: _Leaf, call: Call) -> _Held:
+    def _instance_of(self, leaf: Leaf, call: Call) -> Held:
         """`isinstance(leaf, ...)`: a test if it is known what a tracer answers, otherwise a guard."""
-        names = [self.resolved(t) for t in _alternatives(call.args[1].value)]
+        names = [self.resolved(t) for t in alternatives(call.args[1].value)]
         if leaf.kind == "other" or not leaf.whole or not names:
             return None
         arrays = [n for n in names if n is not None and ARRAY_TYPES.get(n) in ("jax", "array")]
         if any(n not in arrays and n not in _UNTRACED_TYPES for n in names):
             return None
-        return _Trait(leaf.field, "type", leaf.kind, call.at, traced=bool(arrays))
+        return Trait(leaf.field, "type", leaf.kind, call.at, traced=bool(arrays))
 
     def _own_method(self, func: Attribute) -> FunctionSymbol | None:
         """The method that `self.name` or `super().name` is, if its body is to be read here."""
@@ -430,7 +384,7 @@ class _Reader(StraightLine[_Held]):
             method = self.rebuilt.cls.method(func.attr) if self.is_self(func.value) else None
         return None if method is None else FunctionSymbol(method[0].module, method[1])
 
-    def _own_attribute(self, name: str, expr: Expr) -> _Held:
+    def _own_attribute(self, name: str, expr: Expr) -> Held:
         """An attribute of `self`, or what a property of it computes."""
         getter = None if name in self.attributes else self.evaluator.getter(self.rebuilt.cls, name)
         return (
@@ -439,12 +393,12 @@ class _Reader(StraightLine[_Held]):
             else self._result(getter, expr, getter.declaration.self_name, {})
         )
 
-    def _read_called(self, symbol: FunctionSymbol, call: Call, values: list[_Held]) -> _Held:
+    def _read_called(self, symbol: FunctionSymbol, call: Call, values: list[Held]) -> Held:
         """Read a function of the project for what it does with the leaves that it is given; what it returns."""
         function = symbol.declaration
         if function.decorators or function.is_async or function.is_generator or call.has_star:
             return None
-        given: dict[str, _Held] = {}
+        given: dict[str, Held] = {}
         self_name = function.self_name
         parameters = function.parameters[1:] if function.owner is not None else function.parameters
         positional = iter([p.name for p in parameters if p.kind == "positional"])
@@ -456,7 +410,7 @@ class _Reader(StraightLine[_Held]):
                 given[name] = value
         return self._result(symbol, call, self_name, given)
 
-    def _result(self, symbol: FunctionSymbol, expr: Expr, self_name: str | None, given: Mapping[str, _Held]) -> _Held:
+    def _result(self, symbol: FunctionSymbol, expr: Expr, self_name: str | None, given: Mapping[str, Held]) -> Held:
         """What a function returns that an expression calls; its body is read for what it does with leaves."""
         body = self.evaluator.calls.body_of(symbol) if self.depth < _MAX_DEPTH else None
         if body is None:
@@ -477,51 +431,3 @@ def _kind(value: Value, annotated: bool) -> str:
         traceable = any(isinstance(o, Array) and o.library != "numpy" for o in options)
         return "array" if traceable else "number"
     return "bare" if isinstance(value, UnknownValue) and not annotated else "other"
-
-
-def _attribute(held: _Held, attr: str, expr: Expr) -> _Held:
-    """An attribute of a leaf, or of a shape."""
-    if isinstance(held, _Leaf) and held.kind != "other":
-        if attr in _TRAITS:
-            return _Trait(held.field, _TRAITS[attr], "array", expr.at, axes=attr == "shape")
-        return replace(held, at=expr.at, whole=False) if attr in ARRAY_ATTRIBUTES else None
-    return replace(held, at=expr.at) if isinstance(held, _Trait) else None
-
-
-def _computed(held: _Held, expr: Expr) -> _Held:
-    """What an operation makes of a leaf or a trait."""
-    match held:
-        case _Leaf():
-            return replace(held, at=expr.at, whole=False)
-        case _Trait(what=what) if what != "type":
-            return replace(held, at=expr.at)
-    return None
-
-
-def _first(held: list[_Held]) -> _Held:
-    return next((h for h in held if h is not None), None)
-
-
-def _alternatives(expr: Expr) -> list[Expr]:
-    """The types that the second argument of `isinstance` names."""
-    if isinstance(expr, Display):
-        return [t for item in expr.items for t in _alternatives(item)]
-    if isinstance(expr, Binary) and expr.op == "|":
-        return [*_alternatives(expr.left), *_alternatives(expr.right)]
-    return [expr]
-
-
-def _raises(statement: Statement, negated: bool) -> bool:
-    """Whether a statement raises an error if a test of it fails (if it holds, where the test is negated)."""
-    if isinstance(statement, If):
-        return len(statement.branches) == 1 and _holds_raise(statement.branches[0][1] if negated else statement.orelse)
-    return isinstance(statement, Assert) and not negated
-
-
-def _may_raise(statement: Statement) -> bool:
-    """Whether a statement raises an error for one of the outcomes of its test."""
-    return isinstance(statement, Assert) or any(map(_holds_raise, blocks(statement)))
-
-
-def _holds_raise(body: Body) -> bool:
-    return any(isinstance(s, Raise) for s in body)

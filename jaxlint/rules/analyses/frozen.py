@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Place
-from jaxlint.infer.usage import Slot, source
+from jaxlint.infer.slots import Slot, source
 from jaxlint.infer.values import Instance
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol

@@ -13,7 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.usage import ANYWHERE, Aliases, Slot, changed_by, origin, slot_of
+from jaxlint.infer.slots import ANYWHERE, Slot, changed_by, origin, slot_of
+from jaxlint.infer.usage import Aliases
 from jaxlint.infer.values import Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module

@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
-from jaxlint.infer.usage import Slot, changed_by, slot_of
+from jaxlint.infer.slots import Slot, changed_by, slot_of
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role

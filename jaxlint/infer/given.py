@@ -1,0 +1,121 @@
+"""What functions are given, by their annotations, as `self` or as attributes: which kinds of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.unregistered import is_unregistered, refused_class
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.symbols.outline import (
+    Function,
+)
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
+from jaxlint.syntax.statements import parts
+
+
+class GivenClasses:
+    """Asks of functions whether they take instances of classes that some rule looks for."""
+
+    def __init__(self, model: PytreeModel, annotations: AnnotationReader) -> None:
+        self.model = model
+        self.annotations = annotations
+        self._refused: dict[tuple[str, str], bool] = {}
+
+    def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
+        if function.owner is not None and function.self_name is not None and holds(self._owner(function.owner, module)):
+            return True
+        for parameter in function.parameters:
+            if isinstance(parameter.annotation, (Name, Attribute)):
+                symbol = self.model.resolver.resolve(parameter.annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                if cls is not None and holds(cls):
+                    return True
+        return False
+
+    def holds_numbers(self, cls: PytreeClass) -> bool:
+        """Whether some leaf of a pytree class is annotated with a type of Python's numbers."""
+        return cls.is_pytree and any(
+            f.role is Role.LEAF and f.annotation is not None and _names_number(f.annotation.expr) for f in cls.fields
+        )
+
+    def takes_unregistered(self, function: Function, module: Module) -> bool:
+        """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
+        for parameter in function.parameters:
+            if parameter.annotation is not None:
+                given = self.annotations.read(Placed(parameter.annotation, module, function.scope))
+                if refused_class(given, self.model) is not None:
+                    return True
+        made = (value.func for value in function.return_values if isinstance(value, Call))
+        resolved = (self.model.resolver.resolve(func, module, f"{function.qualname}.<locals>") for func in made)
+        classes = [self.model.class_of_symbol(symbol) for symbol in resolved]
+        return any(cls is not None and is_unregistered(cls, self.model, exact=True) for cls in classes)
+
+    def names_unregistered(self, name: str, module: Module) -> bool:
+        """Whether a name of a module is that of a class that is certainly no pytree."""
+        if name not in module.outline.module_scope.bindings:
+            return False
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
+
+    def holds_non_arrays(self, cls: PytreeClass) -> bool:
+        """Whether some leaf is annotated with a type that JAX refuses."""
+        key = cls.symbol.key
+        if key not in self._refused:
+            self._refused[key] = False  # stops cycles
+            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
+            self._refused[key] = cls.is_pytree and any(map(self._is_no_array, places))
+        return self._refused[key]
+
+    def _is_no_array(self, annotation: Placed) -> bool:
+        """Whether JAX refuses what is annotated so, or an instance that holds such a thing."""
+        if non_array(annotation, self.model.resolver) is not None:
+            return True
+        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and self.holds_non_arrays(cls)
+
+    def takes_non_arrays(self, functions: list[Function], module: Module) -> bool:
+        """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
+        if any(self.takes(declared, module, self.holds_non_arrays) for declared in functions):
+            return True
+        outline = module.outline
+        for owner in {f.owner for f in functions if f.owner is not None}:
+            for method in (outline.functions[q] for names in outline.classes[owner].methods.values() for q in names):
+                if any(self._makes_non_arrays(a.value, method, module) for a in method.self_assignments):
+                    return True
+        return False
+
+    def _makes_non_arrays(self, value: Expr | None, function: Function, module: Module) -> bool:
+        """Whether a call makes an instance (`State(...)`, `State.create(...)`) with a leaf that JAX refuses."""
+        if not isinstance(value, Call):
+            return False
+        for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
+            symbol = self.model.resolver.resolve(maker, module, f"{function.qualname}.<locals>")
+            cls = self.model.class_of_symbol(symbol)
+            if cls is not None and self.holds_non_arrays(cls):
+                return True
+        return False
+
+    def takes_what_matters(self, function: Function, module: Module) -> bool:
+        """Whether a transformed function takes what an event speaks of: a number as a leaf, or what is no pytree."""
+        return self.takes(function, module, self.holds_numbers) or self.takes_unregistered(function, module)
+
+    def _owner(self, qualname: str, module: Module) -> PytreeClass:
+        return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
+
+
+def is_pytree(cls: PytreeClass) -> bool:
+    """Whether a class is registered as a pytree, with certainty."""
+    return cls.is_pytree
+
+
+def _names_number(annotation: Expr) -> bool:
+    """Whether an annotation names a type of Python's numbers."""
+    return any(isinstance(p, Name) and p.id in ("int", "bool", "float") for p in parts(annotation))

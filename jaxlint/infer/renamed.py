@@ -1,0 +1,46 @@
+"""Names under which a module imports functions that update or write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxlint.symbols.outline import (
+    UPDATING,
+    Assignment,
+    Binding,
+    Import,
+    Scope,
+)
+from jaxlint.syntax.expressions import Attribute, Name, dotted
+
+#: Calls that may be an update or a write, by the last part of what is called.
+UPDATES = frozenset(
+    {
+        "setattr",
+        "delattr",
+        "__setattr__",
+        "__delattr__",
+        "apply_gradients",
+        "apply_fn",
+        "create",
+        "copy_and_mutate",
+        *UPDATING,
+    }
+)
+
+
+def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
+    """The names of functions that update or write in some scopes (`from dataclasses import replace as r`)."""
+    return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
+
+
+def _is_update(binding: Binding) -> bool:
+    """Whether a name is bound to a function that updates or writes, under whatever name."""
+    if type(binding) is Import:
+        return binding.name in UPDATES
+    if type(binding) is not Assignment:
+        return False
+    value = binding.value
+    if type(value) is Attribute:
+        return value.attr in UPDATES and dotted(value) is not None
+    return type(value) is Name and value.id in UPDATES

@@ -1,0 +1,84 @@
+"""The model as mypy needs it: what one module sees, while it is checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.indexing import subclasses_among
+from jaxlint.infer.transformed_classes import Entries
+from jaxlint.project.index import Entry, Key, VisibleUpdates
+from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import see_updates
+
+if TYPE_CHECKING:
+    pass
+
+
+#: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
+_KNOWN_PACKAGES = OPAQUE_PACKAGES | {
+    *(name.partition(".")[0] for name in (*BY_BASE, *BY_DECORATOR)),
+    *("optax", "typing_extensions", "_typeshed"),
+}
+
+
+class FocusedModel(PytreeModel):
+    """The model of which one module at a time is looked at for subclasses, once one is asked for."""
+
+    focused: Module | None = None
+    _indexed: Module | None = None
+
+    def focus(self, module: Module) -> None:
+        """Look at this module from now on."""
+        self.focused = module
+        self.project_index.indexed = {module.path}
+
+    def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
+        """The classes of the module that inherit from `cls`, directly or not."""
+        module = self.focused
+        if module is not None and module is not self._indexed:
+            self._indexed = module
+            self.project_index.subclasses = subclasses_among(self.classes_in(module))
+        return super().subclasses(cls)
+
+    @cached_property
+    def visible_updates(self) -> VisibleUpdates:
+        """What the methods of the classes that were asked for so far make of `replace(...)` and kin."""
+        found = VisibleUpdates()
+        for cls in self.classes_built():
+            see_updates(found, self.project.package_root(cls.module.path), cls, self.updating_methods)
+        return found
+
+
+class FocusedEntries(Entries):
+    """The classes that one module sends into transformations, once that is asked for."""
+
+    def __init__(self, evaluator: Evaluator, module: Module) -> None:
+        super().__init__(evaluator)
+        self._module = module
+
+    @cached_property
+    def declared(self) -> Mapping[Key, Entry]:
+        """The classes that the module sends into transformed functions."""
+        module, applications = self._module, self.evaluator.calls.transformed.applications
+        return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)
+
+
+class VisibleProject(Project):
+    """The modules of the user, and of installed packages but those that are known by name."""
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The module that `import name` means, or None if it cannot be seen."""
+        return None if is_known_package(name) else super().find(name, importer)
+
+
+def is_known_package(name: str) -> bool:
+    """Whether a module belongs to the standard library or to a package that jaxlint knows by name."""
+    top = name.partition(".")[0]
+    return top in _KNOWN_PACKAGES or top in sys.stdlib_module_names
