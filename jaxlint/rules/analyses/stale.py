@@ -21,11 +21,12 @@ def own_methods(cls: PytreeClass) -> list[Function]:
 
 
 def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
-    """A method, and those that it calls on its `self`, by name."""
+    """A method, and those of its `self` that it calls, hands to something (`jax.grad(self.loss)`) or asks, by name."""
     found = {method.name: method}
     pending = [method]
     while pending:
-        for name in pending.pop().self_calls - found.keys():
+        current = pending.pop()
+        for name in (current.self_calls | current.self_reads) - found.keys():
             called = cls.method(name)
             if called is not None:
                 found[name] = called[1]
