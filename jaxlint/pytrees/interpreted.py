@@ -166,4 +166,6 @@ def truth_of(value: Value) -> bool:
     """Whether a value is true. Raises `Undecided`."""
     if value is UNKNOWN or isinstance(value, (Given, Metadata, Attributes, AnInstance, FieldValue)):
         raise Undecided
+    if value == Known("typing.TYPE_CHECKING"):
+        return False
     return True if isinstance(value, (TheClass, AField, Known, Closure, Method, Partial)) else bool(value)
