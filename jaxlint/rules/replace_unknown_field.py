@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, KeywordValue, Replace
+from jaxlint.infer.values import UNKNOWN
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.filled import filled_keys
 from jaxlint.rules.analyses.lookups import is_looked_up
 from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.spelling import nearest
 
 
@@ -93,7 +99,7 @@ class ReplaceUnknownField(EventRule):
         """Look at the keywords of one update."""
         assert isinstance(event, Replace)
         cls = event.receiver.cls
-        for keyword in unknown_keywords(event):
+        for keyword in unknown_keywords(_with_filled(event, evaluator)):
             if is_looked_up(event, keyword.name, evaluator):
                 continue
             close = nearest(keyword.name, sorted(accepted_keywords(cls) or ()))
@@ -109,6 +115,23 @@ class ReplaceUnknownField(EventRule):
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
                 fix=_renaming(event, keyword, close),
             )
+
+
+def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:
+    """The update with the keywords that a dict passed as `**changes` has on one path or another."""
+    place, passed = event.place, {keyword.name for keyword in event.keywords}
+    starred = [arg for arg in event.call.args if arg.star == "**" and isinstance(arg.value, Name)]
+    if place.function is None or not starred:
+        return event
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
+    parameters = {parameter.name for parameter in place.function.parameters}
+    filled = tuple(
+        KeywordValue(key, arg.at, UNKNOWN)
+        for arg in starred
+        if isinstance(arg.value, Name) and arg.value.id not in parameters
+        for key in sorted(filled_keys(arg.value.id, event.call, body) - passed)
+    )
+    return replace(event, keywords=(*event.keywords, *filled))
 
 
 def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Proposal | None:
