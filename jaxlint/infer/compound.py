@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.closures import Closure
+from jaxlint.infer.counting import counted_names, settled
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.deferred import Deferred, Held
 from jaxlint.infer.environment import Environment, merge
@@ -165,6 +166,10 @@ class CompoundStatements:
         finally:
             self.notes.loop_depth -= 1
         env.become(merge([before, after]))
+        for name in counted_names(body):
+            held = env.values.get(name)
+            if held is not None:
+                env.values[name] = settled(held)
 
     def _with(self, node: With, env: Environment) -> None:
         expects_error = False

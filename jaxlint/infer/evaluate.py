@@ -59,7 +59,7 @@ from jaxlint.syntax.expressions import (
     dotted,
 )
 
-_ARITHMETIC = frozenset({"+", "-"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
 _MAX_STATIC_DEPTH = 8
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
@@ -330,7 +330,7 @@ class Evaluator(Narrowing, Attributes):
         if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
             for read, other in ((left, b), (right, a)):
                 if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
-                    shifted = read.shifted or not _is_stated_number(added)
+                    shifted = read.shifted or op in ("*", "/") or not _is_stated_number(added)
                     return FieldRead(result, read.cls, read.field, True, shifted)
         return result
 

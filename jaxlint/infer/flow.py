@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from jaxlint.infer.calls import keeps_return_value
 from jaxlint.infer.closures import Closure
 from jaxlint.infer.compound import CompoundStatements
+from jaxlint.infer.counting import counted_name, counting
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Event, Place, Transformed
@@ -275,6 +276,8 @@ class UnitReader(CompoundStatements):
                 result = self._later(value, env)
                 self.notes.targets = frozenset()
                 mutable = env.may_be_mutable(value)
+                if self.notes.loop_depth and counted_name(node) is not None:
+                    result = counting(result)
                 for target in targets:
                     self._assign(target, result, env, "assign")
                 if mutable:
@@ -337,13 +340,11 @@ class UnitReader(CompoundStatements):
     def _augmented(self, node: Augment, env: Environment) -> None:
         right = self.evaluator.evaluate(node.value, env)
         left = self.evaluator.evaluate(node.target, env)
-        op = node.op if node.op in ("+", "-", "/") else ""
+        op = node.op if node.op in ("+", "-", "*", "/", "**") else ""
         result = self.evaluator.binary(op, left, right, node.value)
-        if isinstance(result, Scalar) and self.notes.loop_depth > 0:
-            result = Scalar(result.kind, varying=True)
         if isinstance(plain(left), Container):
             result = plain(left)
-        self._assign(node.target, result, env, "augment")
+        self._assign(node.target, counting(result) if self.notes.loop_depth else result, env, "augment")
 
     def _note_arrays(self, name: str, call: Call, env: Environment) -> None:
         """Note which arrays a variable holds that was just given a new instance, unless others may assign it, too."""

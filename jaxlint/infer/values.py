@@ -79,9 +79,9 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class FieldRead(msgspec.Struct, frozen=True):
-    """A value read from the field `field` of `cls`; `stepped` once something was added to it.
+    """A value read from the field `field` of `cls`; `stepped` once something was added to it, or it was multiplied.
 
-    Where that is no number that the code states, the value is `shifted`, too.
+    Where that is no number that the code states, or no sum, the value is `shifted`, too.
     """
 
     value: Value

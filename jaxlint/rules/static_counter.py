@@ -12,6 +12,7 @@ from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.crossing import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Display, Expr, Name, Starred, dotted
@@ -27,7 +28,7 @@ _COUNTING = frozenset("step steps epoch epochs iteration iterations count counte
 #: Words in names of what goes up now and then, while things are set up or changed on the host.
 _RARELY = frozenset(
     """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
-    height capacity resolution stage phase""".split()
+    height capacity resolution stage phase axis axes""".split()
 )
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
@@ -100,7 +101,8 @@ class StaticCounter(ClassRule, EventRule):
     `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose name
     says that it goes up rarely (`depth`, `version`), or that changes by an argument (`z=self.z + dz`), is reported only
     where a compiled function is seen to change it, and no field if the same update makes a tuple or list longer. What a
-    loop counts and only returns is not reported.
+    loop counts and only returns is not reported. If the class need hold no arrays and is not seen to go into a
+    transformation, the finding has low confidence.
 
     ## References
 
@@ -147,9 +149,13 @@ class StaticCounter(ClassRule, EventRule):
                 loops = loops and field.name in _COUNTER_NAMES
             counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
             counts = counts and _is_repeated(event, field, value.value, evaluator)
-            if counts or (loops and _is_loop_index(value.value)):
+            if counts or (loops and _varies(value.value)):
                 fix = make_leaf(field, cls, event.place.module, evaluator.model)
-                yield _problem(value.at, cls, field, "is static and counts up", Confidence.HIGH, fix)
+                confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
+                number = plain(value.value)
+                is_float = isinstance(number, Scalar) and number.kind == "float"
+                what = "is static and changes from step to step" if is_float else "is static and counts up"
+                yield _problem(value.at, cls, field, what, confidence, fix)
 
 
 def _static_by_value(field: Field, cls: PytreeClass) -> bool:
@@ -187,12 +193,13 @@ def _is_repeated(
     """
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
-    if event.in_loop and not _is_of_another(event):
+    words = field.name.lower().split("_")
+    is_moved = isinstance(value, FieldRead) and value.shifted and _COUNTING.isdisjoint(words)
+    is_size = _SIZES.search(field.name) is not None or not _RARELY.isdisjoint(words)
+    if event.in_loop and not _is_of_another(event) and not (is_moved and is_size):
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    words = field.name.lower().split("_")
-    is_moved = isinstance(value, FieldRead) and value.shifted and _COUNTING.isdisjoint(words)
     return (
         not (is_moved or not _RARELY.isdisjoint(words)) or _is_compiled(event) or _is_called_compiled(event, evaluator)
     )
@@ -223,6 +230,16 @@ def _is_compiled(event: Event) -> bool:
     return any(event.place.applied(function) for function in event.place.functions)
 
 
+def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether instances are seen to go into a transformation, or must hold arrays: records of the host stay there."""
+    return (
+        _is_compiled(event)
+        or is_seen_to_cross(cls, evaluator)
+        or carries_arrays(cls, evaluator)
+        or _is_called_compiled(event, evaluator)
+    )
+
+
 def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
     """Whether a function of the module that is transformed calls the one around the update, as far as names tell."""
     place = event.place
@@ -241,9 +258,10 @@ def _is_named(expr: Expr, names: Collection[str]) -> bool:
     return (isinstance(expr, Name) and expr.id in names) or (isinstance(expr, Attribute) and expr.attr in names)
 
 
-def _is_loop_index(value: Value) -> bool:
+def _varies(value: Value) -> bool:
+    """Whether a value is a number that each turn of a loop changes."""
     value = plain(value)
-    return isinstance(value, Scalar) and value.kind == "int" and value.varying
+    return isinstance(value, Scalar) and value.kind in ("int", "float") and value.varying
 
 
 def _problem(

@@ -1,0 +1,43 @@
+"""Numbers that a loop counts: `i += 1`, `rate = rate * 0.9`."""
+
+from __future__ import annotations
+
+from jaxlint.infer.deferred import Deferred, Held
+from jaxlint.infer.values import Scalar, Value
+from jaxlint.syntax.expressions import Binary, Name
+from jaxlint.syntax.statements import Assign, Augment, Body, Statement, names_in, walk
+
+
+def counted_name(statement: Statement) -> str | None:
+    """The variable that a statement computes from what it was before."""
+    match statement:
+        case Augment(target=Name(id=name)):
+            return name
+        case Assign(targets=(Name(id=name),), value=Binary() as value) if any(names_in(value, name)):
+            return name
+    return None
+
+
+def counted_names(body: Body) -> set[str]:
+    """The variables that a loop counts."""
+    return {name for s in walk(body, nested=False) if (name := counted_name(s)) is not None}
+
+
+def counting(held: Held) -> Held:
+    """A value that is another one at the next turn of the loop, if it is a number."""
+    return _mapped(held, varying=True)
+
+
+def settled(held: Held) -> Held:
+    """The value after the loop: what an inner loop has counted is the same at each turn of the outer one."""
+    return _mapped(held, varying=False)
+
+
+def _mapped(held: Held, *, varying: bool) -> Held:
+    if isinstance(held, Deferred):
+        return Deferred(lambda: _as(held.value, varying), (held,))
+    return _as(held, varying)
+
+
+def _as(value: Value, varying: bool) -> Value:
+    return Scalar(value.kind, varying) if isinstance(value, Scalar) and value.kind in ("int", "float") else value
