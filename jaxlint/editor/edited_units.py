@@ -136,13 +136,13 @@ def difference(before: ProjectIndex, after: ProjectIndex) -> Difference | None:
     return Difference(
         {name for n in _NAMES for name in getattr(before, n) ^ getattr(after, n)},
         {method for _, method in updates},
-        {*differing(before.entries, after.entries), *differing(before.subclasses, after.subclasses)},
+        {*differing(before.traced, after.traced), *differing(before.subclasses, after.subclasses)},
     )
 
 
 _NAMES = tuple(n for n in ProjectIndex.__struct_fields__ if n.endswith("_names") or n == "names_with_static_arguments")
 _FAR_REACHING = ("imports", "indexed", "seeing", "applying", "method_calls")
-assert {*_NAMES, *_FAR_REACHING, "cycles", "visible_updates", "entries", "subclasses"} == {
+assert {*_NAMES, *_FAR_REACHING, "cycles", "visible_updates", "traced", "subclasses"} == {
     *ProjectIndex.__struct_fields__
 }
 

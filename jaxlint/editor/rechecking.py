@@ -23,7 +23,7 @@ from jaxlint.infer.reader import join_statements
 from jaxlint.infer.transformed import Notes
 from jaxlint.infer.triggers import Held, has_bare_parameters
 from jaxlint.linter.checker import Checker
-from jaxlint.project.index import Entry, Key, ProjectIndex
+from jaxlint.project.index import Key, ProjectIndex, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 
@@ -34,7 +34,7 @@ class _Effects(msgspec.Struct, frozen=True):
     #: The functions of the module that it passes something to of which their annotations do not tell.
     passed_to: frozenset[Key] = frozenset()
     #: The classes that it passes to transformed functions, and the functions that it transforms.
-    entries: dict[Key, Entry] = msgspec.field(default_factory=dict)
+    traced: dict[Key, TracedBy] = msgspec.field(default_factory=dict)
     applied: Notes = msgspec.field(default_factory=dict)
 
 
@@ -131,29 +131,29 @@ class _Reading:
             if checker.class_rules:
                 classes = [checker.model.build(ClassSymbol(module, cls)) for cls in self.units.classes[index]]
                 self.found[index].in_classes += checker.find_in_classes(module, classes)
-        transformed, entries = reader.calls.transformed, reader.entries
+        transformed, traced = reader.calls.transformed, reader.traced
         reader.start(module, [chosen for chosen in self.chosen if chosen is not None])
         env = Environment(module, "")
         read: list[tuple[_Found, list[Event]]] = []
-        crossed: dict[Key, Entry] = {}
+        crossed: dict[Key, TracedBy] = {}
         applied: Notes = {}
         for index, (found, chosen) in enumerate(zip(self.found, self.chosen, strict=True)):
             reader.step()
             if index in again and chosen is not None:
                 reader.passed_to = set()
                 transformed.start()
-                entries.start()
+                traced.start()
                 events = reader.read_unit(module, *chosen, env)
-                found.effects = _Effects(frozenset(reader.passed_to), entries.noted, transformed.noted)
+                found.effects = _Effects(frozenset(reader.passed_to), traced.noted, transformed.noted)
                 found.read = self.rows_read(index)
                 if any(qualname.startswith(".<lambda") for _, qualname in transformed.noted):
                     self.is_separable = False  # a lambda that several units call
                 if events:
                     read.append((found, events))
-            crossed = found.effects.entries | crossed
+            crossed = found.effects.traced | crossed
             for key, notes in found.effects.applied.items():
                 applied[key] = applied.get(key, {}) | notes
-        entries.start(crossed)
+        traced.start(crossed)
         transformed.start(applied)
         join_statements([events for _, events in read])
         when_called = reader.called()  # rules may ask for values, and so have more calls read
@@ -233,7 +233,7 @@ def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _
     applied = [{key: list(notes) for key, notes in one.applied.items()} for one in said]
     if applied[0] != applied[1]:
         return None
-    if not differing(*[one.entries for one in said]) <= checker.reader.evaluator.entries.declared.keys():
+    if not differing(*[one.traced for one in said]) <= checker.reader.evaluator.traced.declared.keys():
         return None
     is_moved = any(new is not None and units[new].first != before[old].first for old, new in new_of.items())
     if is_moved and _is_told_of(again, reading.found, units):
@@ -300,14 +300,14 @@ def _stored(
 
 def _told(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
     """What all units tell, of functions those that are not read again, wherever they are transformed."""
-    entries: dict[Key, Entry] = {}
+    traced: dict[Key, TracedBy] = {}
     applied: Notes = {}
     for one in found:
-        entries = one.effects.entries | entries
+        traced = one.effects.traced | traced
         for key, notes in one.effects.applied.items():
             if units.declaring(key) not in again and "<lambda" not in key[1]:
                 applied[key] = applied.get(key, {}) | {replace(note, at=None): None for note in notes}
-    return _Effects(frozenset(), entries, applied)
+    return _Effects(frozenset(), traced, applied)
 
 
 def _is_told_of(again: set[int], found: list[_Found], units: Units) -> bool:

@@ -108,7 +108,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.notes.into_jit = outer
         if isinstance(call.func, Attribute):
             self._note_method(call, call.func, func, receiver, values, env)
-        self.higher_order.note_entry(func, call, values, env)
+        self.higher_order.note_traced(func, call, values, env)
         result = self._apply(func, call, values, env)
         forget_passed(call, env)
         return result

@@ -71,7 +71,7 @@ class Evaluator(Narrowing, Attributes):
     def __init__(self, model: PytreeModel) -> None:
         super().__init__(model)
         #: The classes that declarations send into transformations.
-        self.entries: ClassesInTransformations
+        self.traced: ClassesInTransformations
         self._variables: dict[tuple[str, str], Value] = {}
         #: What names stand for that are no variables, by module and scope.
         self._names: dict[tuple[str, str, str], Value] = {}

@@ -15,7 +15,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Transformed
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.transformed import TransformedFunctions
-from jaxlint.infer.transformed_classes import entry_of
+from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
@@ -168,7 +168,7 @@ class HigherOrder:
 
     # -- what goes into a transformed function --------------------------------------------------
 
-    def note_entry(self, func: Value, call: Call, values: Values, env: Environment) -> None:
+    def note_traced(self, func: Value, call: Call, values: Values, env: Environment) -> None:
         """Note the arguments of a call of a transformed function."""
         place = self.notes.active
         target = self.target(func) if place is not None else None
@@ -222,9 +222,9 @@ class HigherOrder:
 
     def _note_cross(self, event: Cross) -> None:
         self.notes.add(event)
-        entry = entry_of(event)
-        if entry is not None:
-            self.evaluator.entries.note(event.value, entry)
+        by = traced_by(event)
+        if by is not None:
+            self.evaluator.traced.note(event.value, by)
 
     # -- transformations that run their functions -------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.transformed import TransformedFunctions, names_static
-from jaxlint.project.index import Entry, Key, ProjectIndex
+from jaxlint.project.index import Key, ProjectIndex, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.array_fields import names_array
@@ -68,7 +68,7 @@ class Indexer:
         for function in functions:
             held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
             project_index.names_with_static_arguments.update(a.attr for a in held)
-        self._cross(self._evaluator.entries.declared_by(functions, (), module))
+        self._cross(self._evaluator.traced.declared_by(functions, (), module))
 
     def index_applied(self, module: Module, applying: Iterable[Applying]) -> None:
         """Add what some of the calls in a module apply to functions; declarations come first."""
@@ -78,11 +78,11 @@ class Indexer:
                 modules = self.project_index.applying.setdefault(application.function.key, [])
                 if module.path not in modules:
                     modules.append(module.path)
-        self._cross(self._evaluator.entries.declared_by((), applications, module))
+        self._cross(self._evaluator.traced.declared_by((), applications, module))
 
-    def _cross(self, entries: Mapping[Key, Entry]) -> None:
-        for key, entry in entries.items():
-            self.project_index.entries.setdefault(key, entry)
+    def _cross(self, traced: Mapping[Key, TracedBy]) -> None:
+        for key, by in traced.items():
+            self.project_index.traced.setdefault(key, by)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""

@@ -10,7 +10,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import FunctionValue, Value
-from jaxlint.project.index import Entry, Key
+from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -41,24 +41,24 @@ class Calls(Protocol):
 
 
 class ClassesInTransformations(Protocol):
-    """Which classes go into transformed functions (`infer.transformed_classes.Entries`)."""
+    """Which classes go into transformed functions (`infer.transformed_classes.TracedClasses`)."""
 
-    def of(self, cls: PytreeClass) -> Entry | None:
+    def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
 
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class go in, so that every module can know."""
 
     @property
-    def declared(self) -> Mapping[Key, Entry]:
+    def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that declarations of the project send into transformed functions."""
 
-    def note(self, value: Value, entry: Entry) -> None:
+    def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
 
     def declared_by(
         self, functions: Iterable[Function], applications: Iterable[Application], module: Module
-    ) -> dict[Key, Entry]:
+    ) -> dict[Key, TracedBy]:
         """The classes that declarations of a module and calls in it send into transformed functions."""
 
     def taken_apart(self, value: Value) -> Iterator[PytreeClass]:

@@ -18,7 +18,7 @@ from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
 from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.rows import Rows
-from jaxlint.infer.transformed_classes import Entries
+from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
 from jaxlint.project.modules import Module
@@ -42,7 +42,7 @@ class ModuleReader:
         self.model = model
         self.evaluator = evaluator or Evaluator(model)
         self.calls = CallEvaluator(self.evaluator)
-        self.evaluator.entries = self.entries = Entries(self.evaluator)
+        self.evaluator.traced = self.traced = TracedClasses(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
@@ -116,7 +116,7 @@ class ModuleReader:
         self.checked = module
         self.call_sites.start()
         self.calls.transformed.start()
-        self.entries.start()
+        self.traced.start()
 
     def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
         """Begin with the units of a module that are worth reading, or begin again."""

@@ -9,7 +9,7 @@ from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross
 from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, options, plain
-from jaxlint.project.index import Entry, Key
+from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.frameworks import EQUINOX
@@ -18,7 +18,7 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
 
 
-class Entries:
+class TracedClasses:
     """The classes of the project whose instances are taken apart by a transformation of JAX.
 
     equinox's filtered transformations do not count: they hold all that is no array static.
@@ -26,23 +26,23 @@ class Entries:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._noted: dict[Key, Entry] = {}
+        self._noted: dict[Key, TracedBy] = {}
 
-    def start(self, noted: dict[tuple[str, str], Entry] | None = None) -> None:
+    def start(self, noted: dict[tuple[str, str], TracedBy] | None = None) -> None:
         """Forget what was seen before, but for what is given."""
         self._noted = {} if noted is None else noted
 
     @property
-    def noted(self) -> dict[tuple[str, str], Entry]:
+    def noted(self) -> dict[tuple[str, str], TracedBy]:
         """The classes that code which was read passes to transformed functions, by path and qualified name."""
         return self._noted
 
-    def note(self, value: Value, entry: Entry) -> None:
+    def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
         for cls in instances_in(value):
-            self._noted.setdefault(cls.symbol.key, entry)
+            self._noted.setdefault(cls.symbol.key, by)
 
-    def of(self, cls: PytreeClass) -> Entry | None:
+    def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
         return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
 
@@ -51,33 +51,33 @@ class Entries:
         return symbol.key in self.declared
 
     @property
-    def declared(self) -> Mapping[Key, Entry]:
+    def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that declarations of the project send into transformed functions."""
-        return self.evaluator.model.project_index.entries
+        return self.evaluator.model.project_index.traced
 
     def declared_by(
         self, functions: Iterable[Function], applications: Iterable[Application], module: Module
-    ) -> dict[Key, Entry]:
+    ) -> dict[Key, TracedBy]:
         """The classes that declarations of a module and calls in it send into transformed functions."""
-        found: dict[Key, Entry] = {}
+        found: dict[Key, TracedBy] = {}
         for function in functions:
             applied = self.evaluator.calls.transformed.decorating(function, module)
-            for value, entry in self._through(function, module, applied):
-                self._add(value, entry, found)
+            for value, by in self._through(function, module, applied):
+                self._add(value, by, found)
         for application in applications:
             symbol = application.function
-            for value, entry in self._through(symbol.declaration, symbol.module, (application.applied,)):
-                self._add(value, entry, found)
+            for value, by in self._through(symbol.declaration, symbol.module, (application.applied,)):
+                self._add(value, by, found)
         return found
 
-    def _add(self, value: Value, entry: Entry, found: dict[Key, Entry]) -> None:
+    def _add(self, value: Value, by: TracedBy, found: dict[Key, TracedBy]) -> None:
         """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
         pending = list(instances_in(value))
         while pending:
             cls = pending.pop()
             if not cls.is_pytree or cls.symbol.key in found:
                 continue
-            found[cls.symbol.key] = entry
+            found[cls.symbol.key] = by
             pending += cls.parents
             pending += self._held_by(cls)
 
@@ -104,7 +104,7 @@ class Entries:
 
     def _through(
         self, function: Function, module: Module, applied: tuple[Applied, ...]
-    ) -> Iterator[tuple[Value, Entry]]:
+    ) -> Iterator[tuple[Value, TracedBy]]:
         """What goes into a transformed function, and what comes out of it, by its annotations and `return`s."""
         refusing = tuple(a for a in applied if a.refuses_non_arrays)
         values: list[tuple[Value, Applied]] = []
@@ -116,7 +116,7 @@ class Entries:
             values += [(value, returning) for value in self._returned(function, module)]
         for value, by in values:
             if not (_is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
-                yield value, Entry(function.name, by.transform.name)
+                yield value, TracedBy(function.name, by.transform.name)
 
     def _returned(self, function: Function, module: Module) -> Iterator[Value]:
         """What a function returns: what it is annotated with, or an instance that a `return` makes."""
@@ -145,12 +145,12 @@ def _is_filtered(module: Module) -> bool:
     return any(not unit.calls.isdisjoint({"partition", "filter"}) for unit in module.outline.units)
 
 
-def entry_of(event: Cross) -> Entry | None:
+def traced_by(event: Cross) -> TracedBy | None:
     """What an argument of a transformed function is refused by if one of its leaves is no array."""
     refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
     if event.static is not False or not refusing:
         return None
-    return Entry(event.function.name if event.function is not None else "", refusing[0].transform.name)
+    return TracedBy(event.function.name if event.function is not None else "", refusing[0].transform.name)
 
 
 def _takes_apart(applied: Applied, event: Cross) -> bool:

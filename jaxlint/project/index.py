@@ -13,7 +13,7 @@ import msgspec  # which must compile annotations that are text: here they are no
 Key: TypeAlias = tuple[str, str]
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class TracedBy(msgspec.Struct, frozen=True, array_like=True):
     """A function that takes instances of a class, and the transformation that takes these apart.
 
     The name of the function is empty where the transformation runs it itself.
@@ -126,7 +126,7 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     #: The paths of the other modules that apply a transformation to a function.
     applying: dict[Key, list[str]] = msgspec.field(default_factory=dict)
     #: The classes whose instances go into transformed functions, as far as declarations tell.
-    entries: dict[Key, Entry] = msgspec.field(default_factory=dict)
+    traced: dict[Key, TracedBy] = msgspec.field(default_factory=dict)
 
     def add(self, other: "ProjectIndex") -> None:
         """Add what is known of the modules that come next; that of the imports is none of it."""
@@ -148,8 +148,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         self.visible_updates.add(other.visible_updates)
         for function, paths in other.applying.items():
             self.applying.setdefault(function, []).extend(paths)
-        for cls, entry in other.entries.items():
-            self.entries.setdefault(cls, entry)
+        for cls, by in other.traced.items():
+            self.traced.setdefault(cls, by)
 
     def close(self) -> None:
         """Draw the conclusions, once all is known."""

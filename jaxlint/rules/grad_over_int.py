@@ -140,7 +140,7 @@ def _refuses(applied: Applied) -> bool:
 
 def _integers(value: Value, at: object, applied: Applied, name: str, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem of the first leaf of an instance that is no inexact number."""
-    for cls in evaluator.entries.taken_apart(value):
+    for cls in evaluator.traced.taken_apart(value):
         for field in cls.fields if cls.is_pytree else ():
             what = _integer(field, cls, evaluator)
             if what is not None:

@@ -13,8 +13,8 @@ from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import is_called_only_by
+from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.interface import transforms_functions
 from jaxlint.symbols.outline import MUTATING

@@ -8,9 +8,9 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
-from jaxlint.infer.transformed_classes import entry_of
+from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.project.index import Entry
+from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.markers import static_marker
@@ -120,10 +120,10 @@ class NonArrayDataField(ClassRule, EventRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
         for field, what in self._refused_fields(cls, evaluator):
-            entry = evaluator.entries.of(cls) if field.owner == cls.symbol else None
-            if entry is not None:
-                fix = _marking(field, cls, cls.module, entry, evaluator)
-                yield _problem(field.at, cls, field, what, _consequence(entry), fix)
+            traced = evaluator.traced.of(cls) if field.owner == cls.symbol else None
+            if traced is not None:
+                fix = _marking(field, cls, cls.module, traced, evaluator)
+                yield _problem(field.at, cls, field, what, _consequence(traced), fix)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at an argument of a transformed function, or at what a constructor is given."""
@@ -131,15 +131,15 @@ class NonArrayDataField(ClassRule, EventRule):
             yield from _plain_functions(event, evaluator)
             return
         assert isinstance(event, Cross)
-        entry = entry_of(event)
-        if entry is None:
+        traced = traced_by(event)
+        if traced is None:
             return
-        for cls in evaluator.entries.taken_apart(event.value):
+        for cls in evaluator.traced.taken_apart(event.value):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
-                    fix = _marking(field, cls, event.place.module, entry, evaluator)
-                    yield _problem(place, cls, field, what, _consequence(entry), fix)
+                    fix = _marking(field, cls, event.place.module, traced, evaluator)
+                    yield _problem(place, cls, field, what, _consequence(traced), fix)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
         """The leaves of a class that certainly hold what JAX refuses, with what that is."""
@@ -155,15 +155,15 @@ def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None
     owner = field.owner
     if owner.module is event.place.module:
         return field.at
-    said = owner.module.path in evaluator.model.project_index.indexed and evaluator.entries.is_declared(owner)
+    said = owner.module.path in evaluator.model.project_index.indexed and evaluator.traced.is_declared(owner)
     return None if said else event.at
 
 
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     cls = event.cls.cls
-    entry = evaluator.entries.of(cls)
-    if entry is None or _is_kept_out(event, evaluator):
+    traced = evaluator.traced.of(cls)
+    if traced is None or _is_kept_out(event, evaluator):
         return
     for argument in event.arguments:
         field = cls.field(argument.name)
@@ -171,8 +171,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
-        fix = _marking(field, cls, event.place.module, entry, evaluator)
-        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(entry), fix)
+        fix = _marking(field, cls, event.place.module, traced, evaluator)
+        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
 
 
 def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
@@ -187,7 +187,7 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
                 cls = evaluator.model.build(ClassSymbol(module, declaration))
                 field = cls.field(name)
                 is_leaf = field is not None and field.role is Role.LEAF
-                return not is_leaf or evaluator.entries.of(cls) is None
+                return not is_leaf or evaluator.traced.of(cls) is None
     return False
 
 
@@ -229,14 +229,14 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     return what
 
 
-def _consequence(entry: Entry) -> str:
-    when = f" when `{entry.function}` is called" if entry.function else ""
-    return f"`{entry.transform}` refuses it{when} (TypeError)"
+def _consequence(traced: TracedBy) -> str:
+    when = f" when `{traced.function}` is called" if traced.function else ""
+    return f"`{traced.transform}` refuses it{when} (TypeError)"
 
 
-def _marking(field: Field, cls: PytreeClass, module: Module, entry: Entry, evaluator: Evaluator) -> Proposal | None:
+def _marking(field: Field, cls: PytreeClass, module: Module, traced: TracedBy, evaluator: Evaluator) -> Proposal | None:
     """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
-    if entry.transform.rpartition(".")[2] in ("cond", "switch"):
+    if traced.transform.rpartition(".")[2] in ("cond", "switch"):
         return None
     return make_static(field, cls, module, evaluator.model)
 

@@ -11,7 +11,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
 from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.transformed_classes import entry_of, instances_in
+from jaxlint.infer.transformed_classes import instances_in, traced_by
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -40,9 +40,9 @@ from jaxlint.pytrees.frameworks import (
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.analyses.roles import make_leaf
+from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
 
@@ -141,7 +141,7 @@ class StaticArrayField(ClassRule, EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
         if isinstance(event, Cross):
-            yield from _entry(event, evaluator)
+            yield from _traced(event, evaluator)
             return
         if isinstance(event, Construct):
             cls, values = event.cls.cls, _stored(event.arguments, event.cls.cls, evaluator)
@@ -182,7 +182,7 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a class like this one is written in order to be transformed.
 
     So are modules, what says how to flatten it, and what must be given an array for a leaf. equinox's filtered
-    transformations take everything, so that entries of its modules are not all seen.
+    transformations take everything, so that what is traced is not all seen.
     """
     if cls.framework is EQUINOX:
         return True
@@ -198,12 +198,12 @@ def _compares_itself(cls: PytreeClass) -> bool:
     return cls.framework.is_opaque and cls.eq is not True
 
 
-def _entry(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
+def _traced(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     """The static fields with arrays of the instances that are passed to a transformed function."""
-    if entry_of(event) is None:
+    if traced_by(event) is None:
         return
     for cls in instances_in(event.value):
-        if evaluator.entries.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
+        if evaluator.traced.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module
                 yield from _declared(

@@ -10,7 +10,7 @@ from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
-from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Unit
 from jaxlint.syntax.ast_expressions import place_of

@@ -8,7 +8,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
-from jaxlint.infer.transformed_classes import entry_of
+from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Instance, Value
 from jaxlint.project.modules import Module
@@ -138,7 +138,7 @@ def _is_hidden(function: Function, module: Module, evaluator: Evaluator) -> bool
 def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     """One argument of a call; one that the function declares is reported there."""
     refusing = _refusing(event.applied)
-    if entry_of(event) is None or not refusing:
+    if traced_by(event) is None or not refusing:
         return
     function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None

@@ -10,8 +10,8 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
-from jaxlint.rules.analyses.entry import is_seen_to_be_mapped
 from jaxlint.rules.analyses.leaf_traits import Check
+from jaxlint.rules.analyses.traced import is_seen_to_be_mapped
 from jaxlint.rules.base import BodyRule, Problem
 
 #: When a check of what a leaf is like goes wrong.

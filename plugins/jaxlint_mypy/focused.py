@@ -5,21 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.indexing import subclasses_among
-from jaxlint.infer.transformed_classes import Entries
-from jaxlint.project.index import Entry, Key, VisibleUpdates
+from jaxlint.infer.transformed_classes import TracedClasses
+from jaxlint.project.index import Key, TracedBy, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
-
-if TYPE_CHECKING:
-    pass
-
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
 _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
@@ -56,7 +51,7 @@ class FocusedModel(PytreeModel):
         return found
 
 
-class FocusedEntries(Entries):
+class FocusedTraced(TracedClasses):
     """The classes that one module sends into transformations, once that is asked for."""
 
     def __init__(self, evaluator: Evaluator, module: Module) -> None:
@@ -64,7 +59,7 @@ class FocusedEntries(Entries):
         self._module = module
 
     @cached_property
-    def declared(self) -> Mapping[Key, Entry]:
+    def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that the module sends into transformed functions."""
         module, applications = self._module, self.evaluator.calls.transformed.applications
         return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)

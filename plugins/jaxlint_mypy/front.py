@@ -21,7 +21,7 @@ from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
 from jaxlint.errors import UserError
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.events import CodeRead, Event, Place, Replace
-from jaxlint.infer.transformed_classes import Entries
+from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.values import Array, Value
 from jaxlint.project.environment import site_packages
 from jaxlint.project.modules import Module
@@ -37,7 +37,7 @@ from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
-from jaxlint_mypy.focused import FocusedEntries, FocusedModel, VisibleProject, is_known_package
+from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, text_of
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -110,7 +110,7 @@ class FrontEnd:
         calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
         calls.body_of = lambda symbol: self.reader.body_of(symbol)
         calls.note_call = lambda symbol, passed, function: None
-        self.evaluator.entries = Entries(self.evaluator)
+        self.evaluator.traced = TracedClasses(self.evaluator)
         self._reader: ModuleReader | None = None
         self._readings: Readings | None = None
         self.types = TypeReader(self.class_of)
@@ -130,10 +130,10 @@ class FrontEnd:
         if self._reader is None:
             from jaxlint.infer.reader import ModuleReader
 
-            entries = self.evaluator.entries
+            traced = self.evaluator.traced
             self._reader = ModuleReader(self.model, self.evaluator)
             self._reader.checked = self.model.focused
-            self.evaluator.entries = entries
+            self.evaluator.traced = traced
         return self._reader
 
     @property
@@ -364,7 +364,7 @@ class FrontEnd:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""
         if self.model.focused is not module:
             self.model.focus(module)
-            self.evaluator.entries = FocusedEntries(self.evaluator, module)
+            self.evaluator.traced = FocusedTraced(self.evaluator, module)
             if self._reader is not None:
                 self._reader.checked = module
 

@@ -16,7 +16,6 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.rebuild import Rebuild, rebuild_of
-from jaxlint.rules.analyses.entry import is_kept_out
 from jaxlint.rules.analyses.frozen import in_construction, refuses_assignment
 from jaxlint.rules.analyses.leaf_traits import (
     Check,
@@ -31,6 +30,7 @@ from jaxlint.rules.analyses.leaf_traits import (
     may_raise,
     raises,
 )
+from jaxlint.rules.analyses.traced import is_kept_out
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -149,7 +149,7 @@ class _Reader(StraightLine[Held]):
     def _traced(self) -> bool:
         """Whether instances are seen to meet transformations, or hold arrays, and so are meant to."""
         cls = self.rebuilt.cls
-        if cls.framework in (REGISTER_DATACLASS, PYTREE_NODE_CLASS) or self.evaluator.entries.of(cls) is not None:
+        if cls.framework in (REGISTER_DATACLASS, PYTREE_NODE_CLASS) or self.evaluator.traced.of(cls) is not None:
             return True
         return any(self._kind_of_attribute(name) == "array" for name in self.rebuilt.leaves)
 
