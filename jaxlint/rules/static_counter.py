@@ -12,8 +12,8 @@ from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.entry import carries_arrays, is_seen_to_cross
 from jaxlint.rules.analyses.roles import make_leaf
+from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Display, Expr, Name, Starred, dotted
 from jaxlint.syntax.statements import all_parts, parts

@@ -37,7 +37,7 @@ DEBT = (
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str, reported: dict[str, list[Report]]) -> None:
     if name.startswith(DEBT):
-        pytest.xfail("the marks are older than what the rules ask for now: a class that is traced, a step that is a number")
+        pytest.xfail("the marks are older than what the rules ask for now: traced classes, steps that are numbers")
     assert missing(PROGRAMS[name], reported[name]) == []
     assert unwanted(PROGRAMS[name], reported[name]) == []
 

@@ -145,14 +145,14 @@ def test_a_subclass_that_only_declares_fields_shows_no_function(
     assert ({os.path.basename(path) for path in checked} == {"leaf.py"}) is (is_alone and decorator != "@f")
 
 
-def test_it_is_learnt_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_indexed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
     assert found(project, cache) == BOTH
 
     def refuse(*_: object) -> None:
         raise AssertionError("it is known")
 
-    monkeypatch.setattr(Checker, "index", refuse)
+    monkeypatch.setattr(Checker, "build_index", refuse)
     step = project / "step.py"
     step.write_text("# a comment\n" + step.read_text())
     assert found(project, cache) == [("step.py", 6, "JAX402"), BOTH[1]]
