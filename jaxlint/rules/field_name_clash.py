@@ -233,8 +233,9 @@ def _has_setter(cls: PytreeClass, name: str) -> bool:
 
 
 def _is_stub(function: Function) -> bool:
-    """Whether a method has no body to speak of."""
-    return function.statements <= 1 and not function.return_values
+    """Whether a method has no body to speak of: a docstring, `...`, or both."""
+    does_something = function.return_values or function.self_assignments or function.self_calls or function.self_reads
+    return function.statements <= 2 and not does_something
 
 
 def _does_the_same(function: Function) -> bool:

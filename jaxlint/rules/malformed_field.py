@@ -146,6 +146,8 @@ class _Declaration:
                 f"write `{self.declared.name}: T = {written}`, with the type of the field for `T`",
             )
             return
+        if isinstance(annotation, Call) and function is not None and _says_nothing(annotation, function):
+            return
         if isinstance(annotation, Call):
             is_value = function is not None or isinstance(self._value(annotation), Array)
         else:
@@ -237,6 +239,13 @@ def _marks_static(call: Call, function: str) -> bool:
     """Whether the call of a field function would make a field static."""
     given = {a.keyword: a.value.value for a in call.args if isinstance(a.value, Constant)}
     return function.endswith(".static_field") or given.get("static") is True or given.get("pytree_node") is False
+
+
+def _says_nothing(call: Call, function: str) -> bool:
+    """Whether a field function is told nothing that a bare annotation would not say: the field is as it is meant."""
+    if function.startswith(_OTHERS):
+        return False
+    return all(a.keyword in ("pytree_node", "static", "kw_only") and isinstance(a.value, Constant) for a in call.args)
 
 
 def _is_called(value: Value) -> bool:

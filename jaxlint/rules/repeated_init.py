@@ -10,6 +10,7 @@ from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
+from jaxlint.rules.analyses.traced import is_kept_out
 from jaxlint.rules.analyses.twice import Drift, drifts
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
@@ -93,7 +94,7 @@ class RepeatedInit(ClassRule, BodyRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the `InitVar`s for which nothing can be passed when an instance is rebuilt."""
-        if cls.registered is not True or cls.unknown_decorator:
+        if cls.registered is not True or cls.unknown_decorator or is_kept_out(cls, evaluator):
             return
         for field in cls.members:
             if field.kind is Kind.INIT_VAR and field.owner == cls.symbol and _is_missing(field, cls):

@@ -10,9 +10,9 @@ from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
-from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.symbols.outline import EXPECTS_ERROR, Unit
+from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Subscript, dotted
 
@@ -116,7 +116,7 @@ class UndecoratedSubclass(ClassRule):
                 yield from self._unregistered(cls, base, evaluator)
 
     def _unregistered(self, cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-        if creation_error(cls, evaluator) not in (None, UNSURE) or _looks_abstract(cls):
+        if creation_error(cls, evaluator) not in (None, UNSURE) or _looks_abstract(cls) or _is_superseded(cls):
             return
         if "__new__" in cls.symbol.declaration.methods:
             return  # what it makes need not be an instance of the class
@@ -184,7 +184,7 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     fails_anyway = cls.framework is PENZAI
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
-    if not is_meant and not _is_exception(cls, evaluator):
+    if not is_meant and (holds_settings(base, evaluator) or not _is_exception(cls, evaluator)):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM
 
@@ -232,6 +232,14 @@ def _looks_abstract(cls: PytreeClass) -> bool:
         if method is not None
         for d in method[1].decorators
     )
+
+
+def _is_superseded(cls: PytreeClass) -> bool:
+    """Whether another class of the same name is declared in the same scope, and is the one that others get."""
+    declaration = cls.symbol.declaration
+    scope = cls.module.outline.scopes.get(declaration.scope)
+    bindings = scope.bindings.get(declaration.name, []) if scope is not None else []
+    return len([b for b in bindings if isinstance(b, Definition)]) > 1
 
 
 def _methods(cls: PytreeClass) -> list[str]:

@@ -150,12 +150,15 @@ class UninitialisedField(ClassRule, BodyRule):
             return
         variables = assigned_names(code.body)  # `bias = ...` for `self.bias = ...`: JAX405 is about those
         missing = [f for f in _required(cls) if f.name not in always and f.name not in variables]
-        said: set[str] = set()
+        never = [f for f in missing if f.name not in ways.anywhere]
+        if never:
+            yield _problem(cls, function, never, False)
+        said = {f.name for f in never}
         for field in missing:
             if ways.anywhere.get(field.name, 0) < _MANY and field.name not in said:
-                missing = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
-                said.update(f.name for f in missing)
-                yield _problem(cls, function, missing, field.name in ways.anywhere)
+                lacking = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
+                said.update(f.name for f in lacking)
+                yield _problem(cls, function, lacking, True)
 
 
 def _is_checked(cls: PytreeClass) -> bool:

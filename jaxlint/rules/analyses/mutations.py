@@ -87,8 +87,8 @@ class _Finder:
         self.evaluator = evaluator
         method = code.place.method
         self.self_name = method.self_name if method is not None else None
-        parameters = code.function.parameters if code.function is not None else ()
-        self.made = _made_from({p.name for p in parameters} - {self.self_name}, code.body)
+        parameters = {p.name for p in code.function.parameters} if code.function is not None else set()
+        self.made = _made_from(parameters - {self.self_name} - _static_parameters(code), code.body)
 
     def find(self) -> Iterator[Mutation]:
         changes = {id(at): (at, s, slot) for s in walk(self.code.body, nested=False) for at, slot in changed_by(s)}
@@ -151,6 +151,13 @@ class _Finder:
 
     def _purpose(self, statement: Statement | None, slot: Slot, on_self: bool) -> Purpose:
         return _purpose(statement, slot, on_self, self.made)
+
+
+def _static_parameters(code: CodeRead) -> set[str]:
+    """The parameters that have one value for each time that the code is traced."""
+    if code.function is None:
+        return set()
+    return {name for a in code.applied for name in a.static_parameters(code.function) or ()}
 
 
 # -- statements ----------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, Instance, Value, plain
+from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
+
+_MAX_DEPTH = 4
 
 
 def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -33,11 +35,13 @@ def carries_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 def is_kept_out(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether instances stay out of transformations, as each has a leaf that jax refuses: a function, a str, a dtype.
+    """Whether instances stay out of transformations, as far as their class tells and nothing that is seen contradicts.
 
-    If one is seen to go into a transformation all the same, it may hold something else.
+    Each has a leaf that jax refuses (a function, a str, a dtype), says itself how it is hashed, as static arguments
+    must, or holds the settings of a program and nothing else.
     """
-    return _is_refused(cls, evaluator) and not is_seen_to_cross(cls, evaluator)
+    kept = _is_refused(cls, evaluator) or _hashes_itself(cls) or holds_settings(cls, evaluator)
+    return kept and not is_seen_to_cross(cls, evaluator)
 
 
 def _is_refused(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -48,6 +52,31 @@ def _is_refused(cls: PytreeClass, evaluator: Evaluator) -> bool:
             return True
         if _is_function_type(plain(evaluator.promises.field(leaf, cls)), evaluator):
             return True
+    return False
+
+
+def _hashes_itself(cls: PytreeClass) -> bool:
+    """Whether a class of the project states equality and hash of instances that hold arrays."""
+    return all(any(name in c.symbol.declaration.methods for c in cls.mro) for name in ("__hash__", "__eq__"))
+
+
+def holds_settings(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether all leaves that are known are Python values with defaults: what is written once, and read on the host."""
+    leaves = cls.leaves
+    return bool(leaves) and all(
+        leaf.has_default and _is_setting(evaluator.promises.field(leaf, cls)) for leaf in leaves or ()
+    )
+
+
+def _is_setting(value: Value, depth: int = 0) -> bool:
+    """Whether a value is certainly a Python number, str or None, or made of them."""
+    match plain(value):
+        case Scalar():
+            return True
+        case Choice(options=options):
+            return all(_is_setting(option, depth + 1) for option in options)
+        case Container(items=items, element=element) if depth < _MAX_DEPTH:
+            return all(_is_setting(item, depth + 1) for item in (items if items is not None else (element,)))
     return False
 
 
