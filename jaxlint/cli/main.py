@@ -25,6 +25,7 @@ from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
 from jaxlint.cli.report import Reporting, report, reporting
 from jaxlint.cli.server import server
+from jaxlint.cli.tree import tree
 from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ cli.add_command(clean)
 cli.add_command(config)
 cli.add_command(facts)
 cli.add_command(server)
+cli.add_command(tree)
 
 
 def _shard(context: click.Context, option: click.Parameter, text: str | None) -> Shard | None:
@@ -250,33 +252,6 @@ def rule(rule: str | None, all_: bool, output_format: str) -> None:
             Console(file=stream, force_terminal=True).print(Markdown(text))
         else:
             stream.write(text + "\n")
-
-
-@cli.command()
-@click.argument("target", metavar="PATH[::CLASS]")
-@configured(settings=False)
-def tree(target: str, configuration: Configuration) -> None:
-    """Draw pytree classes.
-
-    Shows for the classes of a file, or one of them, which fields are leaves and which are static.
-    """
-    from jaxlint.project.files import PathError
-    from jaxlint.syntax.source import Unreadable
-
-    path, separator, class_name = target.rpartition("::")
-    if not separator or os.path.exists(target):
-        path, class_name = target, ""
-    if not os.path.exists(path):
-        raise PathError(f"{path}: No such file or directory")
-    from jaxlint.linter.draw import draw_tree
-
-    try:
-        drawing = draw_tree(path, class_name or None, configuration.settings(path))
-    except Unreadable as error:
-        place = ":".join(str(part) for part in (path, error.row, error.column) if part is not None)
-        raise PathError(f"{place}: {error}") from error
-    with standard_output() as stream:
-        stream.write(drawing.rstrip("\n") + "\n")
 
 
 def _cpus() -> int:
