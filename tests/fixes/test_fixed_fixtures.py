@@ -6,7 +6,6 @@ One program of each case, of another framework from case to case; with `--thorou
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ from jaxlint.config.settings import Settings
 from jaxlint.fixes.running import FixedFiles, fix_paths
 from jaxlint.linter.engine import check_paths
 from jaxlint.rules import all_rules
-from tests.oracle import cases, environments
+from tests.oracle import cases
 from tests.oracle.cases import Program
 from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
-from tests.rules.test_fixtures_run import environment_of, matches, needed_python
+from tests.rules.test_fixtures_run import matches
 
 PROGRAMS = defaultdict(list)
 for one in cases.programs():
@@ -115,19 +114,15 @@ def test_fixed_programs_run(programs: tuple[Path, list[Fixed]], runners: Runners
     for one in fixed:
         if one.program.rule == "unused-suppression":
             continue  # what its comments hide for good reason goes on
-        if one.left.total() or needed_python(one.program) > sys.version_info[:2]:
+        if one.left.total() or one.program.lacking:
             continue
         calls = [call.expression for call in one.program.consequence.calls]
-        jobs[environment_of(one.program)].append(
+        jobs[one.program.environment].append(
             {"id": one.program.id, "folder": str(root / one.program.id), "calls": calls}
         )
     wrong = []
     for environment, some in jobs.items():
-        try:
-            outcomes = runners.run(environment, some)
-        except environments.Unavailable:
-            assert environment != MAIN or sys.version_info < (3, 11)
-            continue
+        outcomes = runners.run(environment, some)
         for id_, outcome in outcomes.items():
             program = by_id[id_]
             wrong += [f"{id_}: {what}\n{text_of(root, program)}" for what in shown(program, outcome)]

@@ -14,7 +14,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from tests.oracle import frameworks, spelling
-from tests.oracle.frameworks import FRAMEWORKS
+from tests.oracle.frameworks import FRAMEWORKS, MAIN
+from tests.oracle.versions import Condition, Versions, conditions, here, locked
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -80,11 +81,41 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Filter:
+    """What stands in brackets: the frameworks, and the versions, for which a line holds."""
+
+    frameworks: frozenset[str] | None
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def read(cls, text: str | None) -> Filter:
+        """`chex jax>=0.6`; nothing is for all."""
+        found, rest = conditions(text or "")
+        return cls(frameworks.select(rest) if rest.strip(", ") or (text is not None and not found) else None, found)
+
+    def passes(self, framework: str, versions: Versions) -> bool:
+        """Whether a line holds for a framework among these versions."""
+        return (self.frameworks is None or framework in self.frameworks) and self.holds(versions)
+
+    def holds(self, versions: Versions) -> bool:
+        """Whether a line holds for some framework among these versions."""
+        return all(condition.holds(versions) for condition in self.conditions)
+
+    @property
+    def breadth(self) -> tuple[int, int]:
+        """How many frameworks a line is for; what holds for some versions only is narrower."""
+        return (
+            len(FRAMEWORKS) + 1 if self.frameworks is None else len(self.frameworks),
+            -len(self.conditions),
+        )
+
+
+@dataclass(frozen=True)
 class Header:
     """One header line."""
 
     key: str
-    filter: frozenset[str] | None
+    filter: Filter
     value: str
 
 
@@ -114,6 +145,14 @@ class Program:
 
     source: Case
     framework: str
+    #: The column of the matrix whose versions count instead of those with which it would run here.
+    column: str = ""
+
+    @property
+    def versions(self) -> Versions:
+        """What it runs with."""
+        name = self.column or self.environment
+        return here() if name == MAIN else locked(name)
 
     @property
     def id(self) -> str:
@@ -138,12 +177,18 @@ class Program:
     @property
     def requires(self) -> str:
         """Like `python>=3.11`, or nothing."""
-        return " ".join(applying(self.source.headers, "requires", self.framework))
+        return " ".join(applying(self.source.headers, "requires", self.framework, self.versions))
+
+    @property
+    def lacking(self) -> str:
+        """What it needs that is not there, if anything is: versions, or the framework."""
+        needs = f"{FRAMEWORKS[self.framework].needs} {self.requires}"
+        return ", ".join(str(one) for one in conditions(needs)[0] if not one.holds(self.versions))
 
     @property
     def confidence(self) -> str:
         """How sure a finding in it must be to count, if that is said."""
-        return "".join(applying(self.source.headers, "confidence", self.framework))
+        return "".join(applying(self.source.headers, "confidence", self.framework, self.versions))
 
     @cached_property
     def files(self) -> Mapping[str, str]:
@@ -156,12 +201,14 @@ class Program:
     @cached_property
     def consequence(self) -> Consequence:
         """What its run is to show."""
-        return consequence(self.source.headers, self.framework, self.id)
+        return consequence(self.source.headers, self.framework, self.id, self.versions)
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """The expectations in its lines."""
-        return tuple(mark for path, text in self.files.items() for mark in marks(path, text, self.framework))
+        return tuple(
+            mark for path, text in self.files.items() for mark in marks(path, text, self.framework, self.versions)
+        )
 
     @property
     def is_bad(self) -> bool:
@@ -205,25 +252,15 @@ def headers(text: str, path: str) -> list[Header]:
     found: list[Header] = []
     for row, line in enumerate(text.splitlines(), 1):
         if row < last and (match := HEADER.match(line)):
-            filter_ = match["filter"]
-            found.append(
-                Header(
-                    match["key"], frameworks.select(filter_) if filter_ is not None else None, match["value"].strip()
-                )
-            )
+            found.append(Header(match["key"], Filter.read(match["filter"]), match["value"].strip()))
     return found
 
 
-def applying(found: list[Header], key: str, framework: str) -> list[str]:
+def applying(found: list[Header], key: str, framework: str, versions: Versions) -> list[str]:
     """The values of the headers `key` for `framework`: those with the narrowest filter that it passes."""
-    passed = [h for h in found if h.key == key and (h.filter is None or framework in h.filter)]
-    narrowest = min((breadth(h) for h in passed), default=0)
-    return [h.value for h in passed if breadth(h) == narrowest]
-
-
-def breadth(header: Header) -> int:
-    """How many frameworks a header is for."""
-    return len(FRAMEWORKS) + 1 if header.filter is None else len(header.filter)
+    passed = [h for h in found if h.key == key and h.filter.passes(framework, versions)]
+    narrowest = min((h.filter.breadth for h in passed), default=None)
+    return [h.value for h in passed if h.filter.breadth == narrowest]
 
 
 def raised(value: str, path: str) -> Raised:
@@ -245,34 +282,40 @@ def read_call(value: str, path: str) -> Call:
     raise FixtureError(f"{path}: expected `calling expression raises|gives ..`, got {value!r}")
 
 
-def consequence(found: list[Header], framework: str, path: str) -> Consequence:
-    """What the headers say a run shows."""
-    raises = [raised(value, path) for value in applying(found, "raises", framework) if value != "nothing"]
+def consequence(found: list[Header], framework: str, path: str, versions: Versions | None = None) -> Consequence:
+    """What the headers say a run shows, with the versions that are here if no others are named."""
+    versions = here() if versions is None else versions
+
+    def values(key: str) -> list[str]:
+        return applying(found, key, framework, versions)
+
+    raises = [raised(value, path) for value in values("raises") if value != "nothing"]
     if len(raises) > 1:
         raise FixtureError(f"{path}: two exceptions for {framework}")
     # calls are replaced one by one, each by the narrowest header for the same expression
     calls: dict[str, Call] = {}
-    for header in sorted((h for h in found if h.key == "calling"), key=breadth, reverse=True):
-        if header.filter is None or framework in header.filter:
+    for header in sorted((h for h in found if h.key == "calling"), key=lambda h: h.filter.breadth, reverse=True):
+        if header.filter.passes(framework, versions):
             call = read_call(header.value, path)
             calls[call.expression] = call
     return Consequence(
         raises=raises[0] if raises else None,
-        prints=tuple(value for value in applying(found, "prints", framework) if value != "nothing"),
-        warns=tuple(applying(found, "warns", framework)),
+        prints=tuple(value for value in values("prints") if value != "nothing"),
+        warns=tuple(value for value in values("warns") if value != "nothing"),
         calls=tuple(calls.values()),
-        clean=bool(applying(found, "clean", framework)),
+        clean=bool(values("clean")),
     )
 
 
-def marks(path: str, text: str, framework: str) -> Iterator[Mark]:
-    """The expectations in the (expanded) module `path`."""
+def marks(path: str, text: str, framework: str, versions: Versions | None = None) -> Iterator[Mark]:
+    """The expectations in the (expanded) module `path`, with the versions that are here if no others are named."""
+    versions = here() if versions is None else versions
     for row, line in enumerate(text.splitlines(), 1):
         found = list(MARK.finditer(line))
         if len(found) != len(ANY_MARK.findall(line)) and not HEADER.match(line):
             raise FixtureError(f"{path}:{row}: not a well-formed expectation: {line.strip()}")
         for match in found:
-            if match["filter"] is not None and framework not in frameworks.select(match["filter"]):
+            if not Filter.read(match["filter"]).passes(framework, versions):
                 continue
             for codes in match["codes"].split(","):
                 yield Mark(path, row, match["kind"], frozenset(codes.strip().split("|")))

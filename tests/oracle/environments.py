@@ -1,14 +1,15 @@
-"""The environments that programs run in: this one, a newer Python with tjax, an old one with treex.
+"""The environments that programs run in: this one, and those that are locked in `locks/` (see `versions.py`).
 
-`main` is the interpreter that runs the tests. The others are built under `.envs/` for the tests marked `pythons`, when
-a Python of their version exists on this machine; they are stored between runs by a hash of what is in them. Where they
-cannot be had, their programs are skipped with the reason.
+`main` is the interpreter that runs the tests. The others are built under `.envs/` for the tests marked `pythons` or
+`versions`, when a Python of their version exists on this machine; they are stored between runs by a hash of what is in
+them. Where they cannot be had, their programs are skipped with the reason.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import json
 import os
 import select
@@ -20,46 +21,23 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.frameworks import MAIN, NEWEST, TREEX
+from filelock import FileLock
+
+from tests.oracle import versions
+from tests.oracle.frameworks import MAIN
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ROOT / ".envs"
 RUNNER = Path(__file__).with_name("run.py")
+#: What makes environments; it is installed beside pytest.
+UV = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])) or "uv"
 #: How often a new process takes over from one that has ended too early.
 MOST_ENDED = 5
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What an environment is made of: acceptable Python versions, the best first, and pip requirements."""
-
-    pythons: tuple[str, ...]
-    requirements: tuple[str, ...]
-
-
-RECIPES = {
-    NEWEST: Recipe(("3.13", "3.12"), ("tjax>=1.7,<2", "jax>=0.10.2,<0.13", "flax>=0.12.8,<0.13")),
-    TREEX: Recipe(
-        ("3.9",),
-        (
-            "treex==0.6.9",
-            "treeo==0.0.9",
-            "flax==0.4.2",
-            "jax==0.4.13",
-            "jaxlib==0.4.13",
-            "numpy==1.23.5",
-            "optax==0.0.9",
-            "chex==0.1.7",
-            "scipy==1.11.4",
-        ),
-    ),
-}
 
 
 class Unavailable(Exception):
@@ -72,8 +50,8 @@ def candidates(version: str) -> Iterator[str]:
         yield sys.executable
     if found := shutil.which(f"python{version}"):
         yield found
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    yield from (str(path) for path in sorted(versions.glob(f"{version}.*/bin/python"), reverse=True))
+    of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    yield from (str(path) for path in sorted(of_pyenv.glob(f"{version}.*/bin/python"), reverse=True))
 
 
 def find_python(version: str) -> str | None:
@@ -101,28 +79,31 @@ def interpreter(name: str) -> str:
 def look_up(name: str) -> str | Unavailable:
     """The Python of the environment `name`, or why there is none."""
     if name == MAIN:
-        if tuple(sys.version_info) < (3, 11):
-            return Unavailable("the fixtures are run on Python 3.11 and later: see [frameworks] in pyproject.toml")
+        if importlib.util.find_spec("jax") is None:
+            return Unavailable("jax is not installed here: see [frameworks] in pyproject.toml")
         return sys.executable
-    recipe = RECIPES[name]
-    python = next(filter(None, map(find_python, recipe.pythons)), None)
+    column, requirements = versions.COLUMNS[name], versions.lock(name)
+    python = next(filter(None, map(find_python, column.pythons)), None)
     if python is None:
-        return Unavailable(f"no Python {' or '.join(recipe.pythons)} on this machine")
-    digest = hashlib.sha256("\n".join([python, *recipe.requirements]).encode()).hexdigest()[:12]
+        return Unavailable(f"no Python {' or '.join(column.pythons)} on this machine")
+    digest = hashlib.sha256(python.encode() + requirements.read_bytes()).hexdigest()[:12]
     folder = ENVIRONMENTS / f"{name}-{digest}"
     inside = folder / "bin" / "python"
     done = folder / "complete"
-    if done.exists():
-        return str(inside)
-    for old in ENVIRONMENTS.glob(f"{name}-*"):
-        shutil.rmtree(old)
-    print(f"building the environment {name} ({python})", file=sys.stderr)
-    install = [str(inside), "-m", "pip", "install", "--quiet", *recipe.requirements]
-    for command in ([python, "-m", "venv", str(folder)], install):
-        step = subprocess.run(command, capture_output=True, text=True)
-        if step.returncode:
-            return Unavailable(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
-    done.touch()
+    ENVIRONMENTS.mkdir(exist_ok=True)
+    with FileLock(ENVIRONMENTS / f"{name}.lock"):
+        if done.exists():
+            return str(inside)
+        for old in ENVIRONMENTS.glob(f"{name}-*"):
+            shutil.rmtree(old)
+        print(f"building the environment {name} ({python})", file=sys.stderr)
+        make = [UV, "venv", "--quiet", "--python", python, str(folder)]
+        install = [UV, "pip", "install", "--quiet", "--python", str(inside), "--requirement", str(requirements)]
+        for command in (make, install):
+            step = subprocess.run(command, capture_output=True, text=True)
+            if step.returncode:
+                return Unavailable(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
+        done.touch()
     return str(inside)
 
 
@@ -132,12 +113,9 @@ def prepare(names: Iterable[str]) -> None:
         list(pool.map(look_up, names))
 
 
-@cache
-def version(name: str) -> tuple[int, int]:
-    """The Python version of an environment."""
-    command = [interpreter(name), "-c", "import sys; print(*sys.version_info[:2])"]
-    major, minor = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return int(major), int(minor)
+def versions_in(name: str) -> versions.Versions:
+    """What an environment holds."""
+    return versions.here() if name == MAIN else versions.locked(name)
 
 
 class Broken(Exception):

@@ -7,6 +7,7 @@ the spelling of one of these frameworks by `spelling.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 #: Environments a program can run in; see `environments.py`.
 MAIN, NEWEST, TREEX = "main", "newest", "treex"
@@ -33,7 +34,16 @@ class Framework:
     #: What is special: "" or the id of a branch in `spelling.py`.
     style: str = ""
     frozen: bool = True
-    environment: str = MAIN
+    #: The package to import where it is not a matter of course that there is one; it is in the environment `at_home`.
+    package: str = ""
+    at_home: str = MAIN
+    #: What must be there for the framework to exist, as in the filter of a fixture.
+    needs: str = ""
+
+    @property
+    def environment(self) -> str:
+        """Where programs of it run: here, if it is installed here."""
+        return MAIN if not self.package or find_spec(self.package) else self.at_home
 
     @property
     def has_static(self) -> bool:
@@ -144,7 +154,8 @@ FRAMEWORKS: dict[str, Framework] = {
             field_import="from tjax.dataclasses import dataclass, field",
             static="field",
             static_arguments="static=True",
-            environment=NEWEST,
+            package="tjax",
+            at_home=NEWEST,
         ),
         Framework(
             id="simple-pytree",
@@ -186,6 +197,7 @@ FRAMEWORKS: dict[str, Framework] = {
             field_import="from flax import nnx",
             static="nnx.static",
             style="nnx",
+            needs="flax>=0.12",
             frozen=False,
         ),
         Framework(
@@ -212,7 +224,8 @@ FRAMEWORKS: dict[str, Framework] = {
             static="tx.static",
             style="treex",
             frozen=False,
-            environment=TREEX,
+            package="treex",
+            at_home=TREEX,
         ),
     )
 }

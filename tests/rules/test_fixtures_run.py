@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from tests.oracle.cases import Program, Raised
 from tests.oracle.chosen import chosen
 from tests.oracle.environments import Runners
 from tests.oracle.frameworks import FRAMEWORKS, MAIN, NEWEST, select
+from tests.oracle.versions import conditions, locked
 
 PROGRAMS = cases.programs()
 Outcome = dict[str, Any] | str
@@ -156,21 +157,10 @@ HOLDS_FOR = {
 }
 
 
-def needed_python(program: Program) -> tuple[int, int]:
-    """The lowest Python version on which the program shows what it states."""
-    if not program.requires:
-        return (3, 0)
-    match = re.fullmatch(r"python ?>= ?(\d+)\.(\d+)", program.requires)
-    assert match, f"{program.id}: cannot read `requires: {program.requires}`"
-    return int(match[1]), int(match[2])
-
-
 def environment_of(program: Program) -> str:
-    """Where a program runs: the environment of its framework, or the newest if its Python is too old.
-
-    Under Python 3.10 there is no main environment, and the newest has only what tjax needs.
-    """
-    if program.environment == MAIN and needed_python(program) > sys.version_info[:2] > (3, 10):
+    """Where a program runs: the environment of its framework, or the newest if versions here are too old for it."""
+    needed, _ = conditions(program.requires)
+    if program.lacking and all(condition.is_lower and condition.holds(locked(NEWEST)) for condition in needed):
         return NEWEST
     return program.environment
 
@@ -206,10 +196,11 @@ def outcomes(
 def why_not(program: Program, name: str) -> str | None:
     """Why a program cannot be run in the environment `name`, if so."""
     try:
-        version = environments.version(name)
+        environments.interpreter(name)
     except environments.Unavailable as reason:
         return f"no environment {name!r}: {reason}"
-    return f"needs {program.requires}" if needed_python(program) > version else None
+    here = program if name == program.environment else replace(program, column=name)
+    return f"needs {here.lacking}" if here.lacking else None
 
 
 def run_all(name: str, jobs: list[dict[str, Any]], runners: Runners) -> dict[str, Outcome]:
@@ -294,7 +285,7 @@ def test_programs_were_run(request: pytest.FixtureRequest, outcomes: dict[str, O
     for reason, number in skipped.items():
         print(f"\n{number} programs not run: {reason}")
     ran = {id_ for id_, outcome in outcomes.items() if not isinstance(outcome, str)}
-    here = [p for p in chosen(request) if sys.version_info >= (3, 11) and environment_of(p) == MAIN]
+    here = [p for p in chosen(request) if environment_of(p) == MAIN and not p.lacking]
     assert {program.id for program in here} <= ran, skipped
 
 
