@@ -100,7 +100,10 @@ def look_up(name: str) -> str | Unavailable:
         make = [UV, "venv", "--quiet", "--python", python, str(folder)]
         install = [UV, "pip", "install", "--quiet", "--python", str(inside), "--requirement", str(requirements)]
         for command in (make, install):
-            step = subprocess.run(command, capture_output=True, text=True)
+            try:
+                step = subprocess.run(command, capture_output=True, text=True)
+            except FileNotFoundError:
+                return Unavailable("uv is not installed: see [dev] in pyproject.toml")
             if step.returncode:
                 return Unavailable(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
         done.touch()
