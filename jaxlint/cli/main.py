@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -22,8 +22,8 @@ from jaxlint.cli.facts import facts
 from jaxlint.cli.fix import Fixing, fixing
 from jaxlint.cli.input import show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
-from jaxlint.cli.output import standard_output
-from jaxlint.cli.report import Reporting, report, reporting
+from jaxlint.cli.report import Reporting, report, reporting, tell_of_run
+from jaxlint.cli.rule import rule
 from jaxlint.cli.server import server
 from jaxlint.cli.tree import tree
 from jaxlint.errors import UserError
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
     from jaxlint.linter.result import Result
     from jaxlint.linter.shards import Shard
-    from jaxlint.rules.base import Rule
 
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
 
@@ -74,6 +73,7 @@ def cli() -> None:
 cli.add_command(clean)
 cli.add_command(config)
 cli.add_command(facts)
+cli.add_command(rule)
 cli.add_command(server)
 cli.add_command(tree)
 
@@ -144,7 +144,7 @@ def check(
         raise click.UsageError("--reason goes with --add-noqa.")
     if add_noqa and write_baseline is not None:
         raise click.UsageError("--add-noqa and --write-baseline exclude each other.")
-    quiet = reporting.quiet
+    quiet, started = reporting.quiet, time.monotonic()
     stdin = stdin_name(paths, stdin_filename)
     if only_files and stdin is not None:
         raise click.UsageError("--show-files lists files; the standard input is none.")
@@ -207,6 +207,8 @@ def check(
     if result.findings or not (add_noqa or write_baseline is not None):
         is_shown = stdin is not None and fixed is not None  # the standard output holds the fixed text
         report(result, reporting, read, fixed=len(fixed.fixed) if fixed is not None else 0, to_stderr=is_shown)
+    if reporting.verbose:
+        tell_of_run(result, time.monotonic() - started)
     if not quiet or strict_baseline:
         hide.tell_of_stale_entries(result.stale, strict_baseline)
     if not quiet:
@@ -219,80 +221,9 @@ def check(
     return FINDINGS if has_findings and not exit_zero else CLEAN
 
 
-@cli.command()
-@click.argument("rule", required=False, metavar="[CODE|NAME]")
-@click.option("--all", "all_", is_flag=True, help="Explain every rule.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def rule(rule: str | None, all_: bool, output_format: str) -> None:
-    """Explain a rule.
-
-    Says what it finds, why that is bad, what you see at run time and how to write it instead.
-    """
-    from jaxlint.rules import all_rules
-
-    rules: Sequence[type[Rule]] = all_rules()
-    if all_ == (rule is not None):
-        raise click.UsageError("Give the code or the name of one rule, or --all.")
-    if rule is not None:
-        rules = [_find_rule(rule, rules)]
-    if output_format == "json":
-        import json
-
-        objects = [_rule_object(one) for one in rules]
-        text = json.dumps(objects if all_ else objects[0], indent=2)
-    else:
-        text = "\n\n".join(_rule_page(one) for one in rules)
-    from jaxlint.report.text import wants_color
-
-    with standard_output() as stream:
-        if output_format == "text" and wants_color(stream):
-            from rich.console import Console
-            from rich.markdown import Markdown
-
-            Console(file=stream, force_terminal=True).print(Markdown(text))
-        else:
-            stream.write(text + "\n")
-
-
 def _cpus() -> int:
     """How many processes this process may run at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _find_rule(wanted: str, rules: Sequence[type[Rule]]) -> type[Rule]:
-    """The rule with the code or name `wanted`, in any case."""
-    from jaxlint.syntax.spelling import did_you_mean
-
-    for one in rules:
-        if wanted.lower() in (one.code.lower(), one.name):
-            return one
-    known = [word for one in rules for word in (one.code, one.name)]
-    raise UserError(f"unknown rule `{wanted}`{did_you_mean(wanted, known)}")
-
-
-def _rule_page(one: type[Rule]) -> str:
-    """The page of a rule with its title, in Markdown."""
-    state = "on by default" if one.enabled else "off by default"
-    facts = [one.severity.value, f"{one.confidence.value} confidence", state, f"since {one.since}"]
-    preview = ["preview"] if one.preview else []
-    return f"# {one.name} ({one.code})\n\n{', '.join(facts + preview)}\n\n{one.page()}"
-
-
-def _rule_object(one: type[Rule]) -> dict[str, Any]:
-    """All that is known about a rule, for JSON."""
-    return {
-        "code": one.code,
-        "name": one.name,
-        "group": one.group,
-        "severity": one.severity.value,
-        "confidence": one.confidence.value,
-        "enabled": one.enabled,
-        "preview": one.preview,
-        "since": one.since,
-        "summary": one.summary(),
-        "explanation": one.page(),
-        "url": one.url(),
-    }
 
 
 @contextmanager
@@ -323,7 +254,10 @@ class _Bar:
             from rich.console import Console
             from rich.progress import Progress
 
-            self._progress = Progress(console=Console(stderr=True), transient=True)
+            from jaxlint.report.text import wants_color
+
+            console = Console(stderr=True, color_system="auto" if wants_color(sys.stderr) else None)
+            self._progress = Progress(console=console, transient=True)
             self._task = self._progress.add_task("Checking", total=total)
             self._progress.start()
         self._progress.update(self._task, completed=done, total=total)

@@ -32,7 +32,7 @@ _SETTING = (
     click.option(
         "--min-confidence",
         type=click.Choice(["low", "medium", "high"]),
-        help="How sure a finding must be to be reported.  [default: low]",
+        help="How sure a finding must be to be reported.  [default: medium]",
     ),
     click.option(
         "--preview/--no-preview",

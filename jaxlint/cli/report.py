@@ -30,16 +30,26 @@ _OPTIONS = (
     ),
     click.option("--output-file", metavar="FILE", help="Write to this file what would go to the standard output."),
     click.option("--statistics", is_flag=True, help="Show how many findings each rule has, as text or JSON."),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="When to use colours.  [default: on a terminal; NO_COLOR and FORCE_COLOR count]",
+    ),
+    click.option("-v", "--verbose", is_flag=True, help="Say what was checked, in which environment and how long."),
     click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else."),
 )
 
 
 class Reporting(NamedTuple):
-    """How findings are to be reported: a format of `FORMATS`, a file or None, only counts, no summary."""
+    """How findings are to be reported: a format of `FORMATS`, a file or None, only counts, when in colour, …"""
 
     format: str
     file: str | None
     statistics: bool
+    color: str
+    #: Whether to say more, or less, than the findings and their number.
+    verbose: bool
     quiet: bool
 
 
@@ -47,11 +57,21 @@ def reporting(command: Command) -> Command:
     """Give a command the options for its report, and their meaning as the argument `reporting`."""
 
     @wraps(command)
-    def run(output_format: str, output_file: str | None, statistics: bool, quiet: bool, **arguments: Any) -> Any:
+    def run(
+        output_format: str,
+        output_file: str | None,
+        statistics: bool,
+        color: str,
+        verbose: bool,
+        quiet: bool,
+        **arguments: Any,
+    ) -> Any:
         if statistics and output_format not in STATISTICS:
             possible = ", ".join(STATISTICS)
             raise click.UsageError(f"There are no --statistics in the format {output_format}, but in {possible}.")
-        given = Reporting(output_format, output_file, statistics, quiet)
+        if verbose and quiet:
+            raise click.UsageError("--verbose and --quiet exclude each other.")
+        given = Reporting(output_format, output_file, statistics, color, verbose, quiet)
         return command(reporting=given, **arguments)
 
     wrapped: Command = run
@@ -81,12 +101,24 @@ def report(
     write = writer(STATISTICS if reporting.statistics else FORMATS, reporting.format)
     unsafe = any(settings.unsafe_fixes for settings, _ in result.checked)
     with nullcontext(sys.stderr) if to_stderr and reporting.file is None else output(reporting.file) as stream:
-        color = reporting.file is None and wants_color(stream)
+        color = reporting.file is None and wants_color(stream, choice=reporting.color)
         write(Report(result.findings, result.errors, read or Source.read, color, summary, fixed, unsafe), stream)
     for error in result.errors:
         click.echo(f"jaxlint: internal error: {error}", err=True)
     if not result.files and not result.findings and not result.errors and not reporting.quiet:
         tell_of_no_files()
+
+
+def tell_of_run(result: Result, seconds: float) -> None:
+    """Say how many files were checked, how long it took, and which environments installed packages were read from."""
+    from jaxlint.linter.engine import environment_of
+
+    took = f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"
+    hidden = f", {count(len(result.suppressed), 'finding')} suppressed by comments" if result.suppressed else ""
+    click.echo(f"jaxlint: {count(result.files, 'file')} checked in {took}{hidden}", err=True)
+    for environment in dict.fromkeys(environment_of(settings) for settings, _ in result.checked):
+        read = f"installed packages are read from {environment}" if environment else "no environment is activated"
+        click.echo(f"jaxlint: {read}" + ("" if environment else ", so installed packages are not read"), err=True)
 
 
 def tell_of_no_files() -> None:

@@ -35,11 +35,16 @@ def make_checker(project: Project, settings: Settings) -> Checker:
     return Checker(project, settings)
 
 
+def environment_of(settings: Settings) -> str | None:
+    """The interpreter or environment that the settings name, else the activated one, if there is one."""
+    return settings.python or activated(os.environ)
+
+
 def make_project(
     files: Sequence[str], settings: Settings, texts: Mapping[str, Source | Unreadable] | None = None
 ) -> Project:
     """The project that the files belong to: their package roots, the configured roots, the environment."""
-    python = settings.python or activated(os.environ)
+    python = environment_of(settings)
     project = Project(settings.src, site_packages(python) if python else (), texts)
     by_folder: dict[str, str] = {}
     for path in files:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -19,15 +18,10 @@ def render(rules: Iterable[type[Rule]]) -> str:
     """A Markdown table with one row per rule, without a final newline."""
     rows = ["| code | name | what it finds | on |", "|---|---|---|---|"]
     for rule in rules:
+        escaped = rule.in_short().replace("|", "\\|")
         state = ("yes" if rule.enabled else "no") + (" (preview)" if rule.preview else "")
-        rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {_in_short(rule)} | {state} |")
+        rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {escaped} | {state} |")
     return "\n".join(rows)
-
-
-def _in_short(rule: type[Rule]) -> str:
-    """What the rule finds, up to the first colon or semicolon."""
-    words = re.split("[:;] ", rule.summary())[0].partition(" ")[2]
-    return words.replace("|", "\\|")
 
 
 def insert(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:

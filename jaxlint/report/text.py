@@ -54,8 +54,13 @@ def write_lines(lines: Iterable[Line], report: Report, stream: TextIO) -> None:
         stream.writelines(f"{line}\n" for line in summary_lines(report))
 
 
-def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to colour what goes to `stream`: NO_COLOR forbids, FORCE_COLOR demands, else a terminal decides."""
+def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ, choice: str = "auto") -> bool:
+    """Whether to colour what goes to `stream`.
+
+    The `choice` always or never decides; else NO_COLOR forbids, FORCE_COLOR demands, and then a terminal decides.
+    """
+    if choice != "auto":
+        return choice == "always"
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +30,10 @@ HEADINGS = (
     "When not to use it",
     "References",
 )
+
+
+#: How short a summary may get where it is cut at a comma.
+_FEW_WORDS = 7
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -73,6 +78,13 @@ class Rule:
         """The first sentence of the section *What it does*, on one line."""
         text = cls.page().split("## What it does", 1)[-1].split("\n## ", 1)[0].strip()
         return " ".join(text.split("\n\n", 1)[0].split()).removesuffix(".")
+
+    @classmethod
+    def in_short(cls) -> str:
+        """What it finds, in some ten words: the summary without its verb and parentheses, up to where a clause ends."""
+        words = re.sub(r" \([^)]*\)", "", re.split(r"[:;] ", cls.summary())[0]).split()[1:]
+        ends = [i for i in range(len(words) + 1) if i == len(words) or words[i - 1].endswith(",")]
+        return " ".join(words[: next(i for i in ends if i >= _FEW_WORDS or i == len(words))]).removesuffix(",")
 
     @classmethod
     def url(cls) -> str:

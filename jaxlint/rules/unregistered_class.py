@@ -23,8 +23,8 @@ class UnregisteredClass(ClassRule, EventRule):
     """
     ## What it does
 
-    Finds instances of ordinary classes and dataclasses that go into a function which `jax.jit`, `vmap`, `grad`,
-    `lax.scan` and kin transform, or come out of it, though nothing registers the class as a pytree.
+    Finds instances of classes that nothing registers as a pytree, where they go into a function which `jax.jit`,
+    `vmap`, `grad`, `lax.scan` and kin transform, or come out of it. Ordinary dataclasses are such classes.
 
     A method with `@jax.jit` takes its `self` like any other argument.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -13,11 +14,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+import jaxlint.fixes.running  # which takes what is patched below as it is when it is imported
+import jaxlint.linter.checker
+import jaxlint.linter.engine
 import jaxlint.rules
 from jaxlint import __version__
 from jaxlint.cli import main as cli
+from jaxlint.cli import rule as rule_command
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
@@ -74,8 +80,9 @@ class Engine:
         self.calls.append((tuple(paths), configuration.settings(paths[0]), jobs))
         if self.failure is not None:
             raise self.failure
+        checked = [(configuration.settings(paths[0]), paths)]
         return types.SimpleNamespace(
-            findings=self.findings, files=self.files, errors=self.errors, suppressed=[], stale=[], checked={}
+            findings=self.findings, files=self.files, errors=self.errors, suppressed=[], stale=[], checked=checked
         )
 
 
@@ -86,10 +93,8 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jaxlint.rules, "all_rules", lambda: (FrozenAssignment, StaleState))
     stub = Engine()
-    module = types.ModuleType("jaxlint.linter.engine")
-    module.check_paths = stub.check_paths  # type: ignore[attr-defined]
-    module.check_content = stub.check_paths  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "jaxlint.linter.engine", module)
+    monkeypatch.setattr(jaxlint.linter.engine, "check_paths", stub.check_paths)
+    monkeypatch.setattr(jaxlint.linter.engine, "check_content", stub.check_paths)
     return stub
 
 
@@ -242,7 +247,6 @@ def test_mistakes_are_one_line(run: Run, engine: Engine, arguments: list[str], m
         (["check", "-j", "0"], "0 is not in the range x>=1"),
         (["check", "-j", "many"], "'many' is not a valid integer"),
         (["check", "--config", "x.toml", "--isolated"], "--config and --isolated exclude each other."),
-        (["rule"], "Give the code or the name of one rule, or --all."),
         (["rule", "JAX401", "--all"], "Give the code or the name of one rule, or --all."),
         (["tree"], "Missing argument 'PATH[::CLASS]'"),
     ],
@@ -313,6 +317,45 @@ def test_rule_text(run: Run) -> None:
         "## What it does\n\nFinds updates that are lost.\n"
     )
     assert run("rule", "--all") == (0, page + "\n" + other, "")
+
+
+def test_rules_are_listed(run: Run) -> None:
+    first = "JAX401  frozen-assignment   assignments to frozen instances\n"
+    second = "JAX407  returned-old-state  updates that are lost  (off by default)\n"
+    assert run("rule") == (0, first + second, "")
+    assert run("rule", "jax4") == (0, first + second, "")
+    assert run("rule", "update") == (0, first + second, "")
+    assert run("rule", "JAX407")[1].startswith("# returned-old-state (JAX407)")
+    _, out, _ = run("rule", "--output-format", "json")
+    assert [rule["code"] for rule in json.loads(out)] == ["JAX401", "JAX407"]
+
+
+@pytest.mark.parametrize(("choice", "colored"), [("always", True), ("never", False), ("auto", False)])
+def test_color(run: Run, engine: Engine, choice: str, colored: bool) -> None:
+    engine.findings = [finding()]
+    _, out, _ = run("check", "--color", choice)
+    assert ("\x1b[" in out) == colored
+
+
+def test_verbose(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
+    code, _, err = run("check", "--verbose")
+    assert code == 0
+    assert re.search(r"^jaxlint: 1 file checked in \d\.\d\d s$", err, re.M)
+    assert f"jaxlint: installed packages are read from {tmp_path / 'venv'}\n" in err
+    monkeypatch.delenv("VIRTUAL_ENV")
+    assert "no environment is activated" in run("check", "-v")[2]
+    assert run("check", "-v", "-q")[0] == 2
+
+
+def test_rules_are_completed() -> None:
+    command = rule_command.rule
+    (argument, *_) = command.params
+    for typed, words in (("FROZEN-a", ["frozen-assignment"]), ("jax4", ["JAX401", "JAX407"]), ("x", [])):
+        found = argument.shell_complete(click.Context(command), typed)
+        assert [item.value for item in found] == words
 
 
 def test_rule_json(run: Run) -> None:

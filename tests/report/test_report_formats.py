@@ -422,7 +422,10 @@ def test_github(report: Callable[[], Report]) -> None:
 
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
-NAMES = st.text(st.characters(exclude_categories=(), exclude_characters="\0/"), min_size=1, max_size=9)
+#: The names of files are bytes; those that are no UTF-8 have surrogates in their text.
+NAMES = st.binary(min_size=1, max_size=9).filter(lambda raw: not {0, 47} & {*raw}).map(os.fsdecode) | st.text(
+    st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=9
+)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
