@@ -38,6 +38,7 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     as_instance,
+    binds_receiver,
     join,
     known_entries,
     plain,
@@ -393,7 +394,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
     def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
         """Read the body with what is passed for the parameters that have no annotation."""
         declaration = function.symbol.declaration
-        parameters = declaration.parameters[1:] if function.receiver is not None else declaration.parameters
+        parameters = declaration.parameters[binds_receiver(declaration, function.receiver) :]
         bound: dict[str, Value] = {}
         positional = [p for p in parameters if p.kind == "positional"]
         for index, parameter in enumerate(positional[: len(passed.positional)]):

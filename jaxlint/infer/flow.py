@@ -28,6 +28,7 @@ from jaxlint.infer.values import (
     Scalar,
     UnknownValue,
     Value,
+    binds_receiver,
     dict_of,
     element_of,
     join,
@@ -129,9 +130,10 @@ class UnitReader(CompoundStatements):
         scope = self.module.outline.scopes[f"{declaration.qualname}.<locals>"]
         env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
         parameters: dict[str, Value] = {}
+        taken = binds_receiver(declaration, receiver)
         for index, parameter in enumerate(declaration.parameters):
             value: Value = UNKNOWN
-            if index == 0 and receiver is not None and parameter.kind == "positional":
+            if index < taken and receiver is not None:
                 value = receiver
             else:
                 value = self.evaluator.parameter(declaration, parameter.name, self.module)

@@ -28,6 +28,7 @@ from jaxlint.infer.values import (
     Partial,
     UnknownValue,
     Value,
+    binds_receiver,
     join,
     known_entries,
     plain,
@@ -37,7 +38,7 @@ from jaxlint.libraries.transforms import Kind, Returns, Transform
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Lambda, Starred, dotted
+from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Lambda, Starred
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -103,7 +104,7 @@ class HigherOrder:
             case FunctionValue(symbol=symbol, receiver=receiver, applied=applied):
                 declaration = symbol.declaration
                 decorators = self.transformed.decorating(declaration, symbol.module)
-                bound = _binds_receiver(declaration, receiver)
+                bound = binds_receiver(declaration, receiver)
                 return Target(declaration, symbol.module, (*applied, *decorators), receiver if bound else None, bound)
             case LocalFunctionValue(function=local, applied=applied):
                 module = local.module
@@ -375,14 +376,6 @@ class HigherOrder:
             expr = arguments.get(index, arguments.get(keyword))
             if expr is not None and not isinstance(value, UnknownValue):
                 self._note_cross(Cross(expr.at, place, value, None, None, applied, False))
-
-
-def _binds_receiver(function: Function, receiver: Value | None) -> int:
-    """How many parameters a receiver takes: 1 for a bound method, 0 for a static method or `Class.method`."""
-    if receiver is None or function.self_name is None:
-        return 0
-    is_classmethod = any(dotted(d) == "classmethod" for d in function.decorators)
-    return 1 if is_classmethod or not isinstance(plain(receiver), ClassObject) else 0
 
 
 def _with_applied(func: Value, applied: Applied) -> Value:

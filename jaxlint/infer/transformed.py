@@ -115,15 +115,20 @@ class TransformedFunctions:
 
     def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:
         """A decorator, or a call that is seen from outside, with its options."""
-        applied = self._applied(transform, at, callee.keywords, callee.complete)
+        keywords = (*_by_position(transform, callee.positional[len(transform.functions) :]), *callee.keywords)
+        applied = self._applied(transform, at, keywords, callee.complete)
         return applied if callee.transparent else replace(applied, static_argnums=None, static_argnames=None)
 
     def from_call(
         self, transform: Transform, at: object, args: tuple[Argument, ...], module: Module, scope: str
     ) -> Applied:
-        """A call with its options."""
+        """A call with its options: `args` is what it is given beside the functions."""
+        complete = not any(a.star for a in args)
         keywords = tuple((a.keyword, Placed(a.value, module, scope)) for a in args if a.keyword is not None)
-        return self._applied(transform, at, keywords, not any(a.star for a in args))
+        if complete and not transform.runs:
+            positional = tuple(Placed(a.value, module, scope) for a in args if a.keyword is None)
+            keywords = (*_by_position(transform, positional), *keywords)
+        return self._applied(transform, at, keywords, complete)
 
     def _applied(
         self,
@@ -188,6 +193,11 @@ class TransformedFunctions:
         if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None and depth < _MAX_ALIASES:
             return self._literals(Placed(symbol.assignment.value, symbol.module, symbol.scope), depth + 1)
         return None
+
+
+def _by_position(transform: Transform, positional: tuple[Placed, ...]) -> tuple[tuple[str, Placed], ...]:
+    """The options that follow the functions, with their names: `jax.vmap(f, (None, 0))`."""
+    return tuple(zip(transform.options, positional, strict=False))
 
 
 def names_static(call: Call) -> bool:

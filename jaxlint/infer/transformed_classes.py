@@ -115,7 +115,7 @@ class TracedClasses:
         if returning is not None:
             values += [(value, returning) for value in self._returned(function, module)]
         for value, by in values:
-            if not (_is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
+            if not (is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
                 yield value, TracedBy(function.name, by.transform.name)
 
     def _returned(self, function: Function, module: Module) -> Iterator[Value]:
@@ -140,9 +140,9 @@ class TracedClasses:
                         yield Instance(cls)
 
 
-def _is_filtered(module: Module) -> bool:
+def is_filtered(module: Module) -> bool:
     """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
-    return any(not unit.calls.isdisjoint({"partition", "filter"}) for unit in module.outline.units)
+    return any(not unit.calls.isdisjoint({"partition", "filter", "combine"}) for unit in module.outline.units)
 
 
 def traced_by(event: Cross) -> TracedBy | None:

@@ -11,7 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Expr, Lambda
+from jaxlint.syntax.expressions import Argument, Expr, Lambda, dotted
 from jaxlint.syntax.statements import FunctionDefinition
 
 
@@ -326,3 +326,11 @@ def arrays_in(value: Value, depth: int = 0) -> list[Array]:
             found = [arrays_in(o, depth + 1) for o in value.options if o != NONE]
             return [a for part in found for a in part] if found and all(found) else []
     return []
+
+
+def binds_receiver(function: Function, receiver: Value | None) -> int:
+    """How many parameters a receiver takes: 1 for a bound method, 0 for a static method or `Class.method`."""
+    if receiver is None or function.self_name is None:
+        return 0
+    is_classmethod = any(dotted(d) == "classmethod" for d in function.decorators)
+    return 1 if is_classmethod or not isinstance(plain(receiver), ClassObject) else 0

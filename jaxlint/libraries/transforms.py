@@ -60,6 +60,8 @@ class Transform(msgspec.Struct, frozen=True):
     takes_static: bool = False
     #: Whether `jdc.Static[...]` annotations of parameters count.
     reads_static_annotations: bool = False
+    #: The options that may be given by position, after the functions.
+    options: tuple[str, ...] = ()
 
     @property
     def rebuilds(self) -> bool:
@@ -68,6 +70,9 @@ class Transform(msgspec.Struct, frozen=True):
 
 
 _FUNCTION = ((0, "f"),)
+_AXES = ("in_axes", "out_axes", "axis_name", "axis_size")
+_SPECS = ("mesh", "in_specs", "out_specs")
+_DIFFERENTIATED = ("argnums", "has_aux", "holomorphic", "allow_int")
 
 
 def _declare(*transforms: Transform) -> Mapping[str, Transform]:
@@ -78,15 +83,15 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("jax.jit", Kind.JIT, takes_static=True),
     Transform("jax.pmap", Kind.JIT, takes_static=True),
     Transform("jax.experimental.pjit.pjit", Kind.JIT, takes_static=True),
-    Transform("jax.vmap", Kind.MAP),
-    Transform("jax.shard_map", Kind.MAP, _FUNCTION),
-    Transform("jax.experimental.shard_map.shard_map", Kind.MAP, _FUNCTION),
-    Transform("jax.grad", Kind.GRAD, returns=Returns.GRADIENT),
-    Transform("jax.value_and_grad", Kind.GRAD, returns=Returns.VALUE_AND_GRADIENT),
-    Transform("jax.jacfwd", Kind.GRAD, returns=Returns.UNKNOWN),
-    Transform("jax.jacrev", Kind.GRAD, returns=Returns.UNKNOWN),
-    Transform("jax.jacobian", Kind.GRAD, returns=Returns.UNKNOWN),
-    Transform("jax.hessian", Kind.GRAD, returns=Returns.UNKNOWN),
+    Transform("jax.vmap", Kind.MAP, options=_AXES),
+    Transform("jax.shard_map", Kind.MAP, _FUNCTION, options=_SPECS),
+    Transform("jax.experimental.shard_map.shard_map", Kind.MAP, _FUNCTION, options=_SPECS),
+    Transform("jax.grad", Kind.GRAD, returns=Returns.GRADIENT, options=_DIFFERENTIATED),
+    Transform("jax.value_and_grad", Kind.GRAD, returns=Returns.VALUE_AND_GRADIENT, options=_DIFFERENTIATED),
+    Transform("jax.jacfwd", Kind.GRAD, returns=Returns.UNKNOWN, options=_DIFFERENTIATED),
+    Transform("jax.jacrev", Kind.GRAD, returns=Returns.UNKNOWN, options=_DIFFERENTIATED),
+    Transform("jax.jacobian", Kind.GRAD, returns=Returns.UNKNOWN, options=_DIFFERENTIATED),
+    Transform("jax.hessian", Kind.GRAD, returns=Returns.UNKNOWN, options=_DIFFERENTIATED),
     Transform("jax.vjp", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),
     Transform("jax.jvp", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),
     Transform("jax.linearize", Kind.GRAD, returns=Returns.UNKNOWN, runs=True),

@@ -10,6 +10,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.libraries.arrays import DTYPES
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
@@ -208,7 +209,7 @@ def _is_function(value: Value) -> bool:
             return all(_is_function(item) for item in items)
         case Symbolic(symbol=External(name=name)):
             last = name.rpartition(".")[2]
-            return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS
+            return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS | DTYPES
     return False
 
 

@@ -12,11 +12,13 @@ from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Instance, Value
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import DATACLASS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Display, Expr
+from jaxlint.syntax.expressions import Call, Display, Expr, Subscript, dotted
+from jaxlint.syntax.statements import all_parts
 
 
 class UnregisteredClass(ClassRule, EventRule):
@@ -170,7 +172,7 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
     for parameter in function.parameters:
         if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
             cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
-            if cls is not None:
+            if cls is not None and not _holds_numbers(parameter.name, function, module, evaluator):
                 at = parameter.at if event.applied.is_decorator else event.at
                 yield _problem(at, cls, f"`{function.name}` takes one as `{parameter.name}`", refusing[0])
                 return
@@ -181,6 +183,19 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
                 place = at if event.applied.is_decorator else event.at
                 yield _problem(place, cls, f"`{function.name}` returns one", refusing[0])
                 return
+
+
+def _holds_numbers(name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether the items of a parameter are given to functions on arrays: no instances, whatever its annotation says."""
+    scope = f"{function.qualname}.<locals>"
+    for call in all_parts(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()):
+        if isinstance(call, Call) and any(
+            isinstance(a, Subscript) and dotted(a.value) == name for a in call.positional
+        ):
+            symbol = evaluator.model.resolver.resolve(call.func, module, scope)
+            if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
+                return True
+    return False
 
 
 def _returned(function: Function, module: Module, evaluator: Evaluator) -> Iterator[tuple[Value, object]]:
