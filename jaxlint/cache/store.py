@@ -289,6 +289,17 @@ def _code_digest() -> str:
     return digest(repr(sorted(found)).encode()).hex()[:12]
 
 
+def project_cache(directory: str) -> Cache | None:
+    """The cache of the project that holds `directory`.
+
+    None where a link leads out of the project: a repository that is checked has no say in where files are written.
+    """
+    folder = default_folder(directory)
+    root = os.path.realpath(project_root(directory))
+    leads_out = os.path.islink(folder) and os.path.commonpath([root, os.path.realpath(folder)]) != root
+    return None if leads_out and not os.environ.get("JAXLINT_CACHE_DIR") else Cache(folder)
+
+
 def default_folder(directory: str) -> str:
     """Where the cache of a project is stored: beside its configuration or its repository, else in `directory`.
 

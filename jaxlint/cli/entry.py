@@ -16,7 +16,7 @@ def run() -> None:
     """Run the command line and end the process with its exit code."""
     if sys.argv[1:] == ["--version"]:
         print(f"jaxlint {__version__}")
-        code = 0
+        code = 0 if sys.stdout is not None else 2
     else:
         gc.disable()  # a command makes little garbage before it ends; the server sees to it itself
         from jaxlint.cli.main import main
@@ -24,7 +24,8 @@ def run() -> None:
         code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            if stream is not None:  # a stream that was closed before Python started is none
+                stream.flush()
         except (OSError, ValueError):
             code = code or 2  # what was to be said did not arrive
     os._exit(code)

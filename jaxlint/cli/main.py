@@ -135,7 +135,7 @@ def check(
     the standard input. Exits with 0 if nothing is found, with 1 if something is, with 2 for a wrong
     option, configuration or path.
     """
-    from jaxlint.cache.store import Cache, default_folder
+    from jaxlint.cache.store import Cache, project_cache
     from jaxlint.cli import fix, hide
     from jaxlint.linter.engine import check_content, check_paths
     from jaxlint.report.base import reader
@@ -165,6 +165,10 @@ def check(
     if not is_fixing and (fixing.is_all or fixing.show):
         raise click.UsageError("--fix-only, --diff and --show-fixes need a check of all files that does nothing else.")
 
+    cache = None
+    if not no_cache:
+        cache = Cache(cache_dir) if cache_dir else project_cache(os.getcwd())
+
     def run() -> Result:
         with _progress(sys.stderr, quiet) as progress:
             return check_paths(
@@ -172,7 +176,7 @@ def check(
                 configuration,
                 jobs=jobs or _cpus(),
                 progress=progress,
-                cache=None if no_cache else Cache(cache_dir or default_folder(os.getcwd())),
+                cache=cache,
                 force_exclude=force_exclude,
                 stored=_stored,
                 facts=facts,

@@ -205,8 +205,11 @@ def _means(regex: re.Pattern[str], path: str) -> bool:
 
 def _gitignore(directory: str, file: str = ".gitignore") -> list[_Layer]:
     """The layer of the .gitignore in `directory`, if there is one with patterns that git accepts."""
+    path = os.path.join(directory, file)
+    if not os.path.isfile(path):  # to read a pipe would never end
+        return []
     try:
-        with open(os.path.join(directory, file), "rb") as stream:
+        with open(path, "rb") as stream:
             lines = os.fsdecode(stream.read()).splitlines()
     except OSError:
         return []

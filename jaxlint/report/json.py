@@ -38,6 +38,8 @@ def _object(finding: Finding, fix: dict[str, Any] | None) -> dict[str, Any]:
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
+        "cell": None,
+        "noqa_row": finding.row,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "filename": finding.path,

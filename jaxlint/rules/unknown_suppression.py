@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Severity
 from jaxlint.rules.base import Problem, SuppressionRule
-from jaxlint.suppression.comments import Comments, Kind, Malformed, Selector, Suppression
+from jaxlint.suppression.comments import Comments, Malformed, Selector, Suppression
 from jaxlint.syntax.spelling import did_you_mean
 
 
@@ -88,7 +88,7 @@ class UnknownSuppression(SuppressionRule):
             if suppression.selectors is not None and not suppression.selectors:
                 yield _empty(suppression)
             for selector in suppression.selectors or ():
-                is_ours = suppression.kind is not Kind.NOQA or selector.is_code
+                is_ours = not suppression.is_noqa or selector.is_code
                 if is_ours and not any(selector.matches(rule) for rule in rules):
                     yield _unknown(suppression, selector, known)
         for malformed in comments.malformed:

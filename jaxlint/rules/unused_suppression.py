@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import EditText, Proposal
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule
-from jaxlint.suppression.comments import Comments, Kind, Selector, Suppression, Usage
+from jaxlint.suppression.comments import Comments, Selector, Suppression, Usage
 from jaxlint.suppression.removal import removal
 
 
@@ -94,7 +94,7 @@ class UnusedSuppression(SuppressionRule):
         for usage in comments.usages():
             suppression = usage.suppression
             if suppression.selectors is None:
-                if suppression.kind is not Kind.NOQA and not usage.is_used and _all_ran(rules, comments):
+                if not suppression.is_noqa and not usage.is_used and _all_ran(rules, comments):
                     yield replace(_unused(suppression), fix=_fix(comments, suppression, ()))
                 continue
             unused: dict[Selector, list[type[Rule]]] = {}
@@ -149,11 +149,11 @@ def _unused_selector(usage: Usage, selector: Selector, meant: list[type[Rule]]) 
 
 
 def _place(suppression: Suppression) -> str:
-    if suppression.kind is Kind.IGNORE_FILE:
+    if suppression.is_for_file:
         return "this file"
     return "this line" if suppression.first == suppression.last else "this statement"
 
 
 def _reason(suppression: Suppression) -> str:
-    place = "file" if suppression.kind is Kind.IGNORE_FILE else "line"
+    place = "file" if suppression.is_for_file else "line"
     return f"a suppression that is not needed hides the next real finding in its {place}"

@@ -1,4 +1,4 @@
-"""Suppression comments: `# noqa`, `# jaxlint: ignore[...]` and `# jaxlint: ignore-file`.
+"""Suppression comments: `# noqa`, `# flake8: noqa`, `# jaxlint: ignore[...]` and `# jaxlint: ignore-file`.
 
 A comment holds for its line and for the whole logical line (the statement, or the header of a
 compound statement) it stands in. An unreadable file (JAX001) was not checked: no comment hides that.
@@ -24,15 +24,17 @@ _UNREADABLE = "JAX001"
 # Patterns that most runs do not need are texts: `re` compiles them when they are first used.
 _NOQA_CODE = r"(?:[A-Z]+[0-9]+|JAX\b)"
 NOQA = rf"(?i)#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+)(?:--\s*(?P<reason>[^#]*))?)?"
+#: For a whole file, as flake8 and ruff read it: alone on its line.
+_NOQA_FILE = rf"(?i)#\s*(?:flake8|ruff)[:=]\s*noqa(?:\s*:\s*(?P<codes>(?:{_NOQA_CODE}[,\s]*)+))?\s*$(?P<reason>)"
 _IGNORE = (
     r"#\s*jaxlint:\s*(?P<word>ignore(?:-file)?)"
     r"(?:\s*\[(?P<codes>[^\]]*)\](?=[\s#]|$)|(?=\s*(?:--|#|$)))"
     r"(?:\s*--\s*(?P<reason>.*))?"
 )
 #: One of the words that make reading the comments of a file worthwhile.
-_ANY = re.compile(r"#\s*(?:noqa|jaxlint:)", re.IGNORECASE)
+_ANY = re.compile(r"#\s*(?:noqa|jaxlint:|(?:flake8|ruff)[:=]\s*noqa)", re.IGNORECASE)
 #: What is about jaxlint among them.
-_MENTION = re.compile(r"#\s*(?:noqa\s*:[^\n]*JAX|jaxlint:)", re.IGNORECASE)
+_MENTION = re.compile(r"#\s*(?:(?:(?:flake8|ruff)[:=]\s*)?noqa\s*:[^\n]*JAX|jaxlint:)", re.IGNORECASE)
 #: What looks like an attempt to suppress something.
 _ATTEMPT = r"(?i)#\s*jaxlint:\s*(?P<word>[a-z]+(?:-[a-z]+)*)"
 _ATTEMPTS = frozenset({"allow", "disable", "ignored", "ignores", "noqa", "off", "skip", "skip-file", "suppress"})
@@ -43,9 +45,10 @@ _NO_STATEMENT = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, token
 
 
 class Kind(str, Enum):
-    """The three forms of a suppression comment."""
+    """The forms of a suppression comment."""
 
     NOQA = "noqa"
+    NOQA_FILE = "noqa-file"
     IGNORE = "ignore"
     IGNORE_FILE = "ignore-file"
 
@@ -103,11 +106,21 @@ class Suppression(msgspec.Struct, frozen=True):
     #: False if the file could not be split into tokens there, so that it may be part of a string.
     is_certain: bool = True
 
+    @property
+    def is_for_file(self) -> bool:
+        """Whether it holds for the whole file."""
+        return self.kind in (Kind.IGNORE_FILE, Kind.NOQA_FILE)
+
+    @property
+    def is_noqa(self) -> bool:
+        """Whether other tools read it too."""
+        return self.kind in (Kind.NOQA, Kind.NOQA_FILE)
+
     def suppresses(self, finding: Finding) -> bool:
         """Whether `finding` is to be left out."""
         if finding.code == _UNREADABLE:
             return False
-        if self.kind is not Kind.IGNORE_FILE and not self.first <= finding.row <= self.last:
+        if not self.is_for_file and not self.first <= finding.row <= self.last:
             return False
         return self.selectors is None or any(selector.matches(finding) for selector in self.selectors)
 
@@ -204,6 +217,9 @@ def suppressions(source: Source) -> list[Suppression]:
 def _suppressions_in(comment: _Comment) -> Iterator[Suppression]:
     for match in re.finditer(NOQA, comment.text):
         yield _suppression(comment, match, Kind.NOQA)
+    whole = re.match(_NOQA_FILE, comment.text) if comment.alone else None
+    if whole is not None:
+        yield _suppression(comment, whole, Kind.NOQA_FILE)
     for match in re.finditer(_IGNORE, comment.text):
         kind = Kind(match["word"])
         if kind is Kind.IGNORE or comment.alone:
@@ -227,7 +243,7 @@ def _suppression(comment: _Comment, match: re.Match[str], kind: Kind) -> Suppres
     selectors = None
     if match["codes"] is not None:
         start = comment.column + match.start("codes") + 1
-        words = re.finditer(_CODES if kind is Kind.NOQA else _CODES_OR_NAMES, match["codes"])
+        words = re.finditer(_CODES if kind in (Kind.NOQA, Kind.NOQA_FILE) else _CODES_OR_NAMES, match["codes"])
         selectors = tuple(Selector(word[0], start + word.start(), start + word.end()) for word in words)
     return Suppression(
         kind=kind,

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from jaxlint.cache.store import Cache, default_folder
+from jaxlint.cache.store import Cache, project_cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.finding import Finding
 from jaxlint.linter.engine import check_content, check_paths
@@ -33,10 +33,12 @@ class Findings:
         selected["extend-select"] = [rule.code for rule in all_rules() if not rule.enabled]
         config = [options.jaxlint_config] if options.jaxlint_config else []
         self._configuration = Configuration(config, options=selected)
+        self._configuration.settings(os.getcwd())  # what is wrong there is said before anything is checked
         folder = options.jaxlint_cache_dir
-        if folder is None:
-            folder = "" if os.environ.get("JAXLINT_NO_CACHE") else default_folder(os.getcwd())
-        self._cache = Cache(folder) if folder else None
+        if folder is None and not os.environ.get("JAXLINT_NO_CACHE"):
+            self._cache = project_cache(os.getcwd())
+        else:
+            self._cache = Cache(folder) if folder else None
         self._found: dict[str, list[Finding]] | None = None
         jobs = getattr(options.jobs, "n_cpus", 1)
         self._jobs = max(jobs, 1)

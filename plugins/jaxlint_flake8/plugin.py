@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -21,7 +22,10 @@ _UNREADABLE = "JAX001"
 
 
 class Plugin:
-    """Reports what jaxlint finds in one file. It never raises: flake8 has handed over what it could parse."""
+    """Reports what jaxlint finds in one file.
+
+    Only a configuration that cannot be used is a critical error of flake8's; a failure of ours is a finding.
+    """
 
     name = "jaxlint"
     version = __version__
@@ -65,8 +69,9 @@ class Plugin:
             for finding in self._findings.of(self._filename, self._lines):
                 yield finding.row, finding.column - 1, f"{finding.code} {finding.message}", type(self)
         except UserError as error:
-            yield 1, 0, f"{_UNREADABLE} {error}", type(self)
+            raise ExecutionError(f"jaxlint: {error}") from error
         except Exception as error:
+            print(f"jaxlint: internal error: {self._filename}: {type(error).__name__}: {error}", file=sys.stderr)
             yield 1, 0, f"{_UNREADABLE} jaxlint failed ({type(error).__name__}: {error}); please report it", type(self)
 
 

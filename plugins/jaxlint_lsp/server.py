@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from jaxlint import __version__
-from jaxlint.cache.store import Cache, default_folder
+from jaxlint.cache.store import Cache, project_cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.editor.workspace import Workspace
 from jaxlint.errors import UserError
@@ -300,7 +300,7 @@ class Server(LanguageServer):
 
 
 def _cache(folder: str) -> Cache | None:
-    return None if os.environ.get("JAXLINT_NO_CACHE") else Cache(default_folder(folder))
+    return None if os.environ.get("JAXLINT_NO_CACHE") else project_cache(folder)
 
 
 def make_server() -> Server:

@@ -280,3 +280,22 @@ def test_clean_refuses(
     assert err == "jaxlint: error: mine: is no cache of jaxlint (it has no CACHEDIR.TAG of jaxlint); not removed\n"
     assert folder.exists()
     assert kind != "folder" or (folder / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(("target", "is_used"), [("../outside", False), ("inside", True)])
+def test_a_link_does_not_lead_out_of_the_project(project: Path, target: str, is_used: bool) -> None:
+    """A repository that is checked has no say in where on the disk something is written."""
+    (project / ".git").mkdir()
+    folder = project / target
+    folder.mkdir()
+    (project / ".jaxlint_cache").symlink_to(target)
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxlint", "check", "--isolated", "--output-format", "concise", "-q", "."],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert_right(done)
+    assert bool(list(folder.iterdir())) == is_used

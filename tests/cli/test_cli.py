@@ -542,6 +542,27 @@ sys.exit(code)
 """
 
 
+@pytest.mark.parametrize("arguments", ["--version", "rule", "check --exit-zero ."])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams(tmp_path: Path, arguments: str, closed: str) -> None:
+    """One line instead of a traceback, and no success where nothing could be said."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        f"{sys.executable} -c 'from jaxlint.cli.entry import run; run()' {arguments} {closed}",
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    is_lost = ">&-" in closed.split() or closed.startswith(">")
+    assert done.returncode == (2 if is_lost else 0), done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"], ["rule", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     result = subprocess.run([sys.executable, "-c", IMPORTED, PROJECT, *arguments], capture_output=True, text=True)

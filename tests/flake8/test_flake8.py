@@ -208,8 +208,36 @@ def test_bad_configuration(project: Path, text: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "flake8", "pkg/step.py"], cwd=project, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (1, "")
-    assert re.match(r"pkg/step.py:1:1: JAX001 pyproject.toml:\d", done.stdout)
+    assert done.returncode == 1
+    assert re.search(r"There was a critical error during execution of Flake8:\njaxlint: pyproject.toml:\d", done.stdout)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("selection", [[], ["--select", "E"]])
+def test_bad_configuration_of_a_folder(project: Path, selection: list[str]) -> None:
+    """What is wrong below the current folder is an error, whatever is selected."""
+    (project / "pkg" / "jaxlint.toml").write_text("selct = []\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", "-j1", *selection, "pkg/step.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pkg/jaxlint.toml:1: unknown key `selct`" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("comment", ["# flake8: noqa", "# flake8: noqa: JAX4"])
+def test_comments_for_the_file(project: Path, comment: str) -> None:
+    """Both faces read them alike."""
+    step = project / "pkg" / "step.py"
+    before = jaxlint(project)
+    step.write_text(step.read_text() + f"\n{comment}\n")
+    after = jaxlint(project)
+    assert places(flake8(project)) == after
+    assert len(after) < len(before)
 
 
 def test_bad_option(project: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from jaxlint.project.files import PathError, Patterns, discover, matches
 from jaxlint.syntax.paths import project_root, shown_path
 from jaxlint.syntax.source import Source, Unreadable
+from tests.patience import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +136,22 @@ def test_exclude_wins_over_gitignore() -> None:
     make("a.py", "b.py")
     Path(".gitignore").write_text("!a.py\nb.py\n")
     assert found(exclude=["a.py", "!b.py"]) == ["b.py"]
+
+
+def test_a_gitignore_that_is_a_pipe() -> None:
+    make("a.py")
+    os.mkfifo(".gitignore")
+    program = "from jaxlint.project.files import discover; print(len(list(discover(['.'], lambda d: []))))"
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_gitignore_nested() -> None:

@@ -265,6 +265,8 @@ def test_json() -> None:
             "code": "JAX401",
             "name": "frozen-assignment",
             "message": "field `x` of `A` is frozen",
+            "cell": None,
+            "noqa_row": 3,
             "severity": "warning",
             "confidence": "high",
             "filename": str(Path("é.py").absolute()),

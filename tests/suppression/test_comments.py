@@ -201,6 +201,26 @@ def test_ignore_file(text: str, stored: list[tuple[int, str]]) -> None:
     assert left(text, finding(1), finding(2, "JAX201", "static-array-field")) == stored
 
 
+@pytest.mark.parametrize("tool", ["flake8", "ruff"])
+@pytest.mark.parametrize(
+    ("comment", "stored"),
+    [
+        ("# {}: noqa", []),
+        ("   #  {}: NOQA", []),
+        ("# {}: noqa: JAX401", [(3, "JAX201")]),
+        ("# {}: noqa : E501, JAX2", [(2, "JAX401")]),
+        ("# {}: noqa: E501", [(2, "JAX401"), (3, "JAX201")]),
+        ("x = 1  # {}: noqa", [(2, "JAX401"), (3, "JAX201")]),
+        ("# {}: noqa because it is generated", [(2, "JAX401"), (3, "JAX201")]),
+        ("# {}: disable", [(2, "JAX401"), (3, "JAX201")]),
+    ],
+)
+def test_noqa_for_the_file(tool: str, comment: str, stored: list[tuple[int, str]]) -> None:
+    """As flake8 7.3 and ruff read it: alone on its line."""
+    text = comment.format(tool) + "\nx = 1\ny = 2\n"
+    assert left(text, finding(2), finding(3, "JAX201", "static-array-field")) == stored
+
+
 def test_unreadable_file_cannot_be_suppressed() -> None:
     unreadable = finding(1, "JAX001", "unreadable-file")
     assert left("# jaxlint: ignore-file\n# noqa\n", unreadable) == [(1, "JAX001")]
