@@ -11,6 +11,7 @@ from mypy.types import CallableType, Instance, Overloaded, Type, get_proper_type
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.promises import Promises
 from jaxlint.infer.values import UNKNOWN, Choice, Container, UnknownValue, Value, plain
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -51,6 +52,7 @@ class TypedEvaluator(Evaluator):
     def __init__(self, model: PytreeModel, front: FrontEnd) -> None:
         super().__init__(model)
         self.annotations = TypedAnnotations(model, front)
+        self.promises = Promises(self.annotations, self._seen)
         self._front = front
 
     def static(self, placed: Placed) -> Value:

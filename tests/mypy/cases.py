@@ -35,6 +35,8 @@ REASONS = {
     "repeated": r"\[jaxlint-repeated-init\]",
     "undecorated": r"\[jaxlint-undecorated-subclass\]",
     "fields": r"\[jaxlint-register-dataclass-fields\]",
+    "init-false": r"\[jaxlint-init-false-field\]",
+    "clash": r"\[jaxlint-field-name-clash\]",
     "marker": r"\[jaxlint-foreign-static-marker\]",
     "leaf": r"\[jaxlint-non-array-data-field\]",
     "attribute": r"\[attr-defined\]",
@@ -361,13 +363,19 @@ def f(s: D) -> D:
 def f(many: list[S]) -> S:
     return REPLACE(many[0], bogus=1)  # E: unknown
 """,
-    "replace_init_false": "# only: flax chex"
+    "replace_init_false": "# only: chex"
     + """
 @class S
     x: jax.Array
     n: int = dataclasses.field(default=0, init=False)
 def f(s: S) -> S:
     return s.replace(n=1)  # E: unknown
+""",
+    "init_false": "# only: flax node jax"
+    + """
+@class S
+    x: jax.Array
+    n: int = dataclasses.field(default=0, init=False)  # E: init-false
 """,
     "replace_generic": "# only: flax chex node"
     + """
@@ -399,7 +407,7 @@ def f(s: t.Union[S, R]) -> t.Union[S, R]:
 @class S
     x: jax.Array
     n: int = 0
-    def replace(self, bogus: int) -> "S":  # type: ignore[override]
+    def replace(self, bogus: int) -> "S":  # E: clash
         return self
 def f(s: S) -> S:
     return s.replace(bogus=1)  # E: unknown
@@ -801,7 +809,7 @@ class B:
     x: int
 @dc
 class C:
-    x: int
+    x: jax.Array
     w: jax.Array = field(pytree_node=False)  # E: static-array
 @state
 class D:
@@ -813,7 +821,7 @@ class E:
 def f(a: A, b: B, c: C, d: D, e: E) -> None:
     a.x = 1  # E: frozen
     b.x = 1  # E: frozen
-    c.x = 1  # E: frozen
+    c.x = c.w  # E: frozen
     d.x = 1  # E: frozen
     e.x = 1  # E: frozen
     a = a.replace(x=2)

@@ -165,7 +165,6 @@ def f() -> None:
 @class S
     x: jax.Array
     scale: dataclasses.InitVar[float]  # E: repeated
-    y: int = dataclasses.field(init=False, default=0)
 def f(s: S) -> None:
     g = s.replace
     print(g(scale=2.0))
@@ -472,7 +471,7 @@ def f(s: S, x: jax.Array) -> None:
     made = S(many=[])
     made.many.append(x)
 """,
-    "replace_not_in_init": "# only: flax node jax"
+    "replace_not_in_init": "# only: jdc chex"
     + """
 @class S
     x: jax.Array

@@ -18,26 +18,8 @@ def test_size() -> None:
     assert sum(len(program.marks) for program in PROGRAMS.values()) > 500
 
 
-#: Programs whose marks have to be looked at again, by the beginnings of their names.
-DEBT = (
-    "static_generic_alias",
-    "static_kinds",
-    "flax_aliases",
-    "counting",
-    "equinox_installed",
-    "penzai_ok",
-    "replace_init_false",
-    "replace_own_method_overwritten",
-    "equinox_post_init_ok",
-    "replace_init_var",
-    "replace_not_in_init",
-)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str, reported: dict[str, list[Report]]) -> None:
-    if name.startswith(DEBT):
-        pytest.xfail("the marks are older than what the rules ask for now: traced classes, steps that are numbers")
     assert missing(PROGRAMS[name], reported[name]) == []
     assert unwanted(PROGRAMS[name], reported[name]) == []
 
