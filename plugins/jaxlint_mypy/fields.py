@@ -9,7 +9,6 @@ from mypy.nodes import AssignmentStmt, CallExpr, ClassDef, Expression, TypeInfo
 from mypy.plugin import FunctionContext, FunctionSigContext, SemanticAnalyzerPluginInterface
 from mypy.plugins.common import deserialize_and_fixup_type
 from mypy.subtypes import is_subtype
-from mypy.typeops import make_simplified_union
 from mypy.types import (
     AnyType,
     CallableType,
@@ -147,4 +146,4 @@ def _taken(converter: Expression) -> Type:
     first = [item.arg_kinds[skipped] for item in proper.items if item.arg_kinds[skipped : skipped + 1]]
     if len(taken) < len(proper.items) or any(kind not in _FIRST for kind in first) or any(map(has_type_vars, taken)):
         return ANY
-    return make_simplified_union(taken)
+    return UnionType.make_union(taken)  # not simplified: classes may still be put together

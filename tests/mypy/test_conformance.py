@@ -38,6 +38,7 @@ TYPES_TELL = {
     "equinox_installed": "the fields of a class of an installed package",
     "decorated_function": "what a decorator leaves of a function, by its annotations",
     "overloaded": "which overload is called",
+    "static_generic_alias": "the arguments of a generic alias",
     "type_guard": "a guard",
     "chex_tuples": "what a generated method makes",
     "unpacked": "the items of a list behind a star",
