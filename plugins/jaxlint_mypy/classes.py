@@ -15,7 +15,8 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import ClassDefContext
-from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag
+from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, dataclass_class_maker_callback
+from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 
 from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
@@ -50,14 +51,14 @@ class ClassTeller:
 
     def tag(self, ctx: ClassDefContext) -> None:
         """In the main pass: this class will be a dataclass."""
-        if self._made_here(ctx) is not None:
+        if self._made_here(ctx) is not None or find_dataclass_transform_spec(ctx.reason) is not None:
             add_dataclass_tag(ctx.cls.info)
 
     def transform(self, ctx: ClassDefContext) -> bool:
         """After the main pass: the generated methods."""
         cls = self._made_here(ctx)
         if cls is None:
-            return True
+            return as_mypy_does(ctx)
         spec = DataclassTransformSpec(
             kw_only_default=cls.option("kw_only", False) is True,
             frozen_default=cls.frozen is True,
@@ -91,6 +92,14 @@ class ClassTeller:
         if cls is not None and cls.is_pytree:
             self.methods.add(ctx.api, info, cls)
             _protect(info, cls)
+
+
+def as_mypy_does(ctx: ClassDefContext) -> bool:
+    """The generated methods as far as mypy knows them; none if it does not see a dataclass."""
+    try:
+        return dataclass_class_maker_callback(ctx)
+    except AssertionError:
+        return True
 
 
 def _is_protocol(definition: ClassDef) -> bool:

@@ -21,13 +21,15 @@ STRICT_REPLACE = ErrorCode(
 )
 
 
-def _of_types(name: str, text: str) -> ErrorCode:
+def _of_types(name: str, text: str, *, default: bool = True) -> ErrorCode:
     """The code of something that only types tell, so that no rule of `jaxlint check` reports it."""
-    return ErrorCode(f"jaxlint-{name}", text, _CATEGORY, sub_code_of=PARENT)
+    return ErrorCode(f"jaxlint-{name}", text, _CATEGORY, default_enabled=default, sub_code_of=PARENT)
 
 
-MUTABLE_STATIC = _of_types("mutable-static-field", "A static field holds a list, a dict, a set or a mutable dataclass")
-ARRAY_EQUALITY = _of_types("array-equality", "`==` on instances that hold arrays")
+#: Off unless enabled: nearly all such fields are never changed, and then all is well.
+MUTABLE_STATIC = _of_types(
+    "mutable-static-field", "A static field holds a list, a dict, a set or a mutable dataclass", default=False
+)
 UNHASHABLE = _of_types("unhashable-instance", "An instance that holds arrays is hashed, or is a key")
 MUTATED_LEAF = _of_types("mutated-leaf", "A list among the leaves of a frozen instance is changed in place")
 FROZEN_BYPASS = _of_types("frozen-bypass", "`object.__setattr__` on a frozen instance")

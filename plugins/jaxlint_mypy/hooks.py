@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, ParamSpec, TypeVar
 
 from mypy.checker import TypeChecker
-from mypy.nodes import MemberExpr, MypyFile, Var
+from mypy.nodes import Expression, MemberExpr, MypyFile, Var
 from mypy.plugin import (
     AttributeContext,
     CheckerPluginInterface,
@@ -38,6 +38,7 @@ from jaxlint_mypy.focused import is_known_package
 from jaxlint_mypy.front import FrontEnd, classes_of
 from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
+from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.report import report
 from jaxlint_mypy.signatures import Signatures, taking_any_keyword
 from jaxlint_mypy.types_only import TypesOnly
@@ -48,6 +49,8 @@ _P = ParamSpec("_P")
 
 #: The last part of the names of decorators that make dataclasses.
 _DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if f.is_pytree and f.makes_dataclass)
+#: The ends of the names of methods that `MethodMaker` shows.
+_GENERATED = (".replace", ".tree_replace")
 _SIGNATURES = (".replace", ".tree_replace", ".create", ".apply_gradients")
 _CONTAINERS = frozenset(
     {
@@ -74,6 +77,12 @@ _HASHING = {
     "builtins.dict.__setitem__": ("item", "to be a key of a dict"),
     "builtins.set.add": ("add", "to be a member of a set"),
 }
+#: Methods that compare what they are given with what is there. What is said of `in` mypy drops.
+_SEARCHING = frozenset(
+    f"{owner}.{name}"
+    for owner in ("builtins.list", "builtins.tuple", "typing.Sequence", "collections.deque")
+    for name in ("index", "count", "remove")
+)
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -117,12 +126,12 @@ class Hooks:
         return _fingerprint(self.front)
 
     @property
-    def _unsettled(self) -> bool:
-        """Whether what is known may be out of date: the daemon may ask for a class that is still being put together."""
-        return self.front.stale or self.front.is_daemon
+    def is_settled(self) -> bool:
+        """Whether what is known stays true: the daemon may ask for a class that is still being put together."""
+        return not (self.front.stale or self.front.is_daemon)
 
     def _refresh(self) -> None:
-        if self._unsettled:
+        if not self.is_settled:
             for known in (self._functions, self._methods, self._attributes, self._makers, self._bases):
                 known.clear()
             self.front.refresh()
@@ -148,7 +157,7 @@ class Hooks:
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
-        if fullname not in self._makers or self._unsettled:
+        if fullname not in self._makers or not self.is_settled:
             known = self._makes_dataclass(fullname)
             if self._plugin.lookup_fully_qualified(fullname) is None:
                 return known  # it may be known later
@@ -178,7 +187,7 @@ class Hooks:
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
         if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
             return None
-        if fullname in self._bases and not self._unsettled:
+        if fullname in self._bases and self.is_settled:
             return self._bases[fullname]
         hook = self._base_hook(fullname)
         if self.front.info(fullname) is not None:
@@ -224,7 +233,7 @@ class Hooks:
 
     def _subclassed(self, ctx: MethodContext) -> Type:
         """The checker looks at a class statement."""
-        info = class_statement(ctx.api)
+        info = class_statement(ctx.api, ctx.context)
         if info is not None and isinstance(ctx.api, TypeChecker):
             self.front.depend(ctx.api, *classes_of(info))
             cls = self.front.class_of(info)
@@ -259,14 +268,14 @@ class Hooks:
 
     def _class_keywords(self, ctx: MethodSigContext) -> FunctionLike:
         """`class A(Base, mutable=True)`: mypy asks `object` where it cannot see the base class."""
-        info = class_statement(ctx.api)
+        info = class_statement(ctx.api, ctx.context)
         if info is None or not has_unseen_base(info) or self.front.class_of(info) is None:
             return ctx.default_signature
         return taking_any_keyword(ctx.default_signature)
 
     def method(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if self.front.stale or self.front.is_daemon:
+        if not self.is_settled:
             self._refresh()
         if fullname not in self._methods:
             self._methods[fullname] = self._method_hook(fullname)
@@ -288,6 +297,8 @@ class Hooks:
             return partial(self._on_method, self.types_only.bypassed)
         if fullname in _HASHING:
             return partial(self._on_method, partial(self._hash, *_HASHING[fullname]))
+        if fullname in _SEARCHING:
+            return partial(self._on_method, partial(self._search, name))
         if owner in _CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:
@@ -319,12 +330,17 @@ class Hooks:
         self._mutate(how, ctx)
         self.types_only.hashed(ctx, what)
 
+    def _search(self, name: str, ctx: MethodContext) -> None:
+        if name in MUTATING:
+            self._mutate(name, ctx)
+        self.types_only.searched(ctx, name)
+
     def _hash_function(self, ctx: FunctionContext) -> None:
         self.types_only.hashed(ctx, "`hash`")
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
-        if self.front.stale or self.front.is_daemon:
+        if not self.is_settled:
             self._refresh()
         if fullname not in self._functions:
             self._functions[fullname] = self._function_hook(fullname)
@@ -376,12 +392,25 @@ class Hooks:
 
     def attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
-        if self.front.stale or self.front.is_daemon:
+        if not self.is_settled:
             self._refresh()
         owner = fullname.rpartition(".")[0]
         if owner not in self._attributes:
             self._attributes[owner] = self._is_telling(owner)
+        if fullname.endswith(_GENERATED):
+            return self._on_generated
         return self._on_attribute if self._attributes[owner] else None
+
+    def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Generated methods that are taken from a class."""
+        return self._on_generated if fullname.endswith(_GENERATED) else None
+
+    def _on_generated(self, ctx: AttributeContext) -> Type:
+        """`x.replace` in the code; where protocols are compared mypy asks about no place in it."""
+        if not isinstance(ctx.context, Expression):
+            return ctx.default_attr_type
+        self.feeder.attribute(ctx)
+        return without_others(ctx.default_attr_type)
 
     def _is_telling(self, owner: str) -> bool:
         cls = self.front.class_named(owner)

@@ -15,7 +15,7 @@ from mypy.checker import TypeChecker
 from mypy.errors import Errors
 from mypy.fscache import FileSystemCache
 from mypy.modulefinder import BuildSource
-from mypy.nodes import Context, Expression, FuncDef, MypyFile, TypeInfo
+from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr, MypyFile, NameExpr, TypeInfo
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
@@ -25,11 +25,16 @@ from mypy.types import Type
 TRIED = ("2.4.1",)
 
 
-def class_statement(checker: object) -> TypeInfo | None:
-    """The class whose statement or body mypy's checker is looking at."""
-    if not isinstance(checker, TypeChecker) or not checker.tscope.classes:
+def class_statement(checker: object, call: Context) -> TypeInfo | None:
+    """The class whose statement mypy's checker is looking at, by the call of `__init_subclass__` made of it."""
+    if not isinstance(checker, TypeChecker):
         return None
-    return checker.tscope.classes[-1]
+    if not checker.tscope.functions:
+        return checker.tscope.classes[-1] if checker.tscope.classes else None
+    callee = call.callee if isinstance(call, CallExpr) else None  # the class of a function has no scope of its own
+    written = callee.expr if isinstance(callee, MemberExpr) else None
+    symbol = checker.tree.names.get(f"{written.name}@{call.line}") if isinstance(written, NameExpr) else None
+    return symbol.node if symbol is not None and isinstance(symbol.node, TypeInfo) else None
 
 
 def class_body(checker: TypeChecker) -> TypeInfo | None:

@@ -17,6 +17,8 @@ from mypy.types import (
     TypeType,
     TypeVarId,
     TypeVarType,
+    UninhabitedType,
+    get_proper_type,
 )
 from mypy.typevars import fill_typevars_with_any
 
@@ -76,8 +78,8 @@ class MethodMaker:
             return
         named = self.named(info, cls)
         owner = _self_of(info, name)
-        parameters = _anything("changes") if named is None else named
-        _put(api, info, name, _Method(owner, parameters, owner))
+        parameters = _anything("changes") if named is None else _with_others(named)
+        _put(api, info, name, _Method(owner, parameters, owner, is_shown=True))
 
     def _put_train_state(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         named = self.named(info, cls)
@@ -155,11 +157,15 @@ class MethodMaker:
 class _Method:
     """A method that is to be put on a class."""
 
-    def __init__(self, owner: Type, parameters: Parameters, returned: Type, *, is_class: bool = False) -> None:
+    def __init__(
+        self, owner: Type, parameters: Parameters, returned: Type, *, is_class: bool = False, is_shown: bool = False
+    ) -> None:
         self.owner = owner
         self.parameters = parameters
         self.returned = returned
         self.is_class = is_class
+        #: Whether mypy is to show to the plugin where the method is reached for, as it does with variables.
+        self.is_shown = is_shown
 
 
 def is_flax_method(info: TypeInfo, name: str) -> bool:
@@ -175,6 +181,24 @@ def _is_own(info: TypeInfo, name: str) -> bool:
 
 def _anything(name: str) -> Parameters:
     return [(name, nodes.ARG_STAR2, ANY)]
+
+
+def _with_others(named: Parameters) -> Parameters:
+    """The keywords and any others, whose values nothing fits, so that a protocol with `**changes: Any` is fulfilled."""
+    name = "_" * (1 + max((len(one) for one, _, _ in named), default=0))
+    return [*named, (name, nodes.ARG_STAR2, UninhabitedType())]
+
+
+def without_others(typ: Type) -> Type:
+    """What `_with_others` has made, without these others: the signature for those who call the method."""
+    proper = get_proper_type(typ)
+    if not isinstance(proper, CallableType) or proper.arg_kinds[-1:] != [nodes.ARG_STAR2]:
+        return typ
+    if not isinstance(get_proper_type(proper.arg_types[-1]), UninhabitedType):
+        return typ
+    return proper.copy_modified(
+        arg_types=proper.arg_types[:-1], arg_kinds=proper.arg_kinds[:-1], arg_names=proper.arg_names[:-1]
+    )
 
 
 def _self_of(info: TypeInfo, method: str) -> TypeVarType:
@@ -212,12 +236,13 @@ def _put(
     function.line = info.line
     typ.definition = function
     node: nodes.SymbolNode = function
-    if method.is_class:
+    if method.is_class or method.is_shown:
         function.is_decorated = True
         variable = Var(name, typ)
         variable.info = info
         variable._fullname = function._fullname
-        variable.is_classmethod = True
+        variable.is_classmethod = method.is_class
+        variable.is_initialized_in_class = True
         node = nodes.Decorator(function, [], variable)
         node.line = info.line
     info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=generated)

@@ -17,15 +17,17 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.plugins.dataclasses import dataclass_class_maker_callback
 from mypy.types import FunctionLike, Type
 
+from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import Hooks
 from jaxlint_mypy.internals import note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
+#: These questions are never used to say what failed, so that an answer need not be asked for again.
+_FREQUENT = ("method_signature", "function_signature", "method")
 
 
 class JaxlintPlugin(Plugin):
@@ -35,6 +37,8 @@ class JaxlintPlugin(Plugin):
         super().__init__(options)
         self._failure = ""
         self._told = False
+        #: By the questions that mypy asks hundred thousands of times: names about which there is nothing to be said.
+        self._dull: dict[str, set[str]] = {question: set() for question in _FREQUENT}
         self._hooks = self._try("the start", lambda: None, self._start)
 
     def _start(self) -> Hooks:
@@ -52,6 +56,8 @@ class JaxlintPlugin(Plugin):
         """A file is read: what was known of it may be out of date."""
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
+        for names in self._dull.values():
+            names.clear()
         return []
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
@@ -66,7 +72,7 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        return self._hook("a class", "class_decorator_2", fullname, _as_mypy_does)
+        return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
@@ -78,14 +84,20 @@ class JaxlintPlugin(Plugin):
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
+        if fullname in self._dull["method_signature"]:
+            return None
         return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
+        if fullname in self._dull["function_signature"]:
+            return None
         return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
+        if fullname in self._dull["method"]:
+            return None
         return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
@@ -95,6 +107,10 @@ class JaxlintPlugin(Plugin):
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
+
+    def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Generated methods that are taken from a class."""
+        return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     # -- what must not happen ------------------------------------------------------------------
 
@@ -108,6 +124,8 @@ class JaxlintPlugin(Plugin):
     ) -> Callable[[_C], _T] | None:
         """The callback that answers, made safe; None if there is nothing to be said about that name."""
         callback: Callable[[_C], _T] | None = self._ask(what, question, fullname)
+        if callback is None and question in self._dull and self._hooks is not None and self._hooks.is_settled:
+            self._dull[question].add(fullname)
         if callback is None:
             return self._teller(question, otherwise) if self._failure and not self._told else None
         known = callback
@@ -144,11 +162,3 @@ class JaxlintPlugin(Plugin):
         failure = self._failure or (self._hooks.front.failure if self._hooks is not None else "")
         if failure:
             self._told = note(ctx.api, failure, getattr(ctx, "context", None) or ctx.cls)
-
-
-def _as_mypy_does(ctx: ClassDefContext) -> bool:
-    """The generated methods as far as mypy knows them; none if it does not see a dataclass."""
-    try:
-        return dataclass_class_maker_callback(ctx)
-    except AssertionError:
-        return True

@@ -15,13 +15,17 @@ from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_prope
 
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
-from jaxlint.pytrees.frameworks import MJX
+from jaxlint.pytrees.frameworks import EQUINOX, MJX
 from jaxlint.pytrees.model import PytreeClass, Role
-from jaxlint.rules.array_equality import unequal_message
+from jaxlint.rules.array_equality import ArrayEquality, unequal_message
+from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
+from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
 from jaxlint_mypy import codes
+from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.exprs import span_of
 from jaxlint_mypy.internals import class_body
 from jaxlint_mypy.parameters import field_type, filled
 from jaxlint_mypy.values import ARRAYS
@@ -36,6 +40,13 @@ _MUTABLE = {
     "collections.OrderedDict": "a dict",
 }
 _MAX_DEPTH = 4
+#: The rules that are closest to what is told here.
+_EQUALITY, _MUTATIONS, _WRITES, _UPDATES = (
+    ArrayEquality(),
+    MutatedStaticValue(),
+    FrozenAssignment(),
+    ReplaceUnknownField(),
+)
 
 
 class TypesOnly:
@@ -98,21 +109,30 @@ class TypesOnly:
 
     def compared(self, ctx: MethodContext, operator: str) -> None:
         """`a == b`, `a != b` where both hold arrays."""
-        left, right = self._holder(ctx.type), self._holder(_argument(ctx, 0))
+        left, right = self._holder(ctx.type, "compare"), self._holder(_argument(ctx, 0), "compare")
         if left is None or right is None or left[0] is not right[0] or _is_itself(ctx.context):
             return
         cls, array = left
+        self._unequal(ctx, cls, array, f"`{operator}`")
+
+    def searched(self, ctx: MethodContext, method: str) -> None:
+        """`many.index(a)` where `many` is a list or a tuple of instances that hold arrays."""
+        container, found = get_proper_type(ctx.type), self._holder(_argument(ctx, 0), "compare")
+        if isinstance(container, TupleType):
+            container = container.partial_fallback
+        held = (
+            self._holder(container.args[0], "compare") if isinstance(container, Instance) and container.args else None
+        )
+        if found is not None and held is not None and found[0] is held[0]:
+            self._unequal(ctx, *found, f"`.{method}(...)`")
+
+    def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str) -> None:
         if cls.eq is True and cls.framework.compares_fields and cls.method("__eq__") is None:
-            self._tell(
-                ctx.api,
-                ctx.context,
-                unequal_message(f"`{operator}`", cls.name, array),
-                codes.ARRAY_EQUALITY,
-            )
+            self._tell(ctx.api, ctx.context, unequal_message(how, cls.name, array), code_of(_EQUALITY), _EQUALITY)
 
     def hashed(self, ctx: FunctionContext | MethodContext, how: str) -> None:
         """`hash(a)`, `d[a] = v`, `s.add(a)` where `a` holds arrays, or has no hash."""
-        found = self._holder(_argument(ctx, 0))
+        found = self._holder(_argument(ctx, 0), "compare", "hash")
         if found is None:
             return
         cls, array = found
@@ -126,15 +146,17 @@ class TypesOnly:
             ctx.context,
             f"{how} hashes the fields of `{cls.name}`, and `{array}` is an array, which has no hash (TypeError)",
             codes.UNHASHABLE,
+            _EQUALITY,
         )
 
-    def _holder(self, typ: Type | None) -> tuple[PytreeClass, str] | None:
-        """A pytree class and a field of it that is an array."""
+    def _holder(self, typ: Type | None, *without: str) -> tuple[PytreeClass, str] | None:
+        """A pytree class and a field of it that is an array, and is not declared `without` something."""
         proper = get_proper_type(typ) if typ is not None else None
         cls = self.front.class_of(proper.type) if isinstance(proper, Instance) else None
         if cls is None or not isinstance(proper, Instance) or not cls.is_pytree or not cls.fields_known:
             return None
-        names = (f.name for f in cls.fields if f.role is not Role.STATIC)
+        keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
+        names = (f.name for f, given in keywords if not any(word in given for word in without))
         array = next((name for name in names if _is_array(field_type(proper, name))), None)
         return None if array is None else (cls, array)
 
@@ -148,7 +170,15 @@ class TypesOnly:
             field = cls.field(name) if name is not None else None
             if field is not None and field.init is False:
                 text = f"field `{name}` of `{cls.name}` has `init=False`: `{function}` refuses it (ValueError)"
-                self._tell(checker, value, text, codes.NOT_IN_INIT)
+                self._tell(checker, value, text, codes.NOT_IN_INIT, _UPDATES)
+        refused = _refused_by_init(cls)
+        if refused and not any(_refused_by_init(one) is None for one in self.front.model.subclasses(cls)):
+            way_out = "copy it with `eqx.tree_at`" if cls.framework is EQUINOX else "write a method that makes the copy"
+            text = (
+                f"`{function}` passes all fields of `{cls.name}` to its `__init__`, which has no parameter"
+                f" `{refused}` (TypeError); {way_out}"
+            )
+            self._tell(checker, call, text, codes.NOT_IN_INIT, _UPDATES)
 
     # -- changes in place ---------------------------------------------------------------------
 
@@ -171,6 +201,7 @@ class TypesOnly:
             f"`{held.name}` of the frozen `{cls.name}` is a list that grows or shrinks in place: under `jit` that is"
             " lost, and outside every copy that shares it gets another tree structure; make a copy with `replace`",
             codes.MUTATED_LEAF,
+            _MUTATIONS,
         )
 
     def bypassed(self, ctx: MethodContext) -> None:
@@ -189,6 +220,7 @@ class TypesOnly:
                 f"`object.__setattr__` writes to `{name.value}` of the frozen `{cls.name}` behind its back: under `jit`"
                 " the write is lost, and outside all who hold the instance see it; make a copy with `replace`",
                 codes.FROZEN_BYPASS,
+                _WRITES,
             )
 
     def _written(self, checker: TypeChecker, owner: Expression, name: str) -> PytreeClass | None:
@@ -209,11 +241,24 @@ class TypesOnly:
         around = statements.around(owner.line)
         return None if around.expected or owner.name in around.copies else cls
 
-    def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode) -> None:
-        if isinstance(api, TypeChecker):
-            _, statements = self.feeder.code(api)
-            if not statements.around(at.line).expected:
-                api.fail(text, at, code=code)
+    def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode, closest: Rule) -> None:
+        """Report something, unless it is expected or the rule that is `closest` is silenced there."""
+        if not isinstance(api, TypeChecker):
+            return
+        _, statements = self.feeder.code(api)
+        span, module = span_of(at), self.front.module(api.tree)
+        if statements.around(at.line).expected or self.front.is_left_out(Problem(span, text), closest, module, span):
+            return
+        api.fail(text, at, code=code)
+
+
+def _refused_by_init(cls: PytreeClass) -> str | None:
+    """A field for which the `__init__` that a user wrote has no parameter."""
+    parameters = cls.constructor() if cls.custom_init() is not None and cls.fields_known else None
+    if parameters is None or any(one.kind == "**" for one in parameters):
+        return None
+    taken = {one.name for one in parameters if one.kind != "*"}
+    return next((field.name for field in cls.fields if field.init and field.name not in taken), None)
 
 
 def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
@@ -221,8 +266,9 @@ def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
 
 
 def _is_itself(comparison: Context) -> bool:
-    """Whether `a == a` is written, which needs no look at the fields."""
-    return isinstance(comparison, ComparisonExpr) and len({literal_hash(one) for one in comparison.operands}) == 1
+    """Whether `a == a` is written, which needs no look at the fields; two calls make two instances."""
+    hashes = {literal_hash(one) for one in comparison.operands} if isinstance(comparison, ComparisonExpr) else set()
+    return len(hashes) == 1 and None not in hashes
 
 
 def _is_array(typ: Type) -> bool:

@@ -36,6 +36,7 @@ REASONS = {
     "undecorated": r"\[jaxlint-undecorated-subclass\]",
     "fields": r"\[jaxlint-register-dataclass-fields\]",
     "init-false": r"\[jaxlint-init-false-field\]",
+    "own-init": r"\[jaxlint-custom-init\]",
     "clash": r"\[jaxlint-field-name-clash\]",
     "marker": r"\[jaxlint-foreign-static-marker\]",
     "leaf": r"\[jaxlint-non-array-data-field\]",
@@ -579,7 +580,7 @@ def f(s: S) -> S:
     + """
 @class S
     x: jax.Array
-    log: static list[int]  # E: static-mutable
+    log: static list[int]
 def f(s: S) -> None:
     s.log.append(1)  # E: mutated
     s.log[0] = 2  # E: mutated

@@ -390,6 +390,7 @@ def f(s: S) -> S:
     # -- what types alone say ------------------------------------------------------------------
     "static_mutable": "# only: static"
     + """
+# mypy: enable-error-code="jaxlint-mutable-static-field"
 @dataclasses.dataclass
 class Options:
     a: int = 0
@@ -478,5 +479,125 @@ def f(s: S, x: jax.Array) -> None:
     n: int = dataclasses.field(init=False, default=0)
 def f(s: S) -> S:
     return dataclasses.replace(s, x=s.x, n=2)  # E: not-in-init
+""",
+    "replace_own_init": "# only: equinox"
+    + """
+class S(eqx.Module):
+    x: jax.Array
+    n: int
+    def __init__(self, size: int, n: int = 0) -> None:
+        self.x = jnp.zeros(size)
+        self.n = n
+class Any(S):
+    def __init__(self, **given: t.Any) -> None:
+        self.x, self.n = given["x"], given["n"]
+class Same(eqx.Module):
+    x: jax.Array
+    def __init__(self, x: jax.Array, scale: float = 1.0) -> None:
+        self.x = x * scale
+class Alone(eqx.Module):
+    x: jax.Array
+    def __init__(self, size: int) -> None:
+        self.x = jnp.zeros(size)
+    def grown(self) -> "Alone":
+        return dataclasses.replace(self, x=jnp.ones(3))  # E: not-in-init
+def f(a: Any, s: S, b: Same, c: Alone) -> None:
+    print(dataclasses.replace(a, x=a.x + 1), dataclasses.replace(b, x=b.x + 1))
+    print(dataclasses.replace(s, n=1))
+    print(dataclasses.replace(c, x=c.x))  # E: not-in-init
+""",
+    "own_init_and_replace_ok": "# only: replace\n# not: chex mjx"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    def __init__(self, x: jax.Array, n: int = 0) -> None:
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "n", n)
+def f(s: S) -> S:
+    return s.replace(n=2).replace(x=s.x)
+""",
+    "own_init_and_replace": "# only: flax node"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    def __init__(self, size: int, n: int = 0) -> None:  # E: own-init
+        object.__setattr__(self, "x", jnp.zeros(size))
+        object.__setattr__(self, "n", n)
+def f(s: S) -> S:
+    s.replace(self=s)  # E: unknown
+    return s.replace(n=2, size=3)
+""",
+    "protocol_any_changes": "# only: flax node"
+    + """
+from typing_extensions import Self
+class Any(t.Protocol):
+    def replace(self, **changes: t.Any) -> Self: ...
+class Untyped(t.Protocol):
+    def replace(self, **changes): ...
+class Anything(t.Protocol):
+    def replace(self, *args: t.Any, **changes: t.Any) -> Self: ...
+class Other(t.Protocol):
+    def replace(self, *, nope: int) -> Self: ...
+R = t.TypeVar("R", bound=Any)
+def put(r: R, x: jax.Array) -> R:
+    return r.replace(x=x)
+@class S
+    x: jax.Array
+T = t.TypeVar("T", bound=S)
+def many(s: T, **changes: jax.Array) -> T:
+    s.replace(**changes).replace(nope=1)  # E: unknown
+    return s.replace(**changes)
+def f(s: S) -> None:
+    a: t.List[t.Union[Any, Untyped, Anything]] = [put(s, s.x)]
+    b: Any = s
+    c: Untyped = s
+    d: Anything = s
+    e: Other = s  # E: assignment
+    print(a, b, c, d, e)
+""",
+    "known_package_class": "# only: flax"
+    + """
+from flax.nnx.training.metrics import Statistics
+one = np.float32(1)
+s = Statistics(mean=one, standard_error_of_mean=one, standard_deviation=one)
+Statistics(means=one)  # E: unknown
+""",
+    "local_classes": "# only: decorated node equinox"
+    + """
+def make(n: int) -> t.Any:
+    @class S
+        x: jax.Array
+        many: list = []  # E: mutable
+    class Plain:
+        many: list = []
+    return S, Plain
+class Maker:
+    def make(self) -> t.Any:
+        @class S
+            x: jax.Array
+            def f(self) -> None:
+                self.x = self.x * 2  # E: frozen
+        return S
+""",
+    "searched": "# only: flax node jax jdc"
+    + """
+from collections import deque
+@class S
+    x: jax.Array
+@class Named
+    name: str
+    x: jax.Array = dataclasses.field(compare=False)
+def f(s: S, many: list[S], seq: t.Sequence[S], d: "deque[S]", named: list[Named], one: Named, n: list[int]) -> None:
+    seq.index(s)  # E: equality
+    many.remove(s)  # E: equality
+    many.count(s)  # E: equality
+    d.remove(s)  # E: equality
+    print(S(s.x) == S(s.x))  # E: equality
+    print(s == s, one == named[0], hash(one), any(s is other for other in many))
+    named.remove(one)
+    n.remove(3)
+    many.remove(s)  # noqa: JAX508
 """,
 }

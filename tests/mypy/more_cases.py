@@ -735,7 +735,7 @@ def f(n: Net) -> None:
     n.layer.bias = None  # E: frozen
     n.layer.weight[0] = 1.0  # E: item
     n.replace(layer=n.layer)  # E: attribute
-    dataclasses.replace(n, layer=n.layer)
+    dataclasses.replace(n, layer=n.layer)  # E: not-in-init
     dataclasses.replace(n, layer=eqx.nn.Linear(2, 3, key=jax.random.key(0)))  # E: discard
 """,
     "equinox_abstract_ok": "# only: equinox"

@@ -32,7 +32,7 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
     if custom is not None:
         if any(p.kind == "**" for p in custom.parameters):
             return None
-        names |= {p.name for p in custom.parameters}
+        names |= {p.name for p in custom.parameters[1:] if p.kind != "*"}
     return frozenset(names)
 
 
