@@ -125,13 +125,12 @@ class Hooks:
     def _fingerprint(self) -> str:
         return _fingerprint(self.front)
 
-    @property
     def is_settled(self) -> bool:
         """Whether what is known stays true: the daemon may ask for a class that is still being put together."""
         return not (self.front.stale or self.front.is_daemon)
 
     def _refresh(self) -> None:
-        if not self.is_settled:
+        if not self.is_settled():
             for known in (self._functions, self._methods, self._attributes, self._makers, self._bases):
                 known.clear()
             self.front.refresh()
@@ -157,7 +156,7 @@ class Hooks:
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
-        if fullname not in self._makers or not self.is_settled:
+        if fullname not in self._makers or not self.is_settled():
             known = self._makes_dataclass(fullname)
             if self._plugin.lookup_fully_qualified(fullname) is None:
                 return known  # it may be known later
@@ -187,7 +186,7 @@ class Hooks:
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
         if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
             return None
-        if fullname in self._bases and self.is_settled:
+        if fullname in self._bases and self.is_settled():
             return self._bases[fullname]
         hook = self._base_hook(fullname)
         if self.front.info(fullname) is not None:
@@ -275,7 +274,7 @@ class Hooks:
 
     def method(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if not self.is_settled:
+        if not self.is_settled():
             self._refresh()
         if fullname not in self._methods:
             self._methods[fullname] = self._method_hook(fullname)
@@ -340,7 +339,7 @@ class Hooks:
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
-        if not self.is_settled:
+        if not self.is_settled():
             self._refresh()
         if fullname not in self._functions:
             self._functions[fullname] = self._function_hook(fullname)
@@ -392,7 +391,7 @@ class Hooks:
 
     def attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
-        if not self.is_settled:
+        if not self.is_settled():
             self._refresh()
         owner = fullname.rpartition(".")[0]
         if owner not in self._attributes:

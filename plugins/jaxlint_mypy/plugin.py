@@ -114,17 +114,17 @@ class JaxlintPlugin(Plugin):
 
     # -- what must not happen ------------------------------------------------------------------
 
-    def _ask(self, what: str, question: str, asked: Any) -> Any:
+    def _ask(self, what: str, question: str, *asked: Any) -> Any:
         if self._hooks is None:
             return None
-        return self._try(what, lambda: None, getattr(self._hooks, question), asked)
+        return self._try(what, lambda: None, getattr(self._hooks, question), *asked)
 
     def _hook(
         self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T]
     ) -> Callable[[_C], _T] | None:
         """The callback that answers, made safe; None if there is nothing to be said about that name."""
         callback: Callable[[_C], _T] | None = self._ask(what, question, fullname)
-        if callback is None and question in self._dull and self._hooks is not None and self._hooks.is_settled:
+        if callback is None and question in self._dull and self._ask(what, "is_settled"):
             self._dull[question].add(fullname)
         if callback is None:
             return self._teller(question, otherwise) if self._failure and not self._told else None

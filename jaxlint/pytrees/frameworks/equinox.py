@@ -14,6 +14,7 @@ EQUINOX = Framework(
         "equinox._module.static_field": "equinox.static_field",
         "equinox._module._field.static_field": "equinox.static_field",
         "equinox._tree.tree_at": "equinox.tree_at",
+        "equinox._update.apply_updates": "equinox.apply_updates",
     },
     subclasses=Subclasses.AUTO,
     constructing=frozenset({"__init__", "__post_init__", "__check_init__"}),
