@@ -3,10 +3,13 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.browser import browser
 from tests.oracle.environments import Runners
+from tools.external import Unavailable
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,3 +44,13 @@ def runners(shared: Path) -> Iterator[Runners]:
     made = Runners(compiled)
     yield made
     made.end()
+
+
+@pytest.fixture(scope="session")
+def chromium_browser() -> Iterator[Any]:
+    """A headless Chromium, in the words of playwright."""
+    try:
+        with browser() as made:
+            yield made
+    except Unavailable as error:
+        pytest.skip(f"there is no browser: {error}")

@@ -8,34 +8,53 @@ from typing import TYPE_CHECKING
 import click
 
 from jaxlint.cli.options import configured
-from jaxlint.cli.output import standard_output
+from jaxlint.cli.output import output
+from jaxlint.report import DRAWINGS, drawer
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
+    from jaxlint.linter.draw import Target
+
+FAILURE = 2
 
 
 @click.command()
-@click.argument("target", metavar="PATH[::CLASS]")
+@click.argument("targets", nargs=-1, metavar="[PATH|PACKAGE[::CLASS]]...")
 @configured(settings=False)
-def tree(target: str, configuration: Configuration) -> None:
+@click.option("--python", metavar="PATH", help="The interpreter or environment whose packages the code imports.")
+@click.option("--output-format", type=click.Choice(list(DRAWINGS)), default="text", show_default=True)
+@click.option("-o", "--output-file", metavar="FILE", help="Write to this file instead of the standard output.")
+def tree(targets: tuple[str, ...], configuration: Configuration, output_format: str, output_file: str | None) -> int:
     """Draw pytree classes.
 
-    Shows for the classes of a file, or one of them, which fields are leaves and which are static.
+    Shows which fields of them are leaves and which are static, how instances are rebuilt, and what is found:
+    for all pytree classes of files, folders and packages (by their dotted names), or for one class. Without
+    anything else, for the current folder. `html` is one page with all that it needs.
     """
+    from jaxlint.linter.draw import draw
+
+    asked = [_target(text, configuration) for text in targets or (os.curdir,)]
+    drawing = draw(asked, configuration, sources=output_format == "html")
+    with output(output_file) as stream:
+        drawer(output_format)(drawing, stream)
+    for error in drawing.errors:
+        click.echo(f"jaxlint: internal error: {error}", err=True)
+    return FAILURE if drawing.errors else 0
+
+
+def _target(text: str, configuration: Configuration) -> Target:
+    """What is meant by `text`. Raises `UserError` if there is nothing of that name."""
+    from jaxlint.linter.draw import Target, package_path
     from jaxlint.project.files import PathError
-    from jaxlint.syntax.source import Unreadable
 
-    path, separator, class_name = target.rpartition("::")
-    if not separator or os.path.exists(target):
-        path, class_name = target, ""
+    path, separator, class_name = text.rpartition("::")
+    if not separator or os.path.exists(text):
+        path, class_name = text, ""
     if not os.path.exists(path):
-        raise PathError(f"{path}: No such file or directory")
-    from jaxlint.linter.draw import draw_tree
-
-    try:
-        drawing = draw_tree(path, class_name or None, configuration.settings(path))
-    except Unreadable as error:
-        place = ":".join(str(part) for part in (path, error.row, error.column) if part is not None)
-        raise PathError(f"{place}: {error}") from error
-    with standard_output() as stream:
-        stream.write(drawing.rstrip("\n") + "\n")
+        found = package_path(path, configuration.settings(os.getcwd()))
+        if found is None:
+            raise PathError(f"{path}: No such file or directory")
+        path = found
+    if class_name and os.path.isdir(path):
+        raise PathError(f"{path}: is a folder; name a file for `{class_name}`")
+    return Target(path, class_name or None)

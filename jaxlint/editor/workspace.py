@@ -15,6 +15,7 @@ from jaxlint.finding import Finding
 from jaxlint.linter.draw import Drawer
 from jaxlint.project.files import would_discover
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.report.tree_text import text
 from jaxlint.syntax.expressions import Expr
 from jaxlint.syntax.paths import CONFIG_NAMES, ancestors, stamp
 from jaxlint.syntax.source import Source, Unreadable
@@ -175,7 +176,7 @@ class Workspace:
     def draw(self, cls: PytreeClass) -> str:
         """The pytree of a class as `jaxlint tree` shows it. Raises `UserError`."""
         group = self._group(cls.module.path)
-        return "" if group is None else Drawer(group.checker().reader.evaluator).draw(cls)
+        return "" if group is None else text(Drawer(group.checker().reader.evaluator).drawing([cls])).rstrip()
 
     def take_errors(self) -> list[str]:
         """The internal errors since the last call, one line each."""

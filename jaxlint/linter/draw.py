@@ -1,113 +1,256 @@
-"""Drawing the pytree of a class: leaves, static fields, where each comes from, how instances are rebuilt."""
+"""From pytree classes to what is drawn of them: leaves, static fields, how instances are rebuilt, what is found."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from msgspec import structs
+
+from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.errors import UserError
+from jaxlint.finding import Finding, page_url
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import as_instance
 from jaxlint.linter.checker import Checker
-from jaxlint.linter.engine import make_project
+from jaxlint.linter.engine import make_project, package_neighbours
+from jaxlint.linter.prefilter import mark_irrelevant_files
+from jaxlint.linter.result import Result, add_found
+from jaxlint.project.files import discover
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import shown_path
+from jaxlint.syntax.source import Unreadable
 from jaxlint.syntax.spelling import did_you_mean
 
-_FROZEN = {True: "frozen", False: "mutable", None: "frozen or not: unknown"}
-_WIDTH = len("unknown")
+#: How many rows a page may show around a finding.
+_CONTEXT = 3
 
 
-def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
-    """The pytree of the class `class_name` of the file `path`, or of all its pytree classes, as text.
+class Target(NamedTuple):
+    """What is to be drawn: the pytree classes of a file or folder, or one class of a file."""
 
-    Raises `UserError` if the file has no such class or no pytree class, `Unreadable` if it cannot be read.
+    path: str
+    class_name: str | None = None
+
+
+def draw(targets: Sequence[Target], configuration: Configuration, *, sources: bool = False) -> Drawing:
+    """The classes of `targets` with what is found about them; with their rows if `sources` are wanted.
+
+    Raises `UserError` if there is no such class or no pytree class, or if a file that was named cannot be read.
     """
-    if os.path.isdir(path):
-        raise UserError(f"{path}: is a folder; name a file")
-    file = os.path.abspath(path)
-    checker = Checker(make_project([file], settings), settings)
-    module = checker.project.add_file(file)
-    checker.build_index([module])
-    if module.problem is not None:
-        raise module.problem
-    classes = checker.model.classes_in(module)
-    if class_name is not None:
-        chosen = [c for c in classes if c.symbol.declaration.qualname == class_name]
+    files = discover([target.path for target in targets], configuration.excludes)
+    drawings = [_Group(settings, own, targets).drawn(sources) for settings, own in configuration.groups(files)]
+    drawing = Drawing(
+        chosen=tuple(key for one in drawings for key in one.chosen),
+        classes={key: cls for one in drawings for key, cls in one.classes.items()},
+        elsewhere=tuple(finding for one in drawings for finding in one.elsewhere),
+        sources={path: rows for one in drawings for path, rows in one.sources.items()},
+        errors=tuple(line for one in drawings for line in one.errors),
+    )
+    if not drawing.chosen:
+        shown = ", ".join(shown_path(os.path.abspath(target.path)) or os.curdir for target in targets)
+        raise UserError(f"{shown}: there is no pytree class here")
+    return drawing
+
+
+def package_path(name: str, settings: Settings) -> str | None:
+    """The file or folder that `import name` means for a module in the current folder, or None if it is not seen."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        return None
+    here = os.path.join(os.getcwd(), "__main__.py")
+    project = make_project([here], settings)
+    module = project.find(name, project.add_file(here))
+    if module is None:
+        return None
+    return os.path.dirname(module.path) if module.is_package and os.path.isfile(module.path) else module.path
+
+
+class _Group:
+    """Files with the same settings."""
+
+    def __init__(self, settings: Settings, files: Sequence[str], targets: Sequence[Target]) -> None:
+        self._settings = settings
+        self._project = make_project(files, settings)
+        self._modules = [self._project.add_file(path) for path in files]
+        self._named = {os.path.abspath(t.path): t for t in targets if not os.path.isdir(t.path)}
+        neighbours = package_neighbours(files, self._project) if self._named else []
+        self._checker = Checker(self._project, settings)
+        if not self._named:
+            mark_irrelevant_files(self._modules, self._project, settings, digests=False)
+        self._checker.build_index(self._modules, neighbours=neighbours)
+
+    def drawn(self, sources: bool) -> Drawing:
+        """What is drawn of these files."""
+        drawer = Drawer(self._checker.reader.evaluator, self._findings())
+        chosen = [cls for module in self._modules if not module.is_irrelevant for cls in self._chosen(module)]
+        drawing = drawer.drawing(chosen)
+        rows = drawer.rows(drawing) if sources else {}
+        shown = {shown_path(path): self._rows(path, wanted) for path, wanted in rows.items()}
+        # of a file of which one class is asked for, the rest is not
+        parts = {shown_path(path) for path, target in self._named.items() if target.class_name is not None}
+        elsewhere = tuple(finding for finding in drawing.elsewhere if finding.at.path not in parts)
+        return Drawing(drawing.chosen, drawing.classes, elsewhere, shown, tuple(sorted(set(self._checker.errors))))
+
+    def _findings(self) -> list[Finding]:
+        result = Result([], len(self._modules), [])
+        found = [finding for module in self._modules for finding in self._checker.check(module)]
+        add_found(result, found, self._settings, [module.path for module in self._modules], ())
+        return result.findings
+
+    def _chosen(self, module: Module) -> list[PytreeClass]:
+        target = self._named.get(module.path)
+        _ = module.outline
+        if target is not None and module.problem is not None:
+            raise _unreadable(target.path, module.problem)
+        classes = self._checker.model.classes_in(module)
+        if target is None or target.class_name is None:
+            return [cls for cls in classes if cls.is_pytree]
+        chosen = [cls for cls in classes if cls.symbol.declaration.qualname == target.class_name]
         if not chosen:
-            hint = did_you_mean(class_name, [c.symbol.declaration.qualname for c in classes])
-            raise UserError(f"{path}: there is no class `{class_name}`{hint}")
-    else:
-        chosen = [c for c in classes if c.is_pytree]
-        if not chosen:
-            raise UserError(f"{path}: there is no pytree class in this file")
-    drawer = Drawer(checker.reader.evaluator)
-    return "\n\n".join(drawer.draw(cls) for cls in chosen) + "\n"
+            hint = did_you_mean(target.class_name, [cls.symbol.declaration.qualname for cls in classes])
+            raise UserError(f"{target.path}: there is no class `{target.class_name}`{hint}")
+        return chosen
+
+    def _rows(self, path: str, rows: Iterable[int]) -> dict[int, str]:
+        """Rows of a file that there are."""
+        try:
+            lines = self._project.add_file(path).source.lines
+        except Unreadable:
+            return {}
+        return {row: lines[row - 1].rstrip("\n") for row in sorted(rows) if 0 < row <= len(lines)}
 
 
 class Drawer:
-    """Draws classes; `evaluator` reads the annotations of their fields."""
+    """Draws classes; `evaluator` reads the annotations of their fields, `findings` are pinned on them."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
+    def __init__(self, evaluator: Evaluator, findings: Iterable[Finding] = ()) -> None:
+        self._evaluator = evaluator
+        self._findings = list(findings)
+        self._about: defaultdict[str, list[Finding]] = defaultdict(list)
+        self._in_file: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in self._findings:
+            self._about[finding.subject].append(finding)
+            self._in_file[finding.path].append(finding)
+        self._pinned: set[Finding] = set()
+        self._declared: dict[str, PytreeClass] = {}
 
-    def draw(self, cls: PytreeClass) -> str:
-        """One class with its fields, and the fields of the classes that its leaves hold."""
-        lines = [f"{cls.name}  {cls.framework.title}  {_place(cls.module, cls.symbol.declaration.name_at)}"]
-        lines.append("  " + "; ".join(_facts(cls)))
-        lines += ["  " + line for line in self._fields(cls, (cls,))]
-        if not cls.fields_known:
-            lines.append("  (there may be more fields: a base class or a part of the class cannot be seen)")
-        return "\n".join(lines)
+    def drawing(self, chosen: Sequence[PytreeClass]) -> Drawing:
+        """These classes, and those that their leaves hold."""
+        classes: dict[str, DrawnClass] = {}
+        pending = list(reversed(chosen))
+        while pending:
+            cls = pending.pop()
+            if _key(cls) not in classes:
+                self._declared[_key(cls)] = cls
+                fields = [(field, self._held(field, cls)) for field in _ordered(cls)]
+                classes[_key(cls)] = self._class(cls, [self._field(field, cls, held) for field, held in fields])
+                pending += [held for _, held in reversed(fields) if held is not None]
+        for finding in self._findings:  # the classes within which something is found that is about none of their fields
+            around = self._around(finding)
+            if finding not in self._pinned and around is not None:
+                self._pinned.add(finding)
+                found = (*classes[around].findings, _drawn_finding(finding))
+                classes[around] = structs.replace(classes[around], findings=found)
+        elsewhere = tuple(_drawn_finding(f) for f in self._findings if f not in self._pinned)
+        return Drawing(tuple(dict.fromkeys(map(_key, chosen))), classes, elsewhere)
 
-    def _fields(self, cls: PytreeClass, path: tuple[PytreeClass, ...]) -> list[str]:
-        lines: list[str] = []
-        fields = _ordered(cls)
-        for field in fields:
-            last = field is fields[-1]
-            lines.append(f"{'└─' if last else '├─'} {self._field(field, cls)}")
-            nested = self._nested(field, cls)
-            if nested is not None and nested not in path and len(path) < 6:
-                indent = "   " if last else "│  "
-                lines += [indent + line for line in self._fields(nested, (*path, nested))]
-        return lines
+    def rows(self, drawing: Drawing) -> dict[str, set[int]]:
+        """The rows of each file (its whole path) that hold what is drawn, and those around findings."""
+        rows: defaultdict[str, set[int]] = defaultdict(set)
+        for key in drawing.classes:
+            cls = self._declared[key]
+            if not is_stub(cls.module):
+                first, last = _extent(cls)
+                rows[cls.module.path].update(range(first, last + 1))
+            for field in cls.fields:
+                if not is_stub(field.owner.module):
+                    rows[field.owner.module.path].update(_around_row(field.at.row))
+        for finding in self._findings:
+            rows[finding.path].update(_around_row(finding.row))
+        return rows
 
-    def _field(self, field: Field, cls: PytreeClass) -> str:
-        text = f"{field.role.value:<{_WIDTH}}  {field.name}"
-        if field.annotation is not None:
-            text += f": {_written(field.annotation)}"
+    def _class(self, cls: PytreeClass, fields: Sequence[DrawnField]) -> DrawnClass:
+        return DrawnClass(
+            key=_key(cls),
+            name=cls.name,
+            framework=cls.framework.title,
+            at=_place(cls.module, cls.symbol.declaration.name_at),
+            is_pytree=cls.is_pytree,
+            registered=cls.registered,
+            frozen=cls.frozen,
+            rebuilt=cls.framework.unflatten.value,
+            leaf_order=cls.framework.leaf_order.value,
+            replace=(cls.framework.replace_method or "") if cls.has_framework_replace else "",
+            complete=cls.fields_known,
+            fields=tuple(fields),
+            findings=self._pin(_subjects(cls)),
+        )
+
+    def _field(self, field: Field, cls: PytreeClass, held: PytreeClass | None) -> DrawnField:
+        default = ""
         if field.default is not None:
-            text += f" = {_written(field.default)}"
+            default = _written(field.default)
         elif field.factory is not None:
-            text += f" = {_written(field.factory)}()"
-        if field.owner != cls.symbol:
-            text += f"  (from {field.owner.declaration.name}, {_place(field.owner.module, field.at)})"
-        return text
+            default = f"{_written(field.factory)}()"
+        owner = self._evaluator.model.build(field.owner)
+        subjects = [f"{subject}.{field.name}" for one in (cls, owner) for subject in _subjects(one)]
+        inside = [f for f in self._in_file[owner.module.path] if field.at.row <= f.row <= field.at.end_row]
+        return DrawnField(
+            name=field.name,
+            role=field.role.value,
+            annotation="" if field.annotation is None else _written(field.annotation),
+            default=default,
+            at=_place(field.owner.module, field.at),
+            owner=field.owner.declaration.name if field.owner != cls.symbol else "",
+            holds="" if held is None else _key(held),
+            findings=self._pin(subjects, inside),
+        )
 
-    def _nested(self, field: Field, cls: PytreeClass) -> PytreeClass | None:
+    def _held(self, field: Field, cls: PytreeClass) -> PytreeClass | None:
         """The pytree class that a leaf field holds."""
         if field.role is not Role.LEAF or field.annotation is None:
             return None
-        instance = as_instance(self.evaluator.annotations.read(field.annotation, cls))
+        instance = as_instance(self._evaluator.annotations.read(field.annotation, cls))
         return instance.cls if instance is not None and instance.cls.is_pytree else None
 
+    def _pin(self, subjects: Iterable[str], inside: Iterable[Finding] = ()) -> tuple[DrawnFinding, ...]:
+        found = dict.fromkeys([*inside, *(f for subject in subjects for f in self._about[subject])])
+        self._pinned.update(found)
+        return tuple(_drawn_finding(finding) for finding in sorted(found, key=lambda f: f.sort_key))
 
-def _facts(cls: PytreeClass) -> list[str]:
-    facts = [_FROZEN[cls.frozen]]
-    if not cls.is_pytree:
-        return [*facts, "no pytree: jax takes an instance for one opaque leaf"]
-    if cls.registered is False:
-        facts.append("not registered: one opaque leaf (decorate the class too)")
-    elif cls.registered is None:
-        facts.append("registered or not: unknown")
-    facts.append(f"rebuilding {cls.framework.unflatten.value}")
-    facts.append(f"leaves in {cls.framework.leaf_order.value} order")
-    if cls.has_framework_replace:
-        facts.append(f"copied with changes by .{cls.framework.replace_method}()")
-    return facts
+    def _around(self, finding: Finding) -> str | None:
+        """The key of the innermost class that is drawn around the place of a finding."""
+        holding = [
+            (last - first, key)
+            for key, cls in self._declared.items()
+            for first, last in [_extent(cls)]
+            if cls.module.path == finding.path and first <= finding.row <= last
+        ]
+        return min(holding)[1] if holding else None
+
+
+def _subjects(cls: PytreeClass) -> Iterator[str]:
+    """What rules call a class in the subject of a finding."""
+    yield f"{cls.module.path}::{cls.symbol.declaration.qualname}"
+    yield cls.symbol.full_name
+
+
+def _key(cls: PytreeClass) -> str:
+    place = cls.module.name if is_stub(cls.module) else shown_path(cls.module.path)
+    return f"{place}::{cls.symbol.declaration.qualname}"
+
+
+def _drawn_finding(finding: Finding) -> DrawnFinding:
+    at = Place(shown_path(finding.path), finding.row, finding.end_row)
+    message = " ".join(finding.message.split())
+    return DrawnFinding(finding.code, finding.name, message, finding.severity.value, page_url(finding.name), at)
 
 
 def _ordered(cls: PytreeClass) -> list[Field]:
@@ -130,5 +273,23 @@ def _written(placed: Placed) -> str:
     return " ".join(source.text[start:end].split())
 
 
-def _place(module: Module, at: Span) -> str:
-    return module.name if is_stub(module) else f"{shown_path(module.path)}:{at.row}"
+def _extent(cls: PytreeClass) -> tuple[int, int]:
+    """The first and the last row of a class with its decorators."""
+    declaration = cls.symbol.declaration
+    first = min([declaration.at.row, *(decorator.at.row for decorator in declaration.decorators)])
+    return first, declaration.at.end_row
+
+
+def _around_row(row: int) -> range:
+    return range(row - _CONTEXT, row + _CONTEXT + 1)
+
+
+def _place(module: Module, at: Span) -> Place:
+    if is_stub(module):
+        return Place(module.name, 0, 0)
+    return Place(shown_path(module.path), at.row, at.end_row)
+
+
+def _unreadable(path: str, problem: Unreadable) -> UserError:
+    place = ":".join(str(part) for part in (path, problem.row, problem.column) if part is not None)
+    return UserError(f"{place}: {problem}")

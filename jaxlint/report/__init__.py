@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from jaxlint.report.base import Report
+    from jaxlint.report.drawing import Drawing
 
     Writer = Callable[[Report, TextIO], None]
+    Drawer = Callable[[Drawing, TextIO], None]
 
 #: The output formats, and what writes each: a module here and a function in it.
 FORMATS = {
@@ -36,9 +38,28 @@ STATISTICS = {
     "json-lines": "statistics:write_json_lines",
 }
 
+#: The forms of `jaxlint tree`.
+DRAWINGS = {
+    "text": "tree_text:write",
+    "mermaid": "tree_mermaid:write",
+    "svg": "tree_svg:write",
+    "html": "tree_html:write",
+    "json": "tree_json:write",
+}
+
 
 def writer(table: Mapping[str, str], name: str) -> Writer:
     """What writes the format `name` of `table`."""
-    module, _, function = table[name].partition(":")
-    found: Writer = getattr(import_module(f"{__name__}.{module}"), function)
+    found: Writer = _function(table[name])
     return found
+
+
+def drawer(name: str) -> Drawer:
+    """What writes a drawing in the form `name`."""
+    found: Drawer = _function(DRAWINGS[name])
+    return found
+
+
+def _function(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), function)

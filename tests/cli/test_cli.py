@@ -12,7 +12,6 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -27,9 +26,10 @@ from jaxlint.cli import rule as rule_command
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
+from jaxlint.linter.draw import Target
 from jaxlint.project.files import PathError, Patterns
+from jaxlint.report.drawing import Drawing
 from jaxlint.rules.base import Rule
-from jaxlint.syntax.source import Unreadable
 from tests.patience import PATIENCE
 
 PROJECT = str(Path(__file__).parents[2])
@@ -228,6 +228,8 @@ def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> N
         (["rule", "JAX402"], "jaxlint: error: unknown rule `JAX402`; did you mean `JAX407`?\n"),
         (["rule", "frozen"], "jaxlint: error: unknown rule `frozen`\n"),
         (["tree", "gone.py::A"], "jaxlint: error: gone.py: No such file or directory\n"),
+        (["tree", "gone.package"], "jaxlint: error: gone.package: No such file or directory\n"),
+        (["tree", ".::A"], "jaxlint: error: .: is a folder; name a file for `A`\n"),
     ],
 )
 def test_mistakes_are_one_line(run: Run, engine: Engine, arguments: list[str], message: str) -> None:
@@ -248,7 +250,7 @@ def test_mistakes_are_one_line(run: Run, engine: Engine, arguments: list[str], m
         (["check", "-j", "many"], "'many' is not a valid integer"),
         (["check", "--config", "x.toml", "--isolated"], "--config and --isolated exclude each other."),
         (["rule", "JAX401", "--all"], "Give the code or the name of one rule, or --all."),
-        (["tree"], "Missing argument 'PATH[::CLASS]'"),
+        (["tree", "--output-format", "png"], "Invalid value for '--output-format'"),
     ],
 )
 def test_wrong_usage(run: Run, engine: Engine, arguments: list[str], message: str) -> None:
@@ -387,33 +389,35 @@ def test_rule_json(run: Run) -> None:
         ("a.py::A.B", ("a.py", "A.B")),
         ("a::b.py", ("a::b.py", None)),
         ("a::b.py::A", ("a::b.py", "A")),
+        ("pack", ("pack", None)),
+        ("pack.inner", ("{}/pack/inner.py", None)),
+        ("pack.inner::A", ("{}/pack/inner.py", "A")),
+        (None, (".", None)),
     ],
 )
-def test_tree(run: Run, monkeypatch: pytest.MonkeyPatch, target: str, call: tuple[str, str | None]) -> None:
+def test_tree(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, target: str | None, call: tuple[str, str | None]
+) -> None:
     calls: list[tuple[str, str | None]] = []
 
-    def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
-        calls.append((path, class_name))
-        return "A\n└── x"
+    def draw(targets: Sequence[Target], configuration: Configuration, *, sources: bool) -> Drawing:
+        calls.extend((one.path, one.class_name) for one in targets)
+        return Drawing((), {}, errors=("a rule failed",) * bool(target is None))
 
-    module: Any = types.ModuleType("jaxlint.linter.draw")
-    module.draw_tree = draw_tree
-    monkeypatch.setitem(sys.modules, "jaxlint.linter.draw", module)
-    Path("a.py").touch()
-    Path("a::b.py").touch()
-    assert run("tree", target) == (0, "A\n└── x\n", "")
-    assert calls == [call]
+    monkeypatch.setattr("jaxlint.linter.draw.draw", draw)
+    Path("pack").mkdir()
+    for file in ("a.py", "a::b.py", "pack/__init__.py", "pack/inner.py"):
+        Path(file).touch()
+    expected = (0, "\n", "") if target else (2, "\n", "jaxlint: internal error: a rule failed\n")
+    assert run("tree", *([target] if target else [])) == expected
+    assert calls == [(call[0].format(os.path.realpath(tmp_path)), call[1])]
 
 
-def test_tree_of_an_unreadable_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def draw_tree(path: str, class_name: str | None, settings: Settings) -> str:
-        raise Unreadable("invalid syntax", 3, 7)
-
-    module: Any = types.ModuleType("jaxlint.linter.draw")
-    module.draw_tree = draw_tree
-    monkeypatch.setitem(sys.modules, "jaxlint.linter.draw", module)
-    Path("a.py").touch()
-    assert run("tree", "a.py") == (2, "", "jaxlint: error: a.py:3:7: invalid syntax\n")
+def test_tree_writes_to_a_file(run: Run) -> None:
+    Path("a.py").write_text("from flax import struct\n@struct.dataclass\nclass A:\n    x: int\n")
+    for form in ("text", "mermaid", "svg", "html", "json"):
+        assert run("tree", "a.py", "--output-format", form, "-o", f"out/{form}") == (0, "", "")
+        assert "x" in Path(f"out/{form}").read_text()
 
 
 STUBBED = """

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.config.settings import Settings
+from jaxlint.config.configuration import Configuration
 from jaxlint.errors import UserError
-from jaxlint.linter.draw import draw_tree
-from jaxlint.syntax.source import Unreadable
+from jaxlint.linter.draw import Target, draw
+from jaxlint.report.drawing import Drawing
+from jaxlint.report.tree_text import text
 
 BASE = """
 import chex
@@ -59,8 +60,17 @@ def drawn(text: str) -> str:
     return textwrap.dedent(text).lstrip("\n")
 
 
+def drawing(*targets: str | tuple[str, str], sources: bool = False) -> Drawing:
+    asked = [Target(one) if isinstance(one, str) else Target(*one) for one in targets]
+    return draw(asked, Configuration(isolated=True), sources=sources)
+
+
+def draw_tree(path: str, class_name: str | None = None) -> str:
+    return text(drawing((path, class_name) if class_name else path))
+
+
 def test_fields_are_drawn_in_the_order_of_flattening(folder: Path) -> None:
-    assert draw_tree("main.py", "State", Settings()) == drawn(
+    assert draw_tree("main.py", "State") == drawn(
         """
         State  flax.struct.dataclass  main.py:9
           frozen; rebuilding calls the constructor; leaves in declaration order; copied with changes by .replace()
@@ -75,27 +85,27 @@ def test_fields_are_drawn_in_the_order_of_flattening(folder: Path) -> None:
 
 
 def test_an_undecorated_subclass_is_one_leaf(folder: Path) -> None:
-    assert draw_tree("main.py", "Plain", Settings()).splitlines()[1] == (
+    assert draw_tree("main.py", "Plain").splitlines()[1] == (
         "  frozen; not registered: one opaque leaf (decorate the class too); rebuilding calls the constructor;"
         " leaves in declaration order; copied with changes by .replace()"
     )
 
 
 def test_fields_of_a_described_class(folder: Path) -> None:
-    lines = draw_tree("main.py", "Train", Settings()).splitlines()
+    lines = draw_tree("main.py", "Train").splitlines()
     assert lines[2] == "  ├─ leaf     step: int | jax.Array  (from TrainState, flax.training.train_state)"
     assert lines[-1] == "  └─ static   epoch: int = 0"
 
 
 def test_all_classes_of_a_file(folder: Path) -> None:
-    heads = [line for line in draw_tree("base.py", None, Settings()).splitlines() if line[:1].strip()]
+    heads = [line for line in draw_tree("base.py").splitlines() if line[:1].strip()]
     assert heads == ["Log  chex.dataclass  base.py:7", "Base  flax.struct.dataclass  base.py:12"]
 
 
 def test_a_class_that_holds_itself_ends(folder: Path) -> None:
     text = "import equinox as eqx\nclass Node(eqx.Module):\n    left: 'Node'\n    value: int\n"
     (folder / "node.py").write_text(text)
-    assert draw_tree("node.py", "Node", Settings()).count("left") == 1
+    assert draw_tree("node.py", "Node").count("left") == 1
 
 
 @pytest.mark.parametrize(
@@ -103,18 +113,88 @@ def test_a_class_that_holds_itself_ends(folder: Path) -> None:
     [
         ("main.py", "Stat", "main.py: there is no class `Stat`; did you mean `State`?"),
         ("main.py", "Zebra", "main.py: there is no class `Zebra`"),
-        (".", None, ".: is a folder; name a file"),
-        ("empty.py", None, "empty.py: there is no pytree class in this file"),
+        ("empty.py", None, "empty.py: there is no pytree class here"),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, path: str, name: str | None, message: str) -> None:
     (folder / "empty.py").write_text("")
     with pytest.raises(UserError) as error:
-        draw_tree(path, name, Settings())
+        draw_tree(path, name)
     assert str(error.value) == message
 
 
 def test_a_file_that_cannot_be_parsed(folder: Path) -> None:
     (folder / "broken.py").write_text("class A(:\n")
-    with pytest.raises(Unreadable):
-        draw_tree("broken.py", None, Settings())
+    with pytest.raises(UserError, match=r"^broken\.py:1:9: "):
+        draw_tree("broken.py")
+
+
+def test_a_folder_is_drawn_with_all_its_files(folder: Path) -> None:
+    (folder / "broken.py").write_text("from flax import struct\nclass A(:\n")
+    (folder / "plain.py").write_text("class A:\n    x: int\n")
+    found = drawing(".")
+    assert found.chosen == ("base.py::Log", "base.py::Base", "main.py::State", "main.py::Plain", "main.py::Train")
+    assert [(finding.code, str(finding.at)) for finding in found.elsewhere] == [("JAX001", "broken.py:2")]
+
+
+def test_what_leaves_hold_comes_along_once(folder: Path) -> None:
+    found = drawing(("main.py", "State"))
+    assert found.chosen == ("main.py::State",)
+    assert list(found.classes) == ["main.py::State", "base.py::Log"]
+    assert [field.holds for field in found.classes["main.py::State"].fields] == ["", "base.py::Log", "", ""]
+
+
+USES = """
+from flax import struct
+import jax
+import jax.numpy as jnp
+
+@struct.dataclass
+class State:
+    x: jax.Array
+    table: jax.Array = struct.field(pytree_node=False)
+    step: int = struct.field(pytree_node=False, default=0)
+
+    def twice(self):
+        self.x = self.x * 2
+        return self
+
+class Sub(State):
+    pass
+
+@jax.jit
+def step(state: State):
+    state.step = 3
+    return state
+
+@jax.jit
+def scale(state: State):
+    state.replace(x=state.x * 2)
+    return state
+"""
+
+
+def test_findings_are_pinned_on_the_fields_that_they_are_about(folder: Path) -> None:
+    (folder / "uses.py").write_text(USES)
+    found = drawing("uses.py")
+    fields = {field.name: field for field in found.classes["uses.py::State"].fields}
+    pinned = {name: [(finding.code, finding.at.row) for finding in field.findings] for name, field in fields.items()}
+    assert pinned == {"x": [("JAX401", 13)], "table": [("JAX201", 9)], "step": [("JAX401", 21)]}
+    assert [finding.code for finding in found.elsewhere] == ["JAX403"]
+    inherited = {field.name: field for field in found.classes["uses.py::Sub"].fields}["table"]
+    assert (inherited.owner, [finding.code for finding in inherited.findings]) == ("State", ["JAX201"])
+    assert "   ! JAX401 line 21: " in text(found)
+    assert text(found).splitlines()[-2] == "Found in other code"
+
+
+def test_findings_that_comments_hide_are_not_pinned(folder: Path) -> None:
+    (folder / "uses.py").write_text(USES.replace("state.step = 3", "state.step = 3  # noqa: JAX401"))
+    fields = {field.name: field for field in drawing(("uses.py", "State")).classes["uses.py::State"].fields}
+    assert fields["step"].findings == ()
+
+
+def test_rows_of_classes_and_findings_come_along_if_asked_for(folder: Path) -> None:
+    (folder / "uses.py").write_text(USES)
+    rows = drawing("uses.py", sources=True).sources["uses.py"]
+    assert rows[6] == "@struct.dataclass" and rows[21] == "    state.step = 3"
+    assert not drawing("uses.py").sources

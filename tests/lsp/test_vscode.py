@@ -20,7 +20,7 @@ import pytest
 from jaxlint_lsp.options import Options
 
 from jaxlint import __version__
-from tests import debian
+from tests import browser, debian
 from tests.patience import PATIENCE
 from tools import web_vscode
 from tools.external import Unavailable
@@ -79,15 +79,11 @@ def package(clean_copy: Path) -> Path:
 
 @pytest.fixture
 def chromium() -> tuple[str, dict[str, str]]:
-    """Chromium and the environment in which it runs, from Debian if it is not installed."""
-    installed = shutil.which("chromium")
-    if installed is not None:
-        return installed, {}
+    """Chromium and the environment in which it runs."""
     try:
-        usr = debian.unpacked("chromium") / "usr"
+        return browser.chromium()
     except Unavailable as error:
         pytest.skip(f"chromium is not installed and cannot be downloaded: {error}")
-    return str(usr / "lib" / "chromium" / "chromium"), {"LD_LIBRARY_PATH": debian.libraries(usr)}
 
 
 @pytest.fixture
