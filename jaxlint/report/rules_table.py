@@ -16,11 +16,11 @@ END = "<!-- rules:end -->"
 
 def render(rules: Iterable[type[Rule]]) -> str:
     """A Markdown table with one row per rule, without a final newline."""
-    rows = ["| code | name | what it finds | on |", "|---|---|---|---|"]
+    rows = ["| code | name | what it finds |", "|---|---|---|"]
     for rule in rules:
         escaped = rule.in_short().replace("|", "\\|")
-        state = ("yes" if rule.enabled else "no") + (" (preview)" if rule.preview else "")
-        rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {escaped} | {state} |")
+        state = ("" if rule.enabled else " (off by default)") + (" (preview)" if rule.preview else "")
+        rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {escaped}{state} |")
     return "\n".join(rows)
 
 

@@ -79,6 +79,24 @@ def test_finds(action: dict[str, Any], runner: dict[str, str], tmp_path: Path) -
     assert "gone.py" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [("one\n", 1), ("with space\n", 1), ("one\nwith space\n\n", 2), ("one other", 2), ("one\n*.py\n", None)],
+)
+def test_paths(action: dict[str, Any], runner: dict[str, str], tmp_path: Path, paths: str, found: int | None) -> None:
+    """Lines may hold spaces; one line is split at them; nothing is expanded."""
+    for folder in ("one", "with space", "other"):
+        (tmp_path / "project" / folder).mkdir(parents=True)
+        (tmp_path / "project" / folder / "bad.py").write_text(BUG)
+    done = bash(script(action, "Run jaxlint"), tmp_path / "project", {**runner, "PATHS": paths})
+    if found is None:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "*.py: No such file or directory" in done.stderr
+    else:
+        assert done.returncode == 1, done.stderr
+        assert sum(line.startswith("::") for line in done.stdout.splitlines()) == found
+
+
 def test_inputs_are_used(action: dict[str, Any]) -> None:
     given = {value for step in action["runs"]["steps"] for value in step["env"].values()}
     for name in action["inputs"]:

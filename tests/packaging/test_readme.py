@@ -61,7 +61,7 @@ def test_shown_commands_exist() -> None:
 
 @pytest.mark.parametrize("code", ["0", "1", "2"])
 def test_exit_codes(code: str, tmp_path: Path) -> None:
-    assert f"| {code} |" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| {code} |" in (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
     (tmp_path / "clean.py").write_text("x = 1\n")
     (tmp_path / "broken.py").write_text("x = (\n")
     arguments = {"0": ["clean.py"], "1": ["broken.py"], "2": ["gone.py"]}[code]

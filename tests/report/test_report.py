@@ -335,12 +335,12 @@ class StaleState(Rule):
 
 
 TABLE = """\
-| code | name | what it finds | on |
-|---|---|---|---|
+| code | name | what it finds |
+|---|---|---|
 | JAX202 | [static-counter](https://jaxlint-pytree.readthedocs.io/en/latest/rules/static-counter/) \
-| `int \\| Array` counters in static fields. They recompile | yes |
+| `int \\| Array` counters in static fields. They recompile |
 | JAX407 | [returned-old-state](https://jaxlint-pytree.readthedocs.io/en/latest/rules/returned-old-state/) \
-| updates | no (preview) |"""
+| updates (off by default) (preview) |"""
 
 
 def test_rules_table() -> None:
