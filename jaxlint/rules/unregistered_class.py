@@ -26,7 +26,9 @@ class UnregisteredClass(ClassRule, EventRule):
     ## What it does
 
     Finds instances of classes that nothing registers as a pytree, where they go into a function which `jax.jit`,
-    `vmap`, `grad`, `lax.scan` and kin transform, or come out of it. Ordinary dataclasses are such classes.
+    `vmap`, `grad`, `lax.scan` and kin transform, or come out of it.
+
+    Ordinary dataclasses are such classes.
 
     A method with `@jax.jit` takes its `self` like any other argument.
 

@@ -62,7 +62,7 @@ def test_name(wheel: Path) -> None:
 def test_holds_the_package_and_nothing_else(names: list[str]) -> None:
     sources = {
         str(path.relative_to(ROOT))
-        for suffix in ("*.py", "*.pyi", "py.typed")
+        for suffix in ("*.py", "*.pyi", "*.html", "py.typed")
         for path in (ROOT / "jaxlint").rglob(suffix)
         if not any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
     }
