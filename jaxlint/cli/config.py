@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
+from jaxlint.syntax.paths import shown_path
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration, Setting
+    from jaxlint.config.versions import Known
     from jaxlint.rules.base import Rule
 
 
@@ -45,12 +47,12 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
         place = None if os.path.isdir(absolute) else absolute
         rules = [rule for rule in all_rules() if rule_enabled(rule, settings, place)]
         explained = configuration.explain(absolute)
-        text = (_json if output_format == "json" else _text)(path, explained, rules)
+        text = (_json if output_format == "json" else _text)(path, explained, rules, configuration.versions(absolute))
     with standard_output() as stream:
         stream.write(text + "\n")
 
 
-def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]]) -> str:
+def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], versions: Mapping[str, Known]) -> str:
     """The settings in TOML; comments say where they come from."""
     lines = [f"# The settings for {path}", ""]
     tables: list[str] = []
@@ -64,7 +66,14 @@ def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]]) 
         elif not isinstance(setting.value, dict):
             lines.append(f"{setting.key} = {_toml(setting.value)}  # {origins}")
     running = [f"#   {rule.code} {rule.name}" for rule in rules]
-    return "\n".join([*lines, *tables, "", f"# {len(rules)} rules run:", *running])
+    taken = ["", "# The versions that the code runs with:", *(f"#   {line}" for line in shown_versions(versions))]
+    return "\n".join([*lines, *tables, *taken, "", f"# {len(rules)} rules run:", *running])
+
+
+def shown_versions(versions: Mapping[str, Known]) -> list[str]:
+    """Which versions were taken, and from where, line by line."""
+    lines = [f"{name} {one.versions} ({shown_path(one.origin)})" for name, one in sorted(versions.items())]
+    return [*lines, "otherwise any Python from 3.10 on, and the newest of everything else"]
 
 
 def _toml(value: object) -> str:
@@ -78,9 +87,15 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _json(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]]) -> str:
+def _json(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], versions: Mapping[str, Known]) -> str:
     import msgspec
 
     settings: dict[str, Any] = {one.key: {"value": one.value, "origins": one.origins} for one in explained}
-    content = {"path": os.path.abspath(path), "settings": settings, "rules": [rule.code for rule in rules]}
+    taken = {name: {"versions": str(one.versions), "origin": one.origin} for name, one in sorted(versions.items())}
+    content = {
+        "path": os.path.abspath(path),
+        "settings": settings,
+        "versions": taken,
+        "rules": [rule.code for rule in rules],
+    }
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode("utf-8")

@@ -17,13 +17,15 @@ from jaxlint.config.layers import (
     Origin,
     extra_field,
     file_in,
-    numbers,
     python_version,
 )
 from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
+from jaxlint.config.versions import PROJECT_FILE, Known, installed, normalised, project_file, required
 from jaxlint.finding import Confidence
+from jaxlint.project.environment import activated
 from jaxlint.project.files import Patterns
+from jaxlint.pytrees.versions import VersionRange
 from jaxlint.syntax.paths import ancestors
 
 
@@ -60,6 +62,7 @@ class Configuration:
         self._given = FileLayer(files[0], here) if files else None
         self._files: dict[str, FileLayer | None] = {}
         self._settings: dict[FileLayer | None, Settings] = {}
+        self._versions: dict[FileLayer | None, dict[str, Known]] = {}
         for layer in [self._given, *self._options]:
             if layer is not None:
                 layer.check()
@@ -74,8 +77,40 @@ class Configuration:
         if file not in self._settings:
             if file is not None:
                 file.check()
-            self._settings[file] = _settings(self._layers(file))
+            settings = _settings(self._layers(file))
+            self._versions[file] = known = self._known_versions(file, settings, path)
+            ranges = {name: known[name].versions for name in sorted(known)}
+            self._settings[file] = msgspec.structs.replace(settings, target_versions=ranges)
         return self._settings[file]
+
+    def versions(self, path: str) -> dict[str, Known]:
+        """The versions that the code at `path` runs with, by distribution, and who says so."""
+        self.settings(path)
+        return self._versions[self._file(path)]
+
+    def _known_versions(self, file: FileLayer | None, settings: Settings, path: str) -> dict[str, Known]:
+        """What is said of versions for the files of one configuration file: by it, by the environment, by the project.
+
+        Where there is no configuration file, the project of the first path that is asked for counts.
+        """
+        python = settings.python or activated(os.environ)
+        known = {} if python is None else installed(python)
+        return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
+
+    def _requirements(self, file: FileLayer | None, path: str) -> dict[str, Known]:
+        """What the project that a configuration file belongs to depends on."""
+        if not self._reads_files:
+            return {}
+        if file is not None and isinstance(file.project, dict):
+            return required(file.project, os.path.join(file.base, PROJECT_FILE))
+        found = project_file(os.path.abspath(path) if file is None else file.base)
+        if found is None:
+            return {}
+        try:
+            project = FileLayer(found).project
+        except ConfigError:
+            return {}  # the project file of somebody else
+        return required(project, found) if isinstance(project, dict) else {}
 
     def excludes(self, directory: str) -> Sequence[Patterns]:
         """What a walk leaves out below `directory`."""
@@ -180,8 +215,7 @@ def _settings(layers: Iterable[Layer]) -> Settings:
         ),
         src=paths("src"),
         python=next(iter(paths("python")), None),
-        target_version=python_version(last("target-version")),
-        target_jax=numbers(last("target-jax")),
+        target_versions={name: one.versions for name, one in sorted(_targeted(said).items())},
         min_confidence=Confidence(last("min-confidence") or Confidence.MEDIUM),
         preview=bool(last("preview")),
         fix=bool(last("fix")),
@@ -195,6 +229,24 @@ def _settings(layers: Iterable[Layer]) -> Settings:
         extra_bases=table("extra-bases"),
         extra_fields={name: extra_field(like) for name, like in table("extra-fields").items()},
     )
+
+
+def _targeted(said: _Said) -> dict[str, Known]:
+    """The versions that settings name."""
+    found: dict[str, Known] = {}
+
+    def add(name: str, versions: VersionRange | None, key: str, layer: Layer) -> None:
+        if versions is not None:
+            found[name] = Known(versions, str(layer.origin(key)))
+
+    for table, layer in said.get("target-versions", ()):
+        for name, bounds in table.items():
+            add(normalised(name), VersionRange.read(bounds), "target-versions", layer)
+    for text, layer in said.get("target-jax", ()):
+        add("jax", VersionRange.read(text), "target-jax", layer)
+    for text, layer in said.get("target-version", ()):
+        add("python", VersionRange.exactly(python_version(text)), "target-version", layer)
+    return found
 
 
 def _setting(key: Key, said: list[tuple[Any, Layer]]) -> Setting:

@@ -12,15 +12,16 @@ import msgspec
 
 from jaxlint.config.settings import specificity
 from jaxlint.config.table import FIXING, SELECTING, Table, all_keys
+from jaxlint.config.versions import PROJECT_FILE, normalised
 from jaxlint.errors import UserError
 from jaxlint.project.files import is_pattern
-from jaxlint.pytrees.target import ExtraField
+from jaxlint.pytrees.target import DISTRIBUTIONS, ExtraField
+from jaxlint.pytrees.versions import VersionRange
 from jaxlint.syntax.paths import CONFIG_NAMES, shown_path
 from jaxlint.syntax.spelling import did_you_mean
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PYTHON_VERSION = re.compile(r"(?:py)?3\.?(?P<minor>[0-9]{1,2})")
-_JAX_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){1,2}")
 
 
 class ConfigError(UserError):
@@ -92,12 +93,24 @@ class Layer:
                 self._check_selectors(key, selectors)
         elif key == "target-version" and not _PYTHON_VERSION.fullmatch(value):
             raise self.error(key, f'must be like "3.11", not "{value}"')
-        elif key == "target-jax" and not _JAX_VERSION.fullmatch(value):
+        elif key == "target-jax" and not _names_versions(value):
             raise self.error(key, f'must be like "0.4.35", not "{value}"')
+        elif key == "target-versions":
+            self._check_versions(key, value)
         elif key == "python" and not os.path.exists(self.path(value)):
             raise self.error(key, f"names {shown_path(self.path(value))}, which does not exist")
         elif key.startswith("extra-"):
             self._check_names(key, {name: extra_field(like).like for name, like in value.items()})
+
+    def _check_versions(self, key: str, versions: Mapping[str, str]) -> None:
+        """Raise `ConfigError` unless each is a version, or bounds, of a distribution whose versions matter."""
+        for name, bounds in versions.items():
+            if normalised(name) not in DISTRIBUTIONS:
+                known = ", ".join(sorted(DISTRIBUTIONS))
+                near = did_you_mean(normalised(name), DISTRIBUTIONS) or f"; known are {known}"
+                raise self.error(key, f"names `{name}`, of which no version matters{near}", name)
+            if not _names_versions(bounds):
+                raise self.error(key, f'must be like "0.4.35" or ">=0.4.35,<0.7", not "{bounds}"', name)
 
     def _check_selectors(self, key: str, selectors: Iterable[str]) -> None:
         """Raise `ConfigError` unless each of the selectors means some rule."""
@@ -146,9 +159,11 @@ class FileLayer(Layer):
             raise ConfigError(f"{self._shown}: is not UTF-8: {error.reason} at byte {error.start}") from error
         content = _parsed(self._text, self._shown)
         tool = content.get("tool")
+        #: What the project says of itself, if the file is that of a project.
+        self.project = content.get("project") if os.path.basename(path) == PROJECT_FILE else None
         self.has_table = isinstance(tool, dict) and "jaxlint" in tool
         values: Any = content
-        if self.has_table or os.path.basename(path) == "pyproject.toml":
+        if self.has_table or os.path.basename(path) == PROJECT_FILE:
             values = content["tool"]["jaxlint"] if self.has_table else {}
         if not isinstance(values, dict):
             raise self.error("jaxlint", "must be a table: `[tool.jaxlint]`")
@@ -273,12 +288,13 @@ def extra_field(like: str | Mapping[str, Any] | ExtraField) -> ExtraField:
     return ExtraField(like) if isinstance(like, str) else msgspec.convert(like, ExtraField)
 
 
-def python_version(text: str | None) -> tuple[int, ...] | None:
-    """`3.11` and `py311` as numbers."""
-    match = _PYTHON_VERSION.fullmatch(text or "")
-    return (3, int(match["minor"])) if match else None
+def python_version(text: str) -> tuple[int, int]:
+    """`3.11` and `py311` as numbers; the text has been checked."""
+    match = _PYTHON_VERSION.fullmatch(text)
+    assert match is not None
+    return 3, int(match["minor"])
 
 
-def numbers(version: str | None) -> tuple[int, ...] | None:
-    """`0.4.35` as numbers."""
-    return tuple(int(part) for part in version.split(".")) if version else None
+def _names_versions(text: str) -> bool:
+    """Whether a text is a version of at least two numbers, or bounds of versions."""
+    return "." in text and VersionRange.read(text) is not None

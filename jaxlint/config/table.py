@@ -19,7 +19,7 @@ FIXING = ("fixable", "unfixable", "extend-safe-fixes", "extend-unsafe-fixes")
 ADDING = frozenset(
     "ignore extend-select extend-ignore extend-exclude unfixable extend-safe-fixes extend-unsafe-fixes".split()
 )
-ADDING_TABLES = frozenset({"per-file-ignores", "extra-decorators", "extra-bases", "extra-fields"})
+ADDING_TABLES = frozenset({"per-file-ignores", "extra-decorators", "extra-bases", "extra-fields", "target-versions"})
 
 
 def _key(description: str, must: str, example: str, default: object = None) -> Meta:
@@ -125,8 +125,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     target_version: Annotated[
         str | UnsetType,
         _key(
-            "The version of Python that the code runs on. Rules then say what holds for this version; without it they"
-            " say what holds for which version.",
+            "The version of Python that the code runs on. Without it that of the environment counts (see `python`),"
+            " or what `requires-python` in `pyproject.toml` says; rules tell what holds for some of them only.",
             must='a string like "3.11"',
             example='target-version = "3.11"',
         ),
@@ -134,10 +134,22 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     target_jax: Annotated[
         str | UnsetType,
         _key(
-            "The version of jax that the code runs with. Rules then also report what this version does not have yet;"
-            " without it a recent one is meant.",
+            "The version of jax that the code runs with, or bounds of versions; short for an entry in"
+            " `target-versions`.",
             must='a string like "0.4.35"',
             example='target-jax = "0.4.35"',
+        ),
+    ] = UNSET
+    target_versions: Annotated[
+        dict[str, str] | UnsetType,
+        _key(
+            "The versions of jax and of the frameworks that the code runs with. Without an entry the version that the"
+            " environment holds counts (see `python`), or the bounds among the dependencies in `pyproject.toml`, or"
+            " else the newest. Rules tell what holds for some of them only. `jaxlint config` shows what was taken, and"
+            " from where.",
+            must='a table of strings like flax = ">=0.10,<0.12"',
+            example='[tool.jaxlint.target-versions]\njax = ">=0.4.35"\nflax = "0.10.2"',
+            default={},
         ),
     ] = UNSET
     min_confidence: Annotated[

@@ -6,7 +6,6 @@ are called with arguments they do not have are not.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +23,8 @@ from jaxlint.pytrees.frameworks import (
     PENZAI,
     REGISTER_DATACLASS,
 )
+from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, NEEDS_BOTH_LISTS, READS_FIELDS, REFUSES_OVERLAP
+from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
 from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
@@ -52,14 +53,12 @@ PENZAI_REFUSES: Final = "PyTreeDataclassSafetyError"
 UNSURE: Final = CreationError("", "")
 
 
-def creation_error(
-    cls: PytreeClass, evaluator: Evaluator, python: tuple[int, int] = sys.version_info[:2]
-) -> CreationError | None:
-    """The first error of a class declaration on a version of Python: None if there is none, or `UNSURE`."""
+def creation_error(cls: PytreeClass, evaluator: Evaluator) -> CreationError | None:
+    """The first error of a class declaration with the targeted versions: None if there is none, or `UNSURE`."""
     hidden = cls.params is not None and (not cls.fields_known or cls.symbol.declaration.conditional_body)
     if cls.unknown_decorator or not cls.bases_known or hidden:
         return UNSURE
-    return next(_Creation(cls, evaluator, python).errors(), None)
+    return next(_Creation(cls, evaluator).errors(), None)
 
 
 def unannotated_field_calls(cls: PytreeClass, evaluator: Evaluator) -> Iterator[ClassAssignment]:
@@ -75,8 +74,11 @@ def unannotated_field_calls(cls: PytreeClass, evaluator: Evaluator) -> Iterator[
                 yield assignment
 
 
-def frozen_conflict(cls: PytreeClass, python: tuple[int, int]) -> PytreeClass | None:
-    """The base class that a dataclass may not inherit from, because one is frozen and the other is not."""
+def frozen_conflict(cls: PytreeClass, all_bases_count: bool | None) -> PytreeClass | None:
+    """The base class that a dataclass may not inherit from, because one is frozen and the other is not.
+
+    `all_bases_count` tells whether the fact `ALL_BASES_COUNT` holds.
+    """
     if cls.params is None or cls.params.frozen is None:
         return None
     bases = [c for c in cls.mro[1:] if c.params is not None]
@@ -84,7 +86,7 @@ def frozen_conflict(cls: PytreeClass, python: tuple[int, int]) -> PytreeClass | 
     if other is None or any(c.params is not None and c.params.frozen is None for c in bases):
         return None
     mixed = any(c.params is not None and c.params.frozen for c in bases)
-    return None if cls.params.frozen and mixed and python < (3, 12) else other
+    return None if cls.params.frozen and mixed and not all_bases_count else other
 
 
 def misplaced_field(cls: PytreeClass) -> tuple[Field, Field] | None:
@@ -111,11 +113,11 @@ def _has_method(cls: PytreeClass, field: Field) -> bool:
 class _Creation:
     """Walks through what happens when a class is created, in that order."""
 
-    def __init__(self, cls: PytreeClass, evaluator: Evaluator, python: tuple[int, int]) -> None:
+    def __init__(self, cls: PytreeClass, evaluator: Evaluator) -> None:
         self.cls = cls
         self.declaration = cls.symbol.declaration
         self.evaluator = evaluator
-        self.python = python
+        self.holds = evaluator.model.target.holds
 
     def errors(self) -> Iterator[CreationError]:
         """All errors; only the first is ever seen."""
@@ -190,7 +192,7 @@ class _Creation:
                 yield UNSURE
             if field.default is None or field.kind is not Kind.FIELD:
                 continue
-            refused = is_refused(plain(self.evaluator.static(field.default)), self.python)
+            refused = is_refused(plain(self.evaluator.static(field.default)), self.holds(UNHASHABLE_REFUSED))
             if refused is None:
                 yield UNSURE
             if refused:
@@ -224,7 +226,7 @@ class _Creation:
             return
         if params.frozen is None or None in bases:
             yield UNSURE
-        elif frozen_conflict(self.cls, self.python) is not None:
+        elif frozen_conflict(self.cls, self.holds(ALL_BASES_COUNT)) is not None:
             first, second = ("frozen", "a non-frozen") if params.frozen else ("non-frozen", "a frozen")
             yield CreationError("TypeError", f"cannot inherit {first} dataclass from {second} one")
 
@@ -297,8 +299,14 @@ class _Creation:
         if lists is None or lists.automatic:
             if not any(r.of_dataclass for r in cls.registrations):
                 yield CreationError("TypeError", "are required when nodetype is not a dataclass")
+            reads_fields = self.holds(READS_FIELDS)
+            if not reads_fields:
+                yield UNSURE if reads_fields is None else CreationError("TypeError", "required positional argument")
             if lists is not None and (lists.dropped is None or set(lists.dropped) & {f.name for f in cls.fields}):
-                yield UNSURE if lists.dropped is None else CreationError("ValueError", "Unexpected fields")
+                if lists.dropped is None or self.holds(DROPS_ALONE) is None:
+                    yield UNSURE
+                elif not self.holds(DROPS_ALONE):
+                    yield CreationError("ValueError", "Unexpected fields")
             yield from self._without_init()
             return
         problems = list_problems(cls)
@@ -306,13 +314,17 @@ class _Creation:
             yield UNSURE
             return
         if problems.absent_list:
-            yield CreationError("TypeError", "data_fields and meta_fields must both be specified when either is")
+            asks = self.holds(NEEDS_BOTH_LISTS)
+            text = "data_fields and meta_fields must both be specified when either is" if asks else ""
+            yield UNSURE if asks is None else CreationError("TypeError", text)
         if problems.missing:
             yield CreationError("ValueError", "Missing fields")
         if problems.unexpected or problems.dropped_too:
             yield CreationError("ValueError", "Unexpected fields")
         if problems.overlapping:
-            yield CreationError("ValueError", "data_fields and meta_fields must not overlap")
+            refuses = self.holds(REFUSES_OVERLAP)
+            if refuses is not False:
+                yield UNSURE if refuses is None else CreationError("ValueError", "must not overlap")
 
 
 def _is_consistent(cls: PytreeClass) -> bool:

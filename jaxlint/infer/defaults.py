@@ -7,8 +7,6 @@ from jaxlint.pytrees.hashing import is_hashable
 
 #: Kinds of defaults (see `mutable_kind`) that Python 3.10 refuses already.
 REFUSED_EVERYWHERE = ("list", "dict", "set")
-#: From this version on, everything that cannot be hashed is refused.
-HASH_DECIDES = (3, 11)
 
 
 def mutable_kind(value: Value) -> tuple[str, str, str] | None:
@@ -27,11 +25,14 @@ def mutable_kind(value: Value) -> tuple[str, str, str] | None:
     return None
 
 
-def is_refused(value: Value, python: tuple[int, int]) -> bool | None:
-    """Whether a default makes the class statement fail; None if that cannot be determined."""
+def is_refused(value: Value, hash_decides: bool | None) -> bool | None:
+    """Whether a default makes the class statement fail; None if that cannot be determined.
+
+    `hash_decides` tells whether the fact `UNHASHABLE_REFUSED` holds.
+    """
     kind = mutable_kind(value)
     if kind is not None:
-        return kind[0] in REFUSED_EVERYWHERE or python >= HASH_DECIDES
+        return kind[0] in REFUSED_EVERYWHERE or hash_decides
     match value:
         case Scalar() | Container(kind="tuple") | ClassObject() | FunctionValue():
             return False

@@ -14,6 +14,7 @@ import msgspec
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.versions import Fact
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter
 from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
 
@@ -223,6 +224,8 @@ class Framework(msgspec.Struct, frozen=True):
     is_opaque: bool = False
     #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
     compares_fields: bool = True
+    #: What holds for some versions only.
+    facts: tuple[Fact, ...] = ()
 
 
 class Registration(msgspec.Struct, frozen=True):

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from jaxlint.pytrees.versions import Fact, VersionRange
+
+#: The distributions whose versions are looked for: those that facts are about (`Fact.of`), and the frameworks.
+DISTRIBUTIONS = frozenset(
+    {"jax", "flax", "equinox", "chex", "jax-dataclasses", "mujoco-mjx", "penzai", "simple-pytree", "tjax", "treex"}
+)
+#: The versions of Python that are meant where nobody says which.
+_ANY_PYTHON = VersionRange(least=(3, 10))
+
 
 class ExtraField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A field function of one's own: which known one it is `like`, and whether it always makes a static field."""
@@ -13,21 +22,18 @@ class ExtraField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The versions of Python and jax, like (3, 11) and (0, 4, 35), None where nobody says; and names of the user's own.
+    """The versions of `python` and of distributions that the code runs with, and names of the user's own.
 
-    `extra_decorators`, `extra_bases` and `extra_fields` map dotted names to the known names they stand for.
+    Where nobody says, any Python that jaxlint knows is meant, and the newest of everything else. `extra_decorators`,
+    `extra_bases` and `extra_fields` map dotted names to the known names they stand for.
     """
 
-    target_version: tuple[int, ...] | None = None
-    target_jax: tuple[int, ...] | None = None
+    target_versions: dict[str, VersionRange] = {}
     extra_decorators: dict[str, str] = {}
     extra_bases: dict[str, str] = {}
     extra_fields: dict[str, ExtraField] = {}
 
-    def python_before(self, *version: int) -> bool | None:
-        """Whether the code runs on a Python older than `version`; None if nobody says."""
-        return None if self.target_version is None else self.target_version < version
-
-    def jax_before(self, *version: int) -> bool | None:
-        """Whether the code runs with a jax older than `version`; None if nobody says."""
-        return None if self.target_jax is None else self.target_jax < version
+    def holds(self, fact: Fact) -> bool | None:
+        """Whether a fact holds for the code; None if it does for some of the versions that it may run with only."""
+        known = self.target_versions.get(fact.of, _ANY_PYTHON if fact.of == "python" else None)
+        return not fact.until if known is None else known.holds(fact)

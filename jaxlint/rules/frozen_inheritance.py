@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.infer.creation import frozen_conflict
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT
 from jaxlint.pytrees.model import PytreeClass, Subclasses
 from jaxlint.rules.base import ClassRule, Problem
-
-#: The version from which on all dataclasses among the bases must be as frozen as the class.
-_ALL_BASES = (3, 12)
 
 
 class FrozenInheritance(ClassRule):
@@ -74,7 +72,8 @@ class FrozenInheritance(ClassRule):
     ## When not to use it
 
     The error cannot be avoided but by changing one of the classes. A frozen class that inherits from several
-    dataclasses of which only some are frozen is refused since Python 3.12, and reported if `target-version` says so.
+    dataclasses of which only some are frozen is refused since Python 3.12, and reported where the code runs on such a
+    Python only (`target-version`).
 
     ## References
 
@@ -92,8 +91,7 @@ class FrozenInheritance(ClassRule):
             return
         if cls.framework.subclasses is Subclasses.AUTO and cls.made_by:
             return  # it is made a dataclass once more: JAX102 is about that
-        strict = evaluator.model.target.python_before(*_ALL_BASES) is False
-        base = frozen_conflict(cls, _ALL_BASES if strict else (3, 11))
+        base = frozen_conflict(cls, evaluator.model.target.holds(ALL_BASES_COUNT))
         if base is None:
             return
         if cls.params.frozen:

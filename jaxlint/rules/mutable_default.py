@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import EditField, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.defaults import HASH_DECIDES, REFUSED_EVERYWHERE, mutable_kind
+from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Name
@@ -35,8 +36,8 @@ class MutableDefault(ClassRule):
 
     A dataclass evaluates a default once. The dataclass machinery refuses lists, dicts and sets, and since
     Python 3.11 everything that cannot be hashed, which includes arrays: the module cannot even be imported.
-    On Python 3.10 arrays are accepted and shared by all instances. With the setting `target-version` the rule says what
-    holds for that version.
+    On Python 3.10 arrays are accepted and shared by all instances. Where it is known on which Python the code runs
+    (`target-version`), the rule says what holds there.
 
     ## What you will see
 
@@ -113,12 +114,14 @@ class MutableDefault(ClassRule):
                     yield self._shared(cls, field, kind[1])
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
-            if not everywhere and evaluator.model.target.python_before(*HASH_DECIDES):
+            if not everywhere and evaluator.model.target.holds(UNHASHABLE_REFUSED) is False:
                 yield _accepted(cls, field, kind, *_factory(cls, field, evaluator))
                 continue
-            everywhere |= evaluator.model.target.python_before(*HASH_DECIDES) is False
+            everywhere |= evaluator.model.target.holds(UNHASHABLE_REFUSED) is True
             when = (
-                "the class cannot be created" if everywhere else "the class cannot be created on Python 3.11 and later"
+                "the class cannot be created"
+                if everywhere
+                else f"the class cannot be created {UNHASHABLE_REFUSED.when}"
             )
             advice, fix = _factory(cls, field, evaluator)
             yield Problem(

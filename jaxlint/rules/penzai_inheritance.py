@@ -99,7 +99,7 @@ class PenzaiInheritance(ClassRule):
             if _REQUIRED.isdisjoint(name for c in cls.mro for name in c.symbol.declaration.methods):
                 what = "has no `pz.Struct` among its bases: the class cannot be created (AttributeError)"
                 yield _problem(cls, f"{what}; inherit from it", f"write `class {cls.name}(pz.Struct)`")
-        elif cls.registered is False and standard is not None and frozen_conflict(cls, (3, 11)) is None:
+        elif cls.registered is False and standard is not None and frozen_conflict(cls, all_bases_count=False) is None:
             what = f"is decorated with `@{standard.name}` and not by penzai: no instance can be made (TypeError)"
             advice = "decorate it with `@pz.pytree_dataclass`"
             yield _problem(cls, f"{what}; {advice}", advice)

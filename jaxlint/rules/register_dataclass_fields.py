@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.rules.base import ClassRule, Problem
@@ -39,7 +40,7 @@ class RegisterDataclassFields(ClassRule):
 
     `ValueError: data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them. Missing
     fields: {'depth'}. Add them to drop_fields to suppress this error. Unexpected fields: {'detph'}.`; `ValueError:
-    data_fields and meta_fields must not overlap.` (since jax 0.9.2); `TypeError: register_dataclass: data_fields and
+    data_fields and meta_fields must not overlap.` (from jax 0.9 on); `TypeError: register_dataclass: data_fields and
     meta_fields must both be specified when either is specified.`; `TypeError: Tree.__init__() missing 1 required
     positional argument`, from the first transformation.
 
@@ -103,21 +104,30 @@ class RegisterDataclassFields(ClassRule):
         if lists is None or registration is None or registration.guarded or fails_by_form(registration):
             return
         if lists.automatic:
-            yield from _dropped_alone(cls, lists, registration)
+            yield from _dropped_alone(cls, lists, registration, evaluator)
             return
         problems = list_problems(cls)
         if problems is not None:
-            yield from _Lists(cls, lists, registration, problems).all()
+            refuses = evaluator.model.target.holds(REFUSES_OVERLAP) is not False
+            yield from _Lists(cls, lists, registration, problems, refuses).all()
 
 
 class _Lists:
     """What is to be said of the lists of one class."""
 
-    def __init__(self, cls: PytreeClass, lists: FieldLists, registration: Registration, problems: ListProblems) -> None:
+    def __init__(
+        self,
+        cls: PytreeClass,
+        lists: FieldLists,
+        registration: Registration,
+        problems: ListProblems,
+        refuses_overlap: bool,
+    ) -> None:
         self.cls = cls
         self.lists = lists
         self.registration = registration
         self.problems = problems
+        self.refuses_overlap = refuses_overlap
         self.given = {
             "data_fields": lists.data_given,
             "meta_fields": lists.meta_given,
@@ -142,7 +152,7 @@ class _Lists:
         missing = [name for name in problems.missing if name not in explained]
         if missing:
             yield self._missing(missing)
-        for name in problems.overlapping:
+        for name in problems.overlapping if self.refuses_overlap else ():
             yield self._twice(name, "meta_fields", "data_fields and in meta_fields")
         for name in problems.dropped_too:
             yield self._twice(name, "drop_fields", "drop_fields and in another list")
@@ -250,7 +260,7 @@ class _Lists:
         )
 
     def _twice(self, name: str, list_name: str, where: str) -> Problem:
-        since = " since jax 0.9.2" if list_name == "meta_fields" else ""
+        since = f" {REFUSES_OVERLAP.when}" if list_name == "meta_fields" else ""
         return self._problem(
             self._at(list_name, name),
             f"`{name}` of `{self.cls.name}` is in {where}: it cannot be registered (ValueError{since}); keep one",
@@ -294,19 +304,23 @@ class _Lists:
             )
 
 
-def _dropped_alone(cls: PytreeClass, lists: FieldLists, registration: Registration) -> Iterator[Problem]:
-    """`drop_fields` without the other lists: jax before 0.12 compares all fields with what is left."""
+def _dropped_alone(
+    cls: PytreeClass, lists: FieldLists, registration: Registration, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """`drop_fields` without the other lists: an older jax compares all fields with what is left."""
+    accepted = evaluator.model.target.holds(DROPS_ALONE)
     names = [f.name for f in cls.fields if f.init and f.name in (lists.dropped or ())]
     placed = lists.drop_given
-    if not names or not cls.fields_known:
+    if accepted or not names or not cls.fields_known:
         return
     yield Problem(
         at=placed.expr.at if placed is not None and placed.module is cls.module else registration.at,
         message=(
             f"`{names[0]}` of `{cls.name}` is in drop_fields, and the other lists are not given: it cannot be"
-            " registered (ValueError before jax 0.12); give all three lists"
+            f" registered (ValueError {DROPS_ALONE.before}); give all three lists"
         ),
-        reason="before jax 0.12 the automatic lists hold the dropped fields too, and are refused for that",
+        reason=f"{DROPS_ALONE.before} the automatic lists hold the dropped fields too, and are refused for that",
+        severity=Severity.ERROR if accepted is False else Severity.WARNING,
         help="add `data_fields=[...]` and `meta_fields=[...]`",
     )
 

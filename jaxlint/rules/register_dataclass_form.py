@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
+from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import MISSING_FUNCTION
 from jaxlint.rules.base import ClassRule, Problem
-
-#: From this version of jax on the lists of fields may be left out.
-READS_FIELDS_ITSELF = (0, 4, 36)
 
 
 class RegisterDataclassForm(ClassRule):
@@ -20,7 +19,7 @@ class RegisterDataclassForm(ClassRule):
 
     Finds `register_dataclass` in a form that does not exist: called with options for a decorator, as in
     `@register_dataclass(data_fields=..., meta_fields=...)` and `@register_dataclass()`, taken from `jax.tree`, or
-    without lists of fields where the setting `target-jax` names a version before 0.4.36.
+    without lists of fields where the code also runs with a jax before 0.4.36 (see `target-jax`).
 
     ## Why is this bad?
 
@@ -93,8 +92,8 @@ class RegisterDataclassForm(ClassRule):
                 yield _missing(cls, registration)
             elif registration.is_factory:
                 yield _factory(cls, registration)
-            elif _lists_nothing(registration) and evaluator.model.target.jax_before(*READS_FIELDS_ITSELF):
-                yield _too_old(cls, registration)
+            elif _lists_nothing(registration) and not (holds := evaluator.model.target.holds(READS_FIELDS)):
+                yield _too_old(cls, registration, Severity.ERROR if holds is False else Severity.WARNING)
 
 
 def _missing(cls: PytreeClass, registration: Registration) -> Problem:
@@ -114,18 +113,15 @@ def _lists_nothing(registration: Registration) -> bool:
     return registration.framework is REGISTER_DATACLASS and registration.arguments_known and not registration.has_lists
 
 
-def _too_old(cls: PytreeClass, registration: Registration) -> Problem:
-    version = ".".join(map(str, READS_FIELDS_ITSELF))
+def _too_old(cls: PytreeClass, registration: Registration, severity: Severity) -> Problem:
     return Problem(
         at=registration.at,
         message=(
-            f"`{registration.name}` does not read the fields of `{cls.name}` itself before jax {version}: it raises"
+            f"`{registration.name}` does not read the fields of `{cls.name}` itself {READS_FIELDS.before}: it raises"
             " TypeError; list them in data_fields and meta_fields"
         ),
-        reason=(
-            "`TypeError: register_dataclass() missing 2 required positional arguments: 'data_fields' and"
-            " 'meta_fields'` is raised by the version that `target-jax` names"
-        ),
+        reason=f"`{READS_FIELDS.otherwise}` is raised {READS_FIELDS.before}, which is among the versions of jax here",
+        severity=severity,
         help=f"write `@functools.partial({registration.name}, data_fields=[...], meta_fields=[...])`",
     )
 

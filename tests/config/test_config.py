@@ -23,6 +23,7 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Confidence
 from jaxlint.project.files import Patterns
 from jaxlint.pytrees.target import ExtraField
+from jaxlint.pytrees.versions import VersionRange
 from jaxlint.report import configuration as documentation
 from jaxlint.rules.base import Rule
 
@@ -106,6 +107,9 @@ baseline = "known.json"
 "tests/" = ["JAX2"]
 "!src/*.py" = ["static-counter", "ALL"]
 
+[tool.jaxlint.target-versions]
+flax = ">=0.10,<0.12"
+
 [tool.jaxlint.extra-decorators]
 "mylib.state" = "flax.struct.dataclass"
 
@@ -133,8 +137,11 @@ def test_reads_every_key(tmp_path: Path) -> None:
         exclude=(Patterns(base, ("gen/", "*_pb2.py")), Patterns(base, ("old/",))),
         src=(f"{base}/src", f"{here}/lib"),
         python=f"{base}/.venv",
-        target_version=(3, 11),
-        target_jax=(0, 4, 35),
+        target_versions={
+            "flax": VersionRange((0, 10), (0, 12)),
+            "jax": VersionRange.exactly((0, 4, 35)),
+            "python": VersionRange.exactly((3, 11)),
+        },
         min_confidence=Confidence.MEDIUM,
         preview=True,
         fix=True,
@@ -354,8 +361,8 @@ def test_other_options(tmp_path: Path) -> None:
     assert configured(body, {"extend-exclude": ["b"]}).exclude == both
     Path("env").mkdir()
     assert configured(body, {"python": "env"}).python == f"{here}/env"
-    assert configured(body, {"target-jax": "0.5.0"}).target_jax == (0, 5, 0)
-    assert configured(body, {"target-version": "py310"}).target_version == (3, 10)
+    assert configured(body, {"target-jax": "0.5.0"}).target_versions["jax"] == VersionRange.exactly((0, 5))
+    assert configured(body, {"target-version": "py310"}).target_versions["python"] == VersionRange.exactly((3, 10))
     assert configured(body, {"min-confidence": "low"}).min_confidence is Confidence.LOW
     assert configured(body, {"preview": False}).preview is False
     assert configured(body, {"baseline": "c.json"}).baseline == f"{here}/c.json"
@@ -387,17 +394,6 @@ def test_mistakes_in_options(options: dict[str, object], config: list[str], mess
     with pytest.raises(ConfigError) as caught:
         Configuration(config, options=options)
     assert re.sub(r"--config:1:\d+: ", "--config: ", str(caught.value)) == message
-
-
-def test_target_versions() -> None:
-    settings = Settings(target_version=(3, 10), target_jax=(0, 4, 35))
-    assert (settings.python_before(3, 11), settings.python_before(3, 10)) == (True, False)
-    assert (settings.jax_before(0, 4, 36), settings.jax_before(0, 4, 35), settings.jax_before(0, 4)) == (
-        True,
-        False,
-        False,
-    )
-    assert Settings().python_before(3, 11) is Settings().jax_before(0, 4, 36) is None
 
 
 @pytest.mark.parametrize(

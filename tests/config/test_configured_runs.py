@@ -14,6 +14,7 @@ from jaxlint.cli import main as cli
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
+from jaxlint.pytrees.versions import VersionRange
 
 PROGRAM = """\
 import jax
@@ -187,16 +188,20 @@ class State:
 """
 
 
+def exactly(name: str, version: tuple[int, ...] | None) -> dict[str, VersionRange]:
+    return {} if version is None else {name: VersionRange.exactly(version)}
+
+
 def of_default(value: str, target: tuple[int, ...] | None, module: str = "jax.numpy as jnp") -> list[Finding]:
     text = DEFAULT.format(module=module, value=value)
-    return check_source(text, settings=Settings(select=("JAX301",), target_version=target))
+    return check_source(text, settings=Settings(select=("JAX301",), target_versions=exactly("python", target)))
 
 
 @pytest.mark.parametrize(("module", "value"), [("jax.numpy as jnp", "jnp.zeros(3)"), ("numpy as np", "np.zeros(3)")])
 def test_arrays_as_defaults_by_target_version(module: str, value: str) -> None:
     """Python 3.10 takes them and shares them; later ones do not."""
     (unknown,) = of_default(value, None, module)
-    assert "cannot be created on Python 3.11 and later (ValueError)" in unknown.message
+    assert "cannot be created from Python 3.11 on (ValueError)" in unknown.message
     assert "Python 3.10 accepts it" in unknown.reason
     for target in ((3, 11), (3, 13)):
         (refused,) = of_default(value, target, module)
@@ -261,7 +266,7 @@ register_dataclass(Spread, *LISTS.values())
     ("target", "rows"), [(None, []), ((0, 4, 36), []), ((0, 5, 0), []), ((0, 4, 35), [8, 17]), ((0, 4), [8, 17])]
 )
 def test_registration_without_lists_by_target_jax(target: tuple[int, ...] | None, rows: list[int]) -> None:
-    found = check_source(BARE, settings=Settings(select=("JAX105",), target_jax=target))
+    found = check_source(BARE, settings=Settings(select=("JAX105",), target_versions=exactly("jax", target)))
     assert [f.row for f in found] == rows
     for one in found:
         assert "before jax 0.4.36: it raises TypeError" in one.message

@@ -13,9 +13,11 @@ from jaxlint.project.modules import Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
+from jaxlint.pytrees.target import Target
 from jaxlint.syntax.source import Source
 from tests.model_oracle.programs import Program
 from tests.model_oracle.runtime import Observed
+from tests.oracle.versions import here, target_versions
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def modelled(program: Program) -> Modelled:
     """The model of a program's classes; nothing is executed."""
     project = Project()
     module = project.add_source(Source.from_text("/generated/program.py", program.text))
-    model = PytreeModel(project)
+    model = PytreeModel(project, Target(target_versions=target_versions(here())))
     evaluator = ModuleReader(model).evaluator
     return Modelled({c.symbol.declaration.qualname: c for c in model.classes_in(module)}, evaluator)
 

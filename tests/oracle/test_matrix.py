@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from jaxlint.config.versions import normalised
 from tests.oracle import cases, environments, versions
 from tests.oracle.environments import ROOT
 
@@ -34,7 +35,7 @@ def test_column(name: str) -> None:
 @pytest.mark.parametrize("name", versions.MATRIX)
 def test_locks_hold_what_is_asked_for(name: str) -> None:
     locked = versions.locked(name)
-    asked = {versions.normalised(text.split(">")[0].split("=")[0]) for text in versions.COLUMNS[name].frameworks}
+    asked = {normalised(text.split(">")[0].split("=")[0]) for text in versions.COLUMNS[name].frameworks}
     assert asked <= set(locked)
 
 

@@ -15,10 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from jaxlint.config.versions import normalised
+from jaxlint.pytrees.target import DISTRIBUTIONS
+from jaxlint.pytrees.versions import Version, VersionRange, dotted, version
+
 LOCKS = Path(__file__).with_name("locks")
 
-#: A version of Python, or of a distribution: (0, 4, 35).
-Version: TypeAlias = tuple[int, ...]
 #: Which version there is of what: of `python` and of distributions, by their normalised names.
 Versions: TypeAlias = Mapping[str, Version]
 
@@ -72,33 +74,27 @@ def lock(name: str) -> Path:
     return LOCKS / f"{name}.txt"
 
 
-def numbers(text: str) -> Version:
-    """The numbers that a version begins with."""
-    match = re.match(r"[0-9]+(?:\.[0-9]+)*", text)
-    return tuple(map(int, match[0].split("."))) if match else ()
-
-
-def normalised(name: str) -> str:
-    """The name of a distribution as all its spellings are read."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 @cache
 def locked(name: str) -> Versions:
     """What the environment `name` holds."""
-    pinned = {normalised(one): numbers(version) for one, version in _PINNED.findall(lock(name).read_text())}
-    return {"python": numbers(COLUMNS[name].pythons[0])} | pinned
+    pinned = {normalised(one): version(number) for one, number in _PINNED.findall(lock(name).read_text())}
+    return {"python": version(COLUMNS[name].pythons[0])} | pinned
 
 
 @cache
 def here() -> Versions:
     """What the environment of this interpreter holds."""
     found = {
-        normalised(one.metadata["Name"]): numbers(one.version)
+        normalised(one.metadata["Name"]): version(one.version)
         for one in importlib.metadata.distributions()
         if one.metadata["Name"]
     }
     return {"python": tuple(sys.version_info[:2])} | found
+
+
+def target_versions(known: Versions) -> dict[str, VersionRange]:
+    """What an environment holds, as settings of jaxlint."""
+    return {name: VersionRange.exactly(known[name]) for name in sorted({"python", *DISTRIBUTIONS} & set(known))}
 
 
 @dataclass(frozen=True)
@@ -111,16 +107,16 @@ class Condition:
 
     def holds(self, versions: Versions) -> bool:
         """Whether it holds for what an environment has; for what it does not have, it does not."""
-        version = versions.get(self.name)
-        return version is not None and (version >= self.bound) is self.is_lower
+        known = versions.get(self.name)
+        return known is not None and (known >= self.bound) is self.is_lower
 
     def __str__(self) -> str:
-        return f"{self.name}{'>=' if self.is_lower else '<'}{'.'.join(map(str, self.bound))}"
+        return f"{self.name}{'>=' if self.is_lower else '<'}{dotted(self.bound)}"
 
 
 def conditions(text: str) -> tuple[tuple[Condition, ...], str]:
     """The conditions on versions in a text, and what is left of it without them."""
     found = tuple(
-        Condition(normalised(match[1]), match[2] == ">=", numbers(match[3])) for match in _CONDITION.finditer(text)
+        Condition(normalised(match[1]), match[2] == ">=", version(match[3])) for match in _CONDITION.finditer(text)
     )
     return found, _CONDITION.sub("", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
 from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import MAIN
+from tests.oracle.versions import here, target_versions
 
 PROGRAMS = cases.programs()
 
@@ -45,7 +47,9 @@ def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             program.write(root)
     found: dict[str, list[Finding]] = defaultdict(list)
     for rule in sorted(rules):
-        settings = Settings(select=linted_together(rule), min_confidence=Confidence.LOW)
+        settings = Settings(
+            select=linted_together(rule), min_confidence=Confidence.LOW, target_versions=target_versions(here())
+        )
         for finding in jaxlint.check_paths([str(root / rule)], settings).findings:
             _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
@@ -54,6 +58,7 @@ def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Finding]]) -> None:
+    program = replace(program, column=MAIN)
     program.check()
     found = findings.get(program.id, [])
     if program.confidence != "low":

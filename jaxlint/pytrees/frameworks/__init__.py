@@ -14,6 +14,7 @@ from jaxlint.pytrees.frameworks.simple_pytree import SIMPLE_PYTREE
 from jaxlint.pytrees.frameworks.tjax import TJAX
 from jaxlint.pytrees.frameworks.treex import TREEX
 from jaxlint.pytrees.model import FieldFunction, Framework
+from jaxlint.pytrees.versions import Fact
 
 FRAMEWORKS: tuple[Framework, ...] = (
     FLAX_DATACLASS,
@@ -67,3 +68,5 @@ __all__ = [
     "TJAX",
     "TREEX",
 ]
+#: What holds for some versions only, by name.
+FACTS: dict[str, Fact] = {fact.name: fact for f in FRAMEWORKS for fact in f.facts}

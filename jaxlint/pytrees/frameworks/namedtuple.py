@@ -1,6 +1,16 @@
 """`typing.NamedTuple` and `collections.namedtuple`: pytrees by birth, without static fields."""
 
 from jaxlint.pytrees.model import Framework, Subclasses
+from jaxlint.pytrees.versions import Fact
+
+REPLACE_RAISES_TYPE_ERROR = Fact(
+    "namedtuple-replace",
+    of="python",
+    since=(3, 13),
+    says="`_replace` of a named tuple raises TypeError for a name that is no field, and not ValueError",
+    now="TypeError: Got unexpected field names",
+    otherwise="ValueError: Got unexpected field names",
+)
 
 NAMED_TUPLE = Framework(
     id="NamedTuple",
@@ -9,4 +19,5 @@ NAMED_TUPLE = Framework(
     subclasses=Subclasses.FIELDS_IGNORED,
     frozen_error="AttributeError",
     replace_method="_replace",
+    facts=(REPLACE_RAISES_TYPE_ERROR,),
 )

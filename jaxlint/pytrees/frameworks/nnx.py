@@ -2,6 +2,14 @@
 
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+from jaxlint.pytrees.versions import Fact
+
+HAS_PYTREE = Fact(
+    "nnx-pytree",
+    of="flax",
+    since=(0, 12),
+    says="there are `nnx.Pytree`, `nnx.data` and `nnx.static`",
+)
 
 
 def _role(field: FieldContext) -> Role:
@@ -45,4 +53,5 @@ NNX = Framework(
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
+    facts=(HAS_PYTREE,),
 )

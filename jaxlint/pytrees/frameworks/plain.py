@@ -1,6 +1,20 @@
 """Classes that are no pytrees: plain classes and standard dataclasses, as bases and for merging fields."""
 
 from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.versions import Fact
+
+UNHASHABLE_REFUSED = Fact(
+    "unhashable-default",
+    of="python",
+    since=(3, 11),
+    says="dataclasses refuse every default that cannot be hashed, arrays among them, and not only list, dict and set",
+)
+ALL_BASES_COUNT = Fact(
+    "frozen-bases",
+    of="python",
+    since=(3, 12),
+    says="a frozen dataclass may have no base class that is not frozen, even if another base is",
+)
 
 PLAIN_CLASS = Framework(
     id="class",
@@ -27,4 +41,5 @@ DATACLASS = Framework(
     frozen=False,
     frozen_option=True,
     unflatten=Unflatten.CUSTOM,
+    facts=(UNHASHABLE_REFUSED, ALL_BASES_COUNT),
 )

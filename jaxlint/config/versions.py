@@ -1,0 +1,87 @@
+"""Which versions the code runs with: what settings say, else the environment, else the dependencies of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from jaxlint.errors import UserError
+from jaxlint.project.environment import site_packages
+from jaxlint.pytrees.target import DISTRIBUTIONS
+from jaxlint.pytrees.versions import VersionRange, version
+from jaxlint.syntax.paths import ancestors
+
+#: Where a project says what it depends on.
+PROJECT_FILE = "pyproject.toml"
+
+_METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
+_REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
+_PYTHON_FOLDER = re.compile(r"python(3\.[0-9]+)")
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The versions of one distribution (or of Python) that are meant, and who says so."""
+
+    versions: VersionRange
+    origin: str
+
+
+def installed(python: str) -> dict[str, Known]:
+    """What the environment `python` (an interpreter, or its folder) holds, by the names of its metadata."""
+    try:
+        folders = site_packages(python)
+    except UserError:
+        return {}  # the run says so
+    found: dict[str, Known] = {}
+    for folder in folders:
+        runs = _PYTHON_FOLDER.search(folder)
+        if runs is not None:
+            found.setdefault("python", Known(VersionRange.exactly(version(runs[1])), python))
+        for name in _names_in(folder):
+            match = _METADATA.fullmatch(name)
+            if match is not None and (distribution := normalised(match["name"])) in DISTRIBUTIONS:
+                found.setdefault(distribution, Known(VersionRange.exactly(version(match["version"])), python))
+    return found
+
+
+def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
+    """What the table `[project]` of the file `path` asks for, where it sets a bound."""
+    found: dict[str, Known] = {}
+    extras = project.get("optional-dependencies")
+    lists = [project.get("dependencies"), *(extras.values() if isinstance(extras, dict) else ())]
+    for requirement in (word for words in lists if isinstance(words, list) for word in words):
+        match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None
+        if match is not None and (name := normalised(match["name"])) in DISTRIBUTIONS:
+            _add(found, name, match["bounds"], path)
+    python = project.get("requires-python")
+    if isinstance(python, str):
+        _add(found, "python", python, path)
+    return found
+
+
+def _add(found: dict[str, Known], name: str, bounds: str, path: str) -> None:
+    versions = VersionRange.read(bounds)
+    if versions is not None:
+        found.setdefault(name, Known(versions, path))
+
+
+def normalised(name: str) -> str:
+    """The name of a distribution as all its spellings are read."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _names_in(folder: str) -> Iterable[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return ()
+
+
+def project_file(directory: str) -> str | None:
+    """The nearest `pyproject.toml` at or above a directory."""
+    paths = (os.path.join(above, PROJECT_FILE) for above in ancestors(directory))
+    return next(filter(os.path.isfile, paths), None)
