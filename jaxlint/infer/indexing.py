@@ -102,8 +102,6 @@ class Indexer:
             return
         project_index.seeing.update(one.module.path for one in cls.mro)
         project_index.pytree_class_names.add(cls.name)
-        if cls.tells_when_constructed:
-            project_index.telling_class_names.add(cls.name)
         project_index.static_field_names.update(f.name for f in cls.static_fields)
         project_index.array_field_names.update(
             f.name for f in cls.fields if f.annotation and names_array(f.annotation.expr)

@@ -22,6 +22,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
+from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import (
     CHOOSES,
@@ -389,14 +390,14 @@ class Triggers:
         return self._renamed[1]
 
     def _is_of_interest(self, name: str, module: Module) -> bool:
-        """Whether a call of `name` may construct a class that tells something then, or pass a static argument."""
+        """Whether a call of `name` may construct a pytree, or pass a static argument."""
         if name not in module.outline.module_scope.bindings:
             project_index = self.model.project_index
-            return name in project_index.telling_class_names or name in project_index.names_with_static_arguments
+            return name in project_index.pytree_class_names or name in project_index.names_with_static_arguments
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
-            return cls.tells_when_constructed or self.given.holds_non_arrays(cls)
+            return cls.is_pytree and not is_stub(cls.module)
         if isinstance(symbol, FunctionSymbol):
             return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):

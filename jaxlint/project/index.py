@@ -100,8 +100,6 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     #: The classes that were being built when a class was found to depend on itself, or the chain to be too long: what
     #: becomes of classes in such a cycle depends on which is built first.
     cycles: list[Key] = msgspec.field(default_factory=list)
-    #: The simple names of all classes whose constructor calls tell something.
-    telling_class_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all static fields.
     static_field_names: set[str] = msgspec.field(default_factory=set)
     #: The names of the fields that may hold an array, by their annotations.
@@ -134,7 +132,6 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         for ancestor, classes in other.subclasses.items():
             self.subclasses.setdefault(ancestor, []).extend(classes)
         self.cycles += other.cycles
-        self.telling_class_names |= other.telling_class_names
         self.static_field_names |= other.static_field_names
         self.array_field_names |= other.array_field_names
         self.pytree_class_names |= other.pytree_class_names

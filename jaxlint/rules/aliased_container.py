@@ -1,0 +1,198 @@
+"""JAX409 aliased-container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, MutateField, Replace
+from jaxlint.infer.usage import Slot, changed_by
+from jaxlint.infer.values import Array, Container, Value, plain
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.read_after import ReadAfter
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Call, Expr, Name, children, dotted
+from jaxlint.syntax.statements import Assign, walk
+
+_COPIES = frozenset({"copy.copy"})
+
+
+class _Copy(msgspec.Struct, frozen=True):
+    """A copy that shares what its fields hold with the original, but for what it was given."""
+
+    original: str
+    given: frozenset[str]
+
+
+class AliasedContainer(BodyRule):
+    """
+    ## What it does
+
+    Finds a list, dict, set or numpy array that is changed in place in an updated copy of a state, where the original
+    is still used afterwards.
+
+    ## Why is this bad?
+
+    `.replace` copies no deeper than the instance itself: a field that it is not given holds the very same container in
+    the copy and in the original. What is put into the one appears in the other.
+
+    ## What you will see
+
+    No error. The original has the new entry, too.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        info: dict
+
+    def step(state: State):
+        new = state.replace(x=state.x + 1)
+        new.info["steps"] = 1
+        return new, state.info
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        info: dict
+
+    def step(state: State):
+        new = state.replace(x=state.x + 1, info={**state.info, "steps": 1})
+        return new, state.info
+    ```
+
+    ## Frameworks
+
+    All: `.replace`, `_replace`, `dataclasses.replace`, `jdc.replace` and `copy.copy`. `jdc.copy_and_mutate` and
+    `eqx.tree_at` make new lists and dicts, but not new numpy arrays.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    What is changed before the original is read for the last time is reported; what nobody reads afterwards is not.
+
+    ## References
+
+    - [dataclasses.replace](https://docs.python.org/3/library/dataclasses.html#dataclasses.replace)
+    - [copy: shallow and deep copies](https://docs.python.org/3/library/copy.html)
+    """
+
+    code = "JAX409"
+    name = "aliased-container"
+    group = "updates"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what is changed in place in copies that the body makes."""
+        changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
+        if not changes:
+            return
+        slots = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)}
+        copies = _copies(code, evaluator)
+        for event in changes:
+            slot = slots.get(id(event.at))
+            copied = None if slot is None else copies.get(slot.root)
+            if slot is None or copied is None or slot.path[:1] != (event.field,) or event.field in copied.given:
+                continue
+            place = Slot(copied.original, slot.path[:1])
+            if ReadAfter(copied.original, partial(_read_of, place=place)).of(event.at, code.body) is not None:
+                yield _problem(event, slot.root, copied.original, event.receiver.cls)
+
+
+def _is_changed(held: Value, how: str) -> bool:
+    """Whether what a field holds is certainly changed in place."""
+    match plain(held):
+        case Container(kind="list" | "dict" | "set"):
+            return how != "attribute"
+        case Array(library="numpy", declared=False):
+            return how in ("item", "augment", "fill", "sort")
+    return False
+
+
+def _copies(code: CodeRead, evaluator: Evaluator) -> dict[str, _Copy]:
+    """The variables that are bound once, to a shallow copy of another one."""
+    updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+    instances = LocalInstances(code, evaluator)
+    found: dict[str, list[_Copy | None]] = {}
+    for statement in walk(code.body, nested=False):
+        if not isinstance(statement, Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, Name):
+                made = _copy(statement.value, updates.get(id(statement.value)), instances, code, evaluator)
+                found.setdefault(target.id, []).append(made)
+    return {name: made[0] for name, made in found.items() if len(made) == 1 and made[0] and made[0].original != name}
+
+
+def _copy(
+    value: Expr, update: Replace | None, instances: LocalInstances, code: CodeRead, evaluator: Evaluator
+) -> _Copy | None:
+    if update is not None:
+        cls = update.receiver.cls
+        original = None if update.base is None else dotted(update.base)
+        is_framework = update.function == cls.framework.replace_method and cls.has_framework_replace
+        if original is None or update.call.has_star or not (is_framework or update.function in REPLACE_FUNCTIONS):
+            return None
+        return None if _remakes(cls) else _Copy(original, frozenset(k.name for k in update.keywords))
+    if isinstance(value, Call) and len(value.args) == 1:
+        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        symbol = evaluator.model.resolver.resolve(value.func, code.place.module, scope)
+        original, held = dotted(value.args[0].value), instances.instance(value.args[0].value)
+        if isinstance(symbol, External) and symbol.name in _COPIES and original is not None and held is not None:
+            if held.cls.method("__copy__") is None:
+                return _Copy(original, frozenset())
+    return None
+
+
+def _remakes(cls: PytreeClass) -> bool:
+    """Whether the constructor may make new containers of what it is given."""
+    if any(cls.method(name) is not None for name in ("__init__", "__post_init__", "__new__")):
+        return True
+    return any(field.is_converted for field in cls.fields)
+
+
+def _read_of(expr: Expr, place: Slot) -> Expr | None:
+    """The original, or its field, in an expression; other fields of it do not matter."""
+    path = f"{place.root}.{place.path[0]}"
+    name = dotted(expr)
+    if name is not None:
+        return expr if name == place.root or name == path or name.startswith(f"{path}.") else None
+    return next((found for child in children(expr) if (found := _read_of(child, place)) is not None), None)
+
+
+def _problem(event: MutateField, copy: str, original: str, cls: PytreeClass) -> Problem:
+    way_out = f"give the copy its own `{event.field}`"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{event.field}` of the `{cls.name}` in `{copy}` is the same object as in `{original}`, which changes,"
+            f" too, and is read afterwards; {way_out}"
+        ),
+        reason="an updated copy shares what its other fields hold with the original",
+        help=way_out,
+    )

@@ -1,0 +1,352 @@
+"""JAX503 captured-state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.applied import Applied
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Construct, Replace, Transformed
+from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, children, dotted
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    ClassDefinition,
+    For,
+    FunctionDefinition,
+    Return,
+    Statement,
+    While,
+    all_parts,
+    assigned_names,
+    blocks,
+    expressions,
+    own_names,
+    own_parts,
+    parts,
+    reads,
+    target_names,
+    walk,
+)
+
+
+class _Inner(msgspec.Struct, frozen=True):
+    """A function inside the body that a transformation is applied to, and the name that calls it."""
+
+    applied: Applied
+    #: What a finding points at.
+    at: object
+    function: Function
+    body: Body
+    #: The variable that holds the transformed function; None if it is called at once.
+    handle: str | None
+
+
+class CapturedState(BodyRule):
+    """
+    ## What it does
+
+    Finds functions that are compiled and read a state from around them which is bound anew between two calls, and
+    functions that are differentiated with respect to a parameter that they do not read: they take the same thing from
+    around them.
+
+    ## Why is this bad?
+
+    What a compiled function does not get as an argument is a constant in it: the values of the first call. What a
+    function does not get through its parameter has no influence on its derivative: all gradients are zero.
+
+    ## What you will see
+
+    No error. Results of the old state; gradients of `0.0`, and a loss that does not fall.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax.training.train_state import TrainState
+
+    def gradients(state: TrainState, x):
+        def loss_fn(params):
+            return (state.apply_fn(state.params, x) ** 2).sum()
+
+        return jax.grad(loss_fn)(state.params)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax.training.train_state import TrainState
+
+    def gradients(state: TrainState, x):
+        def loss_fn(params):
+            return (state.apply_fn(params, x) ** 2).sum()
+
+        return jax.grad(loss_fn)(state.params)
+    ```
+
+    ## Frameworks
+
+    All. Static fields and methods of a state that is captured are not looked at.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A state that is bound anew only before the first call is not reported, nor is a function that is compiled again
+    after that.
+
+    ## References
+
+    - [JAX: just-in-time compilation](https://docs.jax.dev/en/latest/jit-compilation.html)
+    - [jax #6905](https://github.com/jax-ml/jax/issues/6905), [pinet #98](https://github.com/antonioterpin/pinet/issues/98)
+    """
+
+    code = "JAX503"
+    name = "captured-state"
+    group = "transformations"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the functions inside a body that are transformed."""
+        inside = list(_inside(code, evaluator))
+        if not inside:
+            return
+        classes = _classes(code, evaluator)
+        for one in inside:
+            if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
+                yield from _stale(one, classes, code.body)
+            elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
+                yield from _without_parameter(one, classes, code.body)
+
+
+def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
+    """The functions that are transformed and may read variables of the body."""
+    for event in code.events:
+        if isinstance(event, Transformed) and not event.applied.is_decorator:
+            one = _given(event, code.body)
+            if one is not None:
+                yield one
+    module, scope = code.place.module, code.function.qualname if code.function is not None else None
+    if scope is None:
+        called = {dotted(part.func) for part in all_parts(code.body, nested=False) if isinstance(part, Call)}
+        functions = [
+            f for f in module.outline.functions.values() if not f.scope and f.owner is None and f.name in called
+        ]
+        bodies = [(f, evaluator.calls.body_of(FunctionSymbol(module, f))) for f in functions if f.decorators]
+    else:
+        defined = [s for s in walk(code.body, nested=False) if isinstance(s, FunctionDefinition) and s.decorators]
+        found = [(module.outline.functions.get(f"{scope}.<locals>.{s.name}"), s.body) for s in defined]
+        bodies = [(f, body) for f, body in found if f is not None]
+    for function, body in bodies:
+        for applied in code.place.applied(function) if body is not None else ():
+            if applied.is_decorator and body is not None:
+                yield _Inner(applied, applied.at, function, body, function.name)
+
+
+def _given(event: Transformed, body: Body) -> _Inner | None:
+    """The function that a call transforms, if it is one of the body."""
+    function, applied = event.function, event.applied
+    if function is None or event.receiver is not None or applied.bound or applied.given:
+        return None
+    handle = None
+    inner: Body | None = None
+    for statement in walk(body, nested=False):
+        match statement:
+            case FunctionDefinition() if statement.name == function.name:
+                inner = statement.body
+            case Assign(targets=(Name(id=name),), value=Call() as call) if any(
+                part.at is applied.at for part in parts(call)
+            ):
+                handle = name
+        for part in own_parts(statement):
+            if isinstance(part, Call) and part.at is applied.at:
+                given = part.positional[0] if part.positional else None
+                if isinstance(given, Lambda):
+                    inner = (Return(given.body.at, given.body),)
+    return None if inner is None else _Inner(applied, event.at, function, inner, handle)
+
+
+def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
+    """The variables that hold instances of pytree classes, at least once."""
+    found: dict[str, PytreeClass] = {}
+    for parameter, given in code.parameters.items():
+        _keep(found, parameter, given)
+    made: dict[int, Value] = {}
+    for event in code.events:
+        if isinstance(event, Construct):
+            made[id(event.call)] = Instance(event.cls.cls)
+        elif isinstance(event, Replace):
+            made[id(event.call)] = event.receiver
+    instances = LocalInstances(code, evaluator)
+    for statement in walk(code.body, nested=False):
+        match statement:
+            case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=Call() as value):
+                _keep(found, name, made.get(id(value)) or instances.value(value))
+    return found
+
+
+def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
+    one = plain(value)
+    if isinstance(one, Instance) and one.cls.is_pytree:
+        found.setdefault(name, one.cls)
+
+
+def _reads_free(one: _Inner, name: str, cls: PytreeClass) -> bool:
+    """Whether the function reads a variable from around it, or a leaf of what that holds."""
+    if any(p.name == name for p in one.function.parameters) or name in own_names(one.body):
+        return False
+    return any(_reads(expr, name, cls) for statement in walk(one.body) for expr in expressions(statement))
+
+
+def _reads(expr: Expr, name: str, cls: PytreeClass) -> bool:
+    match expr:
+        case Name(id=id_):
+            return id_ == name
+        case Attribute(value=Name(id=id_), attr=attr) if id_ == name:
+            field, method = cls.field(attr), cls.method(attr)
+            if method is not None:
+                fields = (cls.field(read) for read in method[1].self_reads)
+                return any(f is not None and f.role is Role.LEAF for f in fields)
+            return field is not None and field.role is Role.LEAF
+        case Lambda(params=params) if name in params:
+            return False
+    return any(_reads(child, name, cls) for child in children(expr))
+
+
+# -- compiled, and bound anew --------------------------------------------------------------------
+
+
+def _stale(one: _Inner, classes: dict[str, PytreeClass], body: Body) -> Iterator[Problem]:
+    """The states that the compiled function reads, and that are bound anew between two calls of it."""
+    for name, cls in sorted(classes.items(), key=lambda item: item[0]):
+        if one.handle is None or not _reads_free(one, name, cls):
+            continue
+        rebinding = _rebinding_between(one, name, body)
+        if rebinding is not None:
+            way_out = f"make `{name}` an argument of `{one.function.name}`"
+            yield Problem(
+                at=one.at,
+                message=(
+                    f"the compiled `{one.function.name}` takes the `{cls.name}` in `{name}` from around it, and goes on"
+                    f" with the values of the first call when `{name}` is bound anew; {way_out}"
+                ),
+                reason="what is no argument is a constant in the compiled program",
+                help=way_out,
+            )
+            return
+
+
+def _rebinding_between(one: _Inner, name: str, body: Body) -> Statement | None:
+    """A statement that binds the variable between two calls of the function, which is not made again."""
+    for block in _all_blocks(body):
+        called = False
+        rebound: Statement | None = None
+        for statement in block:
+            if _makes(one, statement):
+                called, rebound = False, None
+                continue
+            if isinstance(statement, (For, While)) and not any(
+                _makes(one, s) for s in walk((statement,), nested=False)
+            ):
+                inner = _bound_in(name, statement)
+                if inner is not None and _calls(one, statement):
+                    return inner
+            if _calls(one, statement):
+                if rebound is not None:
+                    return rebound
+                called = True
+            if called:
+                rebound = rebound or _bound_in(name, statement)
+    return None
+
+
+def _all_blocks(body: Body) -> Iterator[Body]:
+    yield body
+    for statement in body:
+        if not isinstance(statement, (FunctionDefinition, ClassDefinition)):
+            for block in blocks(statement):
+                yield from _all_blocks(block)
+
+
+def _makes(one: _Inner, statement: Statement) -> bool:
+    """Whether a statement makes the transformed function, or binds its name to something else."""
+    if isinstance(statement, FunctionDefinition):
+        return statement.name in (one.handle, one.function.name)
+    return one.handle in assigned_names((statement,)) and not blocks(statement)
+
+
+def _calls(one: _Inner, statement: Statement) -> bool:
+    if isinstance(statement, (FunctionDefinition, ClassDefinition)):
+        return False
+    return any(
+        isinstance(part, Call) and dotted(part.func) == one.handle for part in all_parts((statement,), nested=False)
+    )
+
+
+def _bound_in(name: str, statement: Statement) -> Statement | None:
+    """The statement that gives the variable another value, in a statement or below it."""
+    for inner in walk((statement,), nested=False):
+        if isinstance(inner, (Assign, Annotate, Augment)) and name in assigned_names((inner,)):
+            return inner
+        if isinstance(inner, For) and name in target_names(inner.target):
+            return inner
+    return None
+
+
+# -- differentiated, without its parameter ---------------------------------------------------------
+
+
+def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], body: Body) -> Iterator[Problem]:
+    """The problem of a parameter that is not read, where what is passed for it is taken from around the function."""
+    positional = [p for p in one.function.parameters if p.kind == "positional"]
+    if not positional or positional[0].name.startswith("_"):
+        return
+    parameter = positional[0].name
+    if next(reads(one.body, parameter), None) is not None or parameter in own_names(one.body):
+        return
+    for call in _gradient_calls(one, body):
+        given = call.positional[0] if call.positional else None
+        path = None if given is None else dotted(given)
+        root = (path or "").partition(".")[0]
+        if path is None or root not in classes or root in own_names(one.body):
+            continue
+        if any(p.name == root for p in one.function.parameters):
+            continue
+        if any((dotted(part) or "") == path for part in all_parts(one.body)):
+            way_out = f"read `{parameter}` instead of `{path}`"
+            yield Problem(
+                at=one.at,
+                message=(
+                    f"`{one.function.name}` does not read its parameter `{parameter}`, but takes `{path}` of the"
+                    f" `{classes[root].name}` from around it: all gradients are zero; {way_out}"
+                ),
+                reason="a derivative only sees what comes in through the parameter",
+                help=way_out,
+            )
+            return
+
+
+def _gradient_calls(one: _Inner, body: Body) -> Iterator[Call]:
+    """The calls of the differentiated function."""
+    for part in all_parts(body, nested=False):
+        if isinstance(part, Call):
+            if part.func.at is one.applied.at or (one.handle is not None and dotted(part.func) == one.handle):
+                yield part

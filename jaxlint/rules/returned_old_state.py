@@ -1,0 +1,194 @@
+"""JAX407 returned-old-state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Update
+from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.updates import is_copy
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Body,
+    ClassDefinition,
+    FunctionDefinition,
+    Outer,
+    Return,
+    Statement,
+    Try,
+    assigned_names,
+    blocks,
+    reads,
+    walk,
+)
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """A variable that is given an update of what another one holds."""
+
+    name: str
+    original: str
+    at: object
+    cls: str
+
+
+class ReturnedOldState(BodyRule):
+    """
+    ## What it does
+
+    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original.
+
+    ## Why is this bad?
+
+    An update makes a copy and leaves the original as it is. What the function returns is what it was given: nothing
+    ever changes, and no error says so.
+
+    ## What you will see
+
+    No error. The state stays as it was: `step: 0` after a hundred steps, a loss that does not fall.
+
+    ## Example
+
+    ```python
+    from flax.training.train_state import TrainState
+
+    def train_step(state: TrainState, grads, loss):
+        new_state = state.apply_gradients(grads=grads)
+        return state, loss
+    ```
+
+    ## Use instead
+
+    ```python
+    from flax.training.train_state import TrainState
+
+    def train_step(state: TrainState, grads, loss):
+        new_state = state.apply_gradients(grads=grads)
+        return new_state, loss
+    ```
+
+    ## Frameworks
+
+    All: `.replace`, `_replace`, `apply_gradients`, `dataclasses.replace`, `jdc.replace`, `eqx.tree_at`, and functions
+    of yours that are annotated to return another instance of the class that they are given.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor is a copy
+    of which a part is read.
+
+    ## References
+
+    - [flax #2467](https://github.com/google/flax/issues/2467)
+    """
+
+    code = "JAX407"
+    name = "returned-old-state"
+    group = "updates"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for copies that are made in a function, and for what it returns."""
+        function = code.function
+        if function is None or not any(isinstance(s, Return) for s in walk(code.body, nested=False)):
+            return
+        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        reader = _Reader(code, evaluator)
+        for statement, following in _sequences(code.body, ()):
+            made = reader.made(statement)
+            if made is None or made.name in outer or made.name.startswith("_"):
+                continue
+            if next(reads(code.body, made.name), None) is not None or _bound_after(made.original, following):
+                continue
+            if any(isinstance(s, Return) and _hands_back(s.value, made.original) for s in following):
+                yield _problem(made, function.name)
+
+
+class _Reader:
+    """Tells which statements keep an update in a variable of its own."""
+
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._updates = {id(e.call): e for e in code.events if isinstance(e, Update)}
+        self._instances = LocalInstances(code, evaluator)
+
+    def made(self, statement: Statement) -> _Made | None:
+        """The update that a statement keeps."""
+        match statement:
+            case Assign(targets=(target,), value=Call() as call) | Annotate(target=target, value=Call() as call):
+                pass
+            case _:
+                return None
+        update = self._updates.get(id(call))
+        if update is not None:
+            original = None if update.base is None else dotted(update.base)
+            receiver = plain(update.receiver)
+            if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
+                if "." not in (original or "") and receiver.cls.is_pytree and is_copy(update):
+                    return _Made(target.id, original or "", target.at, receiver.cls.name)
+            return None
+        return self._stepped(target, call)
+
+    def _stepped(self, target: Expr, call: Call) -> _Made | None:
+        """What a function returns that is given an instance, and returns another one of its class."""
+        result = self._instances.value(call)
+        if isinstance(result, Container) and result.kind == "tuple" and result.items and isinstance(target, Display):
+            if len(result.items) != len(target.items):
+                return None
+            target, result = target.items[0], plain(result.items[0])
+        given = call.positional
+        if not isinstance(target, Name) or not isinstance(result, Instance) or not result.cls.is_pytree or not given:
+            return None
+        name, held = dotted(given[0]), self._instances.instance(given[0])
+        if name is None or "." in name or name == target.id or held is None or held.cls is not result.cls:
+            return None
+        return _Made(target.id, name, target.at, result.cls.name)
+
+
+def _sequences(body: Body, after: tuple[Statement, ...]) -> Iterator[tuple[Statement, tuple[Statement, ...]]]:
+    """The statements of a body, each with those that run after it in the blocks around it."""
+    for index, statement in enumerate(body):
+        following = (*body[index + 1 :], *after)
+        yield statement, following
+        if not isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
+            for block in blocks(statement):
+                yield from _sequences(block, following)
+
+
+def _bound_after(name: str, following: tuple[Statement, ...]) -> bool:
+    """Whether a variable is given something else later."""
+    return name in assigned_names(following)
+
+
+def _hands_back(value: Expr | None, name: str) -> bool:
+    """Whether what is returned is a variable, or a tuple that holds it."""
+    if isinstance(value, Display) and value.kind == "tuple":
+        return any(_hands_back(item, name) for item in value.items)
+    return isinstance(value, Name) and value.id == name
+
+
+def _problem(made: _Made, function: str) -> Problem:
+    way_out = f"return `{made.name}`"
+    return Problem(
+        at=made.at,
+        message=(
+            f"`{made.name}` holds the updated `{made.cls}` and is never read: `{function}` returns the original"
+            f" `{made.original}`, and the update is lost; {way_out}"
+        ),
+        reason="an update makes a copy; the original stays as it was",
+        help=way_out,
+    )
