@@ -301,7 +301,8 @@ class Triggers:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
         for qualname in unit.self_stores:
             cls = self._class(qualname, module)
-            if cls.is_pytree and (cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key):
+            tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
+            if cls.is_pytree and (tells or cls.framework is CHEX):
                 return True
         functions = self._functions(module, unit)
         if "super" in unit.calls and any(self._class(f.owner, module).framework is CHEX for f in functions if f.owner):

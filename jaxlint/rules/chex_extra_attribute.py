@@ -1,0 +1,118 @@
+"""JAX601 chex-extra-attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.base import EventRule, Problem
+
+_SETTING = frozenset({"assign", "augment", "unpack", "loop", "with", "setattr"})
+
+
+class ChexExtraAttribute(EventRule):
+    """
+    ## What it does
+
+    Finds attributes of chex dataclasses that are assigned and are no fields.
+
+    ## Why is this bad?
+
+    chex flattens whatever stands in the `__dict__` of an instance. An attribute that is no field, such as a field's
+    name with a typo, becomes one more leaf: another structure, and another compilation. When the instance is rebuilt,
+    it is gone.
+
+    ## What you will see
+
+    No error, and the attribute is lost after `jax.tree.map` or `jit`. A text or a function there is refused:
+    `TypeError: Error interpreting argument to <function step> as an abstract array. The problematic value is of type
+    <class 'str'> and was passed to the function at path state.note.` Two trees of which only one has it: `ValueError`.
+
+    ## Example
+
+    ```python
+    import chex
+
+    @chex.dataclass
+    class State:
+        params: chex.Array
+
+    def update(state: State, params: chex.Array) -> State:
+        state.parms = params
+        return state
+    ```
+
+    ## Use instead
+
+    ```python
+    import chex
+
+    @chex.dataclass
+    class State:
+        params: chex.Array
+
+    def update(state: State, params: chex.Array) -> State:
+        state.params = params
+        return state
+    ```
+
+    ## Frameworks
+
+    `chex.dataclass`, unless it is frozen: then the assignment is refused (JAX401).
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    There is no reason to turn it off: declare the field, or keep the value elsewhere.
+
+    ## References
+
+    - [chex.dataclass](https://chex.readthedocs.io/en/latest/api.html#chex.dataclass)
+    """
+
+    code = "JAX601"
+    name = "chex-extra-attribute"
+    group = "frameworks"
+    since = "0.1.0"
+    enabled = False
+    events = (AssignAttribute,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at one assignment."""
+        assert isinstance(event, AssignAttribute)
+        cls, attr = event.receiver.cls, event.attr
+        family = (cls, *(() if event.receiver.exact else evaluator.model.subclasses(cls)))
+        if event.alternatives or event.how not in _SETTING or attr.startswith("__") or not all(map(_is_open, family)):
+            return
+        if any(_knows(one, attr) for one in family):
+            return
+        way_out = f"declare `{attr}`, or keep it elsewhere"
+        yield Problem(
+            at=event.at,
+            message=(
+                f"`{attr}` is no field of `{cls.name}`: chex makes one more leaf of it, which is lost when the instance"
+                f" is rebuilt; {way_out}"
+            ),
+            reason="chex flattens the `__dict__` of an instance, and rebuilds it of the fields",
+            help=way_out,
+        )
+
+
+def _is_open(cls: PytreeClass) -> bool:
+    """Whether a class is certainly a chex dataclass that takes whatever is assigned."""
+    known = cls.bases_known and cls.fields_known and not cls.unknown_decorator
+    return known and cls.framework is CHEX and cls.registered is True and cls.frozen is False
+
+
+def _knows(cls: PytreeClass, attr: str) -> bool:
+    """Whether a class declares the attribute in any way, or answers for assignments itself."""
+    if cls.field(attr) is not None or attr in cls.attributes_added or cls.method("__setattr__") is not None:
+        return True
+    scopes = (one.module.outline.scopes.get(one.symbol.declaration.qualname) for one in cls.mro)
+    return any(scope is not None and attr in scope.bindings for scope in scopes)

@@ -1,0 +1,214 @@
+"""JAX311 constructor-arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import Construct, Event
+from jaxlint.pytrees.frameworks import CHEX, NNX
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.base import EventRule, Problem
+from jaxlint.symbols.outline import Parameter
+from jaxlint.syntax.expressions import Call
+
+
+class _Wrong(msgspec.Struct, frozen=True):
+    """What is wrong with a call, where, what it raises, and the way out."""
+
+    at: object
+    what: str
+    error: str
+    way_out: str
+
+
+class ConstructorArguments(EventRule):
+    """
+    ## What it does
+
+    Finds calls of constructors with an argument that the class does not take, without one that it needs, with one that
+    is given twice, or, for chex dataclasses, with positional arguments.
+
+    ## Why is this bad?
+
+    The constructor that a dataclass generates takes its fields, those that are inherited first, and nothing else. An
+    attribute without an annotation is no field. That of a chex dataclass takes keywords only, as that of a dict.
+
+    ## What you will see
+
+    `TypeError: State.__init__() got an unexpected keyword argument 'velocty'`, `TypeError: State.__init__() missing 1
+    required positional argument: 'x'`, `TypeError: State.__init__() takes 3 positional arguments but 4 were given`,
+    `ValueError: Mappable dataclass constructor doesn't support positional args.(it has the same constructor as python
+    dict)`.
+
+    ## Example
+
+    ```python
+    import chex
+    import jax.numpy as jnp
+
+    @chex.dataclass
+    class Segment:
+        start: chex.Array
+        stop: chex.Array
+
+    def unit() -> Segment:
+        return Segment(jnp.zeros(2), jnp.ones(2))
+    ```
+
+    ## Use instead
+
+    ```python
+    import chex
+    import jax.numpy as jnp
+
+    @chex.dataclass
+    class Segment:
+        start: chex.Array
+        stop: chex.Array
+
+    def unit() -> Segment:
+        return Segment(start=jnp.zeros(2), stop=jnp.ones(2))
+    ```
+
+    ## Frameworks
+
+    All. `TrainState.create` is JAX412's.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    There is no reason to turn it off: the call cannot work. Classes of which a base or a decorator cannot be seen are
+    left out, and so is `cls(...)`, which may be a subclass.
+
+    ## References
+
+    - [dataclasses](https://docs.python.org/3/library/dataclasses.html)
+    - [chex #8](https://github.com/google-deepmind/chex/issues/8), [flax #2419](https://github.com/google/flax/issues/2419)
+    """
+
+    code = "JAX311"
+    name = "constructor-arguments"
+    group = "construction"
+    since = "0.1.0"
+    enabled = False
+    events = (Construct,)
+
+    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+        """Compare one call with the parameters of the constructor."""
+        assert isinstance(event, Construct)
+        cls = event.cls.cls
+        if not event.cls.exact or event.by_create or not _is_known(cls):
+            return
+        parameters = cls.constructor()
+        wrong = None if parameters is None else _wrong(event.call, cls, parameters)
+        if wrong is not None:
+            yield Problem(
+                at=wrong.at,
+                message=f"`{cls.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
+                reason="a generated constructor takes the fields of the class, in their order, and nothing else",
+                help=wrong.way_out,
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+            )
+
+
+def _is_known(cls: PytreeClass) -> bool:
+    """Whether calling the class certainly calls the constructor that is seen, with what the call gives it."""
+    if not cls.bases_known or cls.unknown_decorator or is_stub(cls.module) or cls.symbol.declaration.conditional_body:
+        return False
+    if any("__new__" in c.symbol.declaration.methods or is_stub(c.module) for c in cls.mro) and not is_train_state(cls):
+        return False
+    if any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases):
+        return False
+    init = cls.custom_init()
+    if init is not None and (init.decorators or not init.parameters):
+        return False
+    return len(cls.symbol.declaration.methods.get("__init__", ())) <= 1 and not _is_declared_again(cls)
+
+
+def _is_declared_again(cls: PytreeClass) -> bool:
+    """Whether the name of the class is bound more than once, so that the call may be of another class."""
+    declaration = cls.symbol.declaration
+    scope = cls.module.outline.scopes.get(declaration.scope)
+    return scope is None or len(scope.bindings.get(declaration.name, ())) != 1
+
+
+def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _Wrong | None:
+    """What is wrong with the arguments of a call."""
+    is_mapping = cls.framework is CHEX and cls.registered and cls.option("mappable_dataclass", True) is True
+    if cls.framework is CHEX and not is_mapping:
+        return None
+    positional = [p for p in parameters if p.kind == "positional"]
+    any_position = any(p.kind == "*" for p in parameters)
+    starred = any(argument.star == "*" for argument in call.args)
+    given = call.positional
+    if given and is_mapping:
+        if len(given) == 1 and len(call.args) == 1:
+            return None  # a dict, as `dict` takes one
+        error = "ValueError (Mappable dataclass constructor doesn't support positional args)"
+        return _Wrong(given[0].at, "is given positional arguments", error, "pass them by keyword")
+    if len(given) > len(positional) and not any_position and not is_mapping:
+        what = f"takes {len(positional)} positional argument{'s' * (len(positional) != 1)} and is given {len(given)}"
+        return _Wrong(given[len(positional)].at, what, "TypeError", "pass what it takes")
+    by_position = {p.name for p in positional[: len(given)]}
+    for argument in call.args:
+        if argument.keyword is None:
+            continue
+        wrong = _keyword(argument.keyword, argument.at, cls, parameters, by_position)
+        if wrong is not None:
+            return wrong
+    if starred or call.has_star:
+        return None
+    return _missing(call, cls, parameters, by_position)
+
+
+def _keyword(
+    name: str, at: object, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str]
+) -> _Wrong | None:
+    """What is wrong with one keyword."""
+    if name in by_position:
+        return _Wrong(at, f"is given `{name}` twice", "TypeError (got multiple values for argument)", "pass it once")
+    names = [p.name for p in parameters if p.kind in ("positional", "keyword")]
+    if name in names or any(p.kind == "**" for p in parameters):
+        return None
+    field = cls.field(name)
+    if field is not None and not field.init and cls.framework is CHEX:
+        return None  # which ignores it
+    if name in cls.class_attributes:
+        return None  # JAX110's
+    error = "ValueError (got unexpected kwargs)" if cls.framework is CHEX else "TypeError (unexpected keyword argument)"
+    close = get_close_matches(name, names, n=1)
+    way_out = f"did you mean `{close[0]}`?" if close else f"declare the field, or leave `{name}` out"
+    what = f"does not take `{name}` (the field has `init=False`)" if field is not None else f"has no field `{name}`"
+    return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out)
+
+
+def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str]) -> _Wrong | None:
+    """What is wrong with a call that gives too little."""
+    given = {argument.keyword for argument in call.args} | by_position
+    is_generated = cls.custom_init() is None
+    for parameter in parameters:
+        if parameter.kind not in ("positional", "keyword") or parameter.default is not None or parameter.name in given:
+            continue
+        field = cls.field(parameter.name)
+        if is_generated and (field is None or field.opaque or field.has_default or _is_described(cls, parameter.name)):
+            continue
+        if is_generated and cls.framework is NNX and field is not None and field.call is not None:
+            continue
+        what = f"needs `{parameter.name}`, which is not given"
+        return _Wrong(call.func.at, what, "TypeError (missing a required argument)", f"pass `{parameter.name}=...`")
+    return None
+
+
+def _is_described(cls: PytreeClass, name: str) -> bool:
+    """Whether a class of a library that is described by us declares the field: JAX412 says what `TrainState` needs."""
+    field = cls.field(name)
+    return field is not None and is_stub(field.owner.module)

@@ -1,0 +1,189 @@
+"""JAX512 filtered-scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, Place, Replace, Update
+from jaxlint.infer.values import FieldRead, Instance, Scalar, plain
+from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.frameworks import EQUINOX, NNX
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Lambda, Name, dotted
+
+_NUMBERS = frozenset({"int", "float"})
+
+
+class FilteredScalar(BodyRule):
+    """
+    ## What it does
+
+    Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, and such numbers in nnx
+    objects that a function with `nnx.jit` counts up.
+
+    ## Why is this bad?
+
+    `eqx.filter_jit` holds everything static that is no array, and a Python number is none. nnx takes it for a part of
+    the object's structure. Each new value is a new structure: the function is compiled again in every step.
+
+    ## What you will see
+
+    One compilation per step: five steps, five traces. An `int` leaf under `jax.jit` makes one.
+
+    ## Example
+
+    ```python
+    import equinox as eqx
+    import jax
+
+    class Counter(eqx.Module):
+        total: jax.Array
+        count: int = 0
+
+    @eqx.filter_jit
+    def step(counter: Counter, x: jax.Array) -> Counter:
+        return eqx.tree_at(lambda c: (c.total, c.count), counter, (counter.total + x, counter.count + 1))
+    ```
+
+    ## Use instead
+
+    ```python
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    class Counter(eqx.Module):
+        total: jax.Array
+        count: jax.Array = eqx.field(converter=jnp.asarray, default=0)
+
+    @eqx.filter_jit
+    def step(counter: Counter, x: jax.Array) -> Counter:
+        return eqx.tree_at(lambda c: (c.total, c.count), counter, (counter.total + x, counter.count + 1))
+    ```
+
+    ## Frameworks
+
+    equinox, and flax.nnx. `jax.jit` traces Python numbers.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A field that is annotated `int` and always holds an array is traced: change its annotation.
+
+    ## References
+
+    - [equinox #1062](https://github.com/patrick-kidger/equinox/issues/1062)
+    - [equinox.filter_jit](https://docs.kidger.site/equinox/api/transformations/#equinox.filter_jit)
+    """
+
+    code = "JAX512"
+    name = "filtered-scalar"
+    group = "transformations"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body counts up."""
+        for event in code.events:
+            match event:
+                case AssignAttribute(receiver=receiver, attr=attr, value=value) if receiver.cls.framework is NNX:
+                    counts = event.how == "augment" or (event.how == "assign" and _counts(value, attr))
+                    if (
+                        counts
+                        and _is_compiled(event.place, NNX.id)
+                        and _starts_as_number(receiver.cls, attr, evaluator)
+                    ):
+                        yield _problem(event.at, receiver.cls, attr, "nnx.jit")
+                case Replace(receiver=receiver, keywords=keywords) if receiver.cls.framework is EQUINOX:
+                    exprs = {id(a.at): a.value for a in event.call.args}
+                    base = None if event.base is None else dotted(event.base)
+                    for keyword in keywords if _is_compiled(event.place, EQUINOX.id) else ():
+                        if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
+                            yield from _scalar(keyword.at, receiver.cls, keyword.name, evaluator)
+                case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
+                    if _is_compiled(event.place, EQUINOX.id):
+                        for at, name in _counted(event.call):
+                            yield from _scalar(at, cls, name, evaluator)
+
+
+def _is_compiled(place: Place, framework: str) -> bool:
+    """Whether a function around is compiled by the framework's own `jit`."""
+    prefix = "equinox." if framework == EQUINOX.id else "flax.nnx."
+    applied = (a.transform for function in place.functions for a in place.applied(function))
+    return any(t.kind is Kind.JIT and t.name.startswith(prefix) for t in applied)
+
+
+def _counts(value: object, name: str) -> bool:
+    """Whether a value is that of the field itself, plus or minus something."""
+    return isinstance(value, FieldRead) and value.stepped and not value.shifted and value.field == name
+
+
+def _scalar(at: object, cls: PytreeClass, name: str, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problem of a leaf that certainly is a Python number."""
+    field = cls.field(name)
+    if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
+        yield _problem(at, cls, name, "eqx.filter_jit")
+
+
+def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    if field.annotation is None:
+        return False
+    value = plain(evaluator.promises.field(field, cls))
+    return isinstance(value, Scalar) and value.kind in _NUMBERS
+
+
+def _starts_as_number(cls: PytreeClass, attr: str, evaluator: Evaluator) -> bool:
+    """Whether the attribute of an nnx object is a Python number in the beginning."""
+    field, init = cls.field(attr), cls.method("__init__")
+    if field is not None and field.metadata:
+        return False
+    if init is None:
+        return field is not None and _is_number(field, cls, evaluator)
+    values = [a.value for a in init[1].self_assignments if a.attr == attr]
+    return bool(values) and all(getattr(v, "kind", "") in _NUMBERS for v in values)
+
+
+def _is_stepped(value: Expr | None, path: str) -> bool:
+    """Whether an expression is what a path holds, plus or minus a number that is stated."""
+    if not isinstance(value, Binary) or value.op not in ("+", "-"):
+        return False
+    return dotted(value.left) == path and getattr(value.right, "kind", "") in _NUMBERS
+
+
+def _counted(call: Call) -> Iterator[tuple[object, str]]:
+    """The fields that `tree_at` counts up: `tree_at(lambda m: m.n, model, model.n + 1)`."""
+    positional = call.positional
+    if len(positional) < 3 or not isinstance(positional[0], Lambda) or len(positional[0].params) != 1:
+        return
+    where, tree, given = positional[:3]
+    assert isinstance(where, Lambda)
+    nodes, values = _items(where.body), _items(given)
+    for node, value in zip(nodes, values, strict=False) if len(nodes) == len(values) else ():
+        if isinstance(node, Attribute) and isinstance(node.value, Name):
+            if _is_stepped(value, f"{dotted(tree)}.{node.attr}"):
+                yield value.at, node.attr
+
+
+def _items(expr: Expr) -> tuple[Expr, ...]:
+    return getattr(expr, "items", None) or (expr,)
+
+
+def _problem(at: object, cls: PytreeClass, name: str, function: str) -> Problem:
+    way_out = f"make `{name}` an array"
+    return Problem(
+        at=at,
+        message=(
+            f"`{name}` of `{cls.name}` is a Python number that counts up: `{function}` holds it static, and every new"
+            f" value compiles again; {way_out}"
+        ),
+        reason="what is no array is part of the key of the compiled function",
+        help=way_out,
+    )

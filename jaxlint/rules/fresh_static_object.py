@@ -1,0 +1,302 @@
+"""JAX210 fresh-static-object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Construct, Cross, Replace
+from jaxlint.infer.values import Instance, plain
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.crossing import is_seen_to_cross
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    ClassDefinition,
+    For,
+    FunctionDefinition,
+    Statement,
+    While,
+    all_parts,
+    blocks,
+    walk,
+)
+
+#: Functions that return another value with each call.
+_NEVER_TWICE = frozenset(
+    """uuid.uuid1 uuid.uuid4 time.time time.time_ns time.perf_counter time.monotonic datetime.datetime.now
+    datetime.datetime.utcnow builtins.object random.random secrets.token_hex""".split()
+)
+
+
+class _Put(msgspec.Struct, frozen=True):
+    """Something new that is put into a static field."""
+
+    at: object
+    cls: PytreeClass
+    field: Field
+    what: str
+
+
+class FreshStaticObject(BodyRule, ClassRule):
+    """
+    ## What it does
+
+    Finds lambdas, partials, optimizers and compiled functions that are made anew for a static field in each turn of a
+    loop whose instances go into a compiled function, and static fields whose default is another one for each instance.
+
+    ## Why is this bad?
+
+    A static field is part of the key by which JAX finds what it has compiled. Two lambdas are never equal, nor are two
+    `functools.partial`, two `jax.jit(f)` or two `optax.adam(1e-3)`: each turn compiles the whole function again.
+
+    ## What you will see
+
+    One compilation per step, and a memory that grows. Where two such instances meet: `ValueError: pytree structure
+    error: different pytree metadata at key path`.
+
+    ## Example
+
+    ```python
+    import jax
+    import optax
+    from flax.training.train_state import TrainState
+
+    @jax.jit
+    def train_step(state: TrainState, grads) -> TrainState:
+        return state.apply_gradients(grads=grads)
+
+    def train(state: TrainState, grads, rates):
+        for rate in rates:
+            state = state.replace(tx=optax.sgd(rate))
+            state = train_step(state, grads)
+        return state
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import optax
+    from flax.training.train_state import TrainState
+
+    @jax.jit
+    def train_step(state: TrainState, grads) -> TrainState:
+        return state.apply_gradients(grads=grads)
+
+    def train(params, grads, steps: int):
+        tx = optax.sgd(optax.exponential_decay(0.1, 100, 0.9))
+        state = TrainState.create(apply_fn=None, params=params, tx=tx)
+        for _ in range(steps):
+            state = train_step(state, grads)
+        return state
+    ```
+
+    ## Frameworks
+
+    All that have static fields. `eqx.filter_jit` holds functions static that are no static fields, too.
+
+    ## Fix safety
+
+    There is no automatic fix: make the object once, before the loop or at the top of the module.
+
+    ## When not to use it
+
+    A loop over a few settings, each of which is trained for long, is worth its compilations.
+
+    ## References
+
+    - [optax #353](https://github.com/google-deepmind/optax/issues/353), [optax #197](https://github.com/google-deepmind/optax/issues/197)
+    - [flax #5548](https://github.com/google/flax/issues/5548)
+    """
+
+    code = "JAX210"
+    name = "fresh-static-object"
+    group = "roles"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what makes the defaults of the class's own static fields."""
+        for field in cls.static_fields:
+            if field.owner != cls.symbol or field.factory is None:
+                continue
+            factory = field.factory
+            made = factory.expr.body if isinstance(factory.expr, Lambda) else None
+            fresh = _Freshness(factory.module, factory.scope, (), evaluator)
+            what = fresh.named(factory.expr) if made is None else fresh.of(made)
+            if what is not None:
+                way_out = f"make `{field.name}` a data field, or give all instances the same object"
+                yield Problem(
+                    at=field.at,
+                    message=(
+                        f"static field `{field.name}` of `{cls.name}` gets {what} of its own in each instance: every"
+                        f" instance compiles again; {way_out}"
+                    ),
+                    reason=_REASON,
+                    help=way_out,
+                )
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what the loops of a body put into static fields."""
+        crossing = {v.cls for e in code.events if isinstance(e, Cross) and (v := _compiled(e)) is not None}
+        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        for loop in _loops(code.body):
+            fresh = _Freshness(code.place.module, scope, (loop,), evaluator)
+            inside = {id(part): part for part in all_parts((loop,), nested=False) if isinstance(part, Call)}
+            for put in _puts(code, inside, fresh):
+                if put.cls in crossing or is_seen_to_cross(put.cls, evaluator):
+                    yield _problem(put)
+            for call in inside.values():
+                made = _by_factory(call, code, scope, evaluator)
+                if made is not None and (made.cls in crossing or is_seen_to_cross(made.cls, evaluator)):
+                    yield _problem(msgspec.structs.replace(made, at=call.at))
+
+
+_REASON = "static fields are compared with ==, and a new object is equal to no other"
+
+
+def _compiled(event: Cross) -> Instance | None:
+    """The instance that goes into a compiled function."""
+    value = plain(event.value)
+    is_compiled = any(a.transform.kind is Kind.JIT for a in event.applied)
+    return value if is_compiled and isinstance(value, Instance) else None
+
+
+def _loops(body: Body) -> Iterator[For | While]:
+    """The outermost loops of a body."""
+    for statement in body:
+        if isinstance(statement, (For, While)):
+            yield statement
+        elif not isinstance(statement, (FunctionDefinition, ClassDefinition)):
+            for block in blocks(statement):
+                yield from _loops(block)
+
+
+def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterator[_Put]:
+    """What the updates and constructions in a loop put into static fields."""
+    for event in code.events:
+        if isinstance(event, Replace) and (event.rebinds or event.into_jit):
+            cls = event.receiver.cls
+        elif isinstance(event, Construct):
+            cls = event.cls.cls
+        else:
+            continue
+        if id(event.call) not in inside:
+            continue
+        given = event.keywords if isinstance(event, Replace) else event.arguments
+        exprs = {id(a.at): a.value for a in event.call.args}
+        for argument in given:
+            field, expr = cls.field(argument.name), exprs.get(id(argument.at))
+            what = None if expr is None else fresh.of(expr)
+            if what is not None and field is not None and field.role is Role.STATIC:
+                yield _Put(argument.at, cls, field, what)
+
+
+def _by_factory(call: Call, code: CodeRead, scope: str, evaluator: Evaluator) -> _Put | None:
+    """What a function of the project puts into a static field of the instance that it makes and returns."""
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
+    if not isinstance(symbol, FunctionSymbol) or evaluator.calls.transformed.of(symbol.declaration, symbol.module):
+        return None
+    for value in symbol.declaration.return_values:
+        if not isinstance(value, Call):
+            continue
+        inner = f"{symbol.declaration.qualname}.<locals>"
+        cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
+        fresh = _Freshness(symbol.module, inner, (), evaluator)
+        for argument in value.args if cls is not None else ():
+            field = None if cls is None or argument.keyword is None else cls.field(argument.keyword)
+            what = fresh.of(argument.value)
+            if cls is not None and what is not None and field is not None and field.role is Role.STATIC:
+                return _Put(call.at, cls, field, what)
+    return None
+
+
+class _Freshness:
+    """Tells which expressions make an object that equals no other one."""
+
+    def __init__(self, module: Module, scope: str, around: tuple[Statement, ...], evaluator: Evaluator) -> None:
+        self._module = module
+        self._scope = scope
+        self._around = around
+        self._evaluator = evaluator
+
+    def of(self, expr: Expr, depth: int = 0) -> str | None:
+        """What an expression makes, if that is new each time."""
+        match expr:
+            case Lambda():
+                return "a lambda"
+            case Call(func=Name(id="str" | "repr" | "int" | "hash"), args=(argument,)):
+                return self.of(argument.value, depth + 1) and "a value"
+            case Attribute(value=held):
+                return "a value" if self.of(held, depth + 1) == "a value" else None
+            case Call(func=func):
+                return self._called(func)
+            case Name(id=name) if depth < 3:
+                return self._variable(name, depth)
+        return None
+
+    def named(self, factory: Expr) -> str | None:
+        """What a function that is given by its name makes, if that is new each time."""
+        name = self._name(factory)
+        return "a value" if name in _NEVER_TWICE else None
+
+    def _called(self, func: Expr) -> str | None:
+        name = self._name(func)
+        if name is None:
+            return None
+        if name in _NEVER_TWICE:
+            return "a value"
+        if name == "functools.partial":
+            return "a partial"
+        transform = TRANSFORMS.get(name)
+        if transform is not None and not transform.runs:
+            return f"a new `{dotted(func)}(...)`"
+        last = name.rpartition(".")[2]
+        return "an optimizer" if name.startswith("optax.") and last in _OPTIMIZERS else None
+
+    def _variable(self, name: str, depth: int) -> str | None:
+        """What the loop around has given to a variable."""
+        found: list[str | None] = []
+        for statement in walk(self._around, nested=False):
+            if isinstance(statement, FunctionDefinition) and statement.name == name:
+                found.append("a function")
+            elif isinstance(statement, Assign) and any(dotted(t) == name for t in statement.targets):
+                found.append(self.of(statement.value, depth + 1))
+        return found[0] if found and None not in found else None
+
+    def _name(self, expr: Expr) -> str | None:
+        symbol = self._evaluator.model.resolver.resolve(expr, self._module, self._scope)
+        return symbol.name if isinstance(symbol, External) else None
+
+
+#: What makes a `GradientTransformation`, which is a tuple of new functions.
+_OPTIMIZERS = frozenset(
+    """adabelief adadelta adafactor adagrad adam adamax adamaxw adamw amsgrad chain clip clip_by_global_norm
+    exponential_decay fromage inject_hyperparams lamb lars lion masked multi_transform nadam nadamw noisy_sgd novograd
+    optimistic_gradient_descent radam rmsprop scale scale_by_adam sgd sm3 yogi linear_schedule cosine_decay_schedule
+    warmup_cosine_decay_schedule piecewise_constant_schedule constant_schedule""".split()
+)
+
+
+def _problem(put: _Put) -> Problem:
+    way_out = "make it once, before the loop"
+    return Problem(
+        at=put.at,
+        message=(
+            f"static field `{put.field.name}` of `{put.cls.name}` is given {put.what} in each turn of the loop: no two"
+            f" are equal, and every turn compiles again; {way_out}"
+        ),
+        reason=_REASON,
+        help=way_out,
+    )

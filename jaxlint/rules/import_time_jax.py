@@ -1,0 +1,146 @@
+"""JAX303 import-time-jax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Array, plain
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import Kind, Placed, PytreeClass
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Expr
+from jaxlint.syntax.statements import parts
+
+
+class ImportTimeJax(ClassRule, BodyRule):
+    """
+    ## What it does
+
+    Finds jax arrays that are made in the body of a pytree class, or as the default of a parameter.
+
+    ## Why is this bad?
+
+    Both run when the module is imported. The first array that is made starts the backend: it takes the memory of the
+    GPU, and what is configured afterwards comes too late.
+
+    ## What you will see
+
+    `RuntimeError: jax.distributed.initialize() must be called before any JAX calls that might initialise the XLA
+    backend.` A `jax.config.update("jax_platforms", "cpu")` after the import has no effect, and an import takes seconds.
+
+    ## Example
+
+    ```python
+    from typing import ClassVar
+
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class World:
+        position: jax.Array
+        gravity: ClassVar[jax.Array] = jnp.array([0.0, 0.0, -9.81])
+
+        def fall(self, dt: float) -> jax.Array:
+            return self.position + dt * self.gravity
+    ```
+
+    ## Use instead
+
+    ```python
+    from typing import ClassVar
+
+    import jax
+    import numpy as np
+    from flax import struct
+
+    @struct.dataclass
+    class World:
+        position: jax.Array
+        gravity: ClassVar[np.ndarray] = np.array([0.0, 0.0, -9.81])
+
+        def fall(self, dt: float) -> jax.Array:
+            return self.position + dt * self.gravity
+    ```
+
+    ## Frameworks
+
+    All. Dataclasses refuse an array as the default of a field (JAX301); named tuples take it.
+
+    ## Fix safety
+
+    There is no automatic fix yet: use numpy, a `default_factory`, or `None` and make the array in the function.
+
+    ## When not to use it
+
+    In scripts, which make arrays at once anyway. Functions inside of functions are not looked at.
+
+    ## References
+
+    - [optimistix #186](https://github.com/patrick-kidger/optimistix/pull/186), [interpax #176](https://github.com/f0uriest/interpax/pull/176)
+    - [jaxsim #329](https://github.com/gbionics/jaxsim/pull/329)
+    """
+
+    code = "JAX303"
+    name = "import-time-jax"
+    group = "construction"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    enabled = False
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a class body binds, and at the defaults of its methods."""
+        declaration = cls.symbol.declaration
+        if declaration.scope:
+            return
+        bound = [(a.name, a.value) for a in declaration.assignments]
+        kept = {m.name for m in cls.members if m.kind is Kind.CLASS_VAR or cls.framework.id == "NamedTuple"}
+        bound += [(f.name, f.value) for f in declaration.fields if f.name in kept]
+        for name, value in bound:
+            made = None if value is None else _made(value, cls.module, declaration.qualname, evaluator)
+            if made is not None:
+                way_out = "make it of numpy, or in the function that uses it"
+                yield _problem(made, f"`{name}` in the body of `{cls.name}`", way_out)
+        for qualnames in declaration.methods.values():
+            for qualname in qualnames:
+                function = cls.module.outline.functions[qualname]
+                yield from _defaults(function, cls.module, f"`{cls.name}.{function.name}`", evaluator)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the defaults of a function of a module that takes or makes instances."""
+        function = code.function
+        if function is not None and not function.scope and function.owner is None and function.name != "<lambda>":
+            yield from _defaults(function, code.place.module, f"`{function.name}`", evaluator)
+
+
+def _defaults(function: Function, module: Module, of: str, evaluator: Evaluator) -> Iterator[Problem]:
+    for parameter in function.parameters:
+        default = parameter.default
+        made = None if default is None else _made(default, module, function.scope, evaluator)
+        if made is not None:
+            way_out = "take `None` for the default, and make the array in the function"
+            yield _problem(made, f"the default of `{parameter.name}` of {of}", way_out)
+
+
+def _made(value: Expr, module: Module, scope: str, evaluator: Evaluator) -> Call | None:
+    """The call in an expression that makes an array of jax."""
+    for part in parts(value, nested=False):
+        if isinstance(part, Call):
+            found = plain(evaluator.static(Placed(part, module, scope)))
+            if isinstance(found, Array) and found.library == "jax" and not found.declared:
+                return part
+    return None
+
+
+def _problem(call: Call, what: str, way_out: str) -> Problem:
+    return Problem(
+        at=call.at,
+        message=f"{what} is made of jax when the module is imported: that starts the backend; {way_out}",
+        reason="the first array that is made starts the backend, whatever is configured later",
+        help=way_out,
+    )

@@ -1,0 +1,187 @@
+"""JAX517 reused-key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
+from jaxlint.infer.values import Instance, plain
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.statements import Assign, Body, Return, all_parts, parts, walk
+
+_KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
+#: Functions of `jax.random` that make keys of other things, or of a key and a number.
+_NOT_USING = frozenset({"fold_in", "key_data", "wrap_key_data", "key_impl", "clone", "PRNGKey", "key"})
+
+
+class ReusedKey(BodyRule):
+    """
+    ## What it does
+
+    Finds functions that draw random numbers with the key of a state and return an updated copy of the state in which
+    the key is still the same.
+
+    ## Why is this bad?
+
+    A key gives the same numbers each time. The next step draws with the same key: the same noise, the same dropout, the
+    same actions in every step.
+
+    ## What you will see
+
+    No error. The random numbers repeat.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        key: jax.Array
+
+    def step(state: State) -> State:
+        noise = jax.random.normal(state.key, state.x.shape)
+        return state.replace(x=state.x + noise)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        key: jax.Array
+
+    def step(state: State) -> State:
+        key, subkey = jax.random.split(state.key)
+        noise = jax.random.normal(subkey, state.x.shape)
+        return state.replace(x=state.x + noise, key=key)
+    ```
+
+    ## Frameworks
+
+    All.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    `jax.random.fold_in(state.key, state.step)` makes another key in each step, and is not reported. Noise that is meant
+    to be the same in all steps is.
+
+    ## References
+
+    - [JAX: pseudorandom numbers](https://docs.jax.dev/en/latest/random-numbers.html)
+    - [omega #14](https://github.com/hr0nix/omega/pull/14), [maxtext #276](https://github.com/AI-Hypercomputer/maxtext/issues/276)
+    """
+
+    code = "JAX517"
+    name = "reused-key"
+    group = "transformations"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the keys that a function uses, and at the states that it returns."""
+        if code.function is None:
+            return
+        updates = [e for e in code.events if isinstance(e, Replace) and isinstance(e.base, Name)]
+        if not updates:
+            return
+        instances = LocalInstances(code, evaluator)
+        scope = f"{code.function.qualname}.<locals>"
+        for part in all_parts(code.body, nested=False):
+            if not isinstance(part, Call) or not part.positional:
+                continue
+            symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
+            name = symbol.name if isinstance(symbol, External) else ""
+            if not name.startswith("jax.random.") or name.rpartition(".")[2] in _NOT_USING:
+                continue
+            key = part.positional[0]
+            held = _key_of(key, instances)
+            if held is not None and _stays(key, held, updates, code):
+                yield _problem(key, held, name)
+
+
+def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
+    """The class of the state whose key an expression reads."""
+    match expr:
+        case Attribute(value=Name() as base, attr=attr) if _KEY.search(attr):
+            instance = instances.instance(base)
+            field = None if instance is None else instance.cls.field(attr)
+            if instance is not None and field is not None and field.role is Role.LEAF:
+                return instance.cls
+    return None
+
+
+def _stays(key: Expr, cls: PytreeClass, updates: list[Replace], code: CodeRead) -> bool:
+    """Whether the function returns an updated copy of the state and never gives it another key."""
+    assert isinstance(key, Attribute)
+    base, attr = dotted(key.value), key.attr
+    own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
+    if not own or any(u.call.has_star for u in updates) or len(own) != len(updates):
+        return False
+    if any(k.name == attr for u in updates for k in u.keywords):
+        return False
+    if any(isinstance(e, AssignAttribute) and e.attr == attr for e in code.events):
+        return False
+    if any(isinstance(e, Update) and not isinstance(e, Replace) and _is_instance(e) for e in code.events):
+        return False
+    return any(_is_returned(u.call, code.body) for u in own) and not _rebound(base or "", own, code.body)
+
+
+def _is_instance(update: Update) -> bool:
+    return isinstance(plain(update.receiver), Instance)
+
+
+def _is_returned(call: Call, body: Body) -> bool:
+    """Whether an update is returned, at once or as a variable that nothing else is given to."""
+    names = {dotted(s.targets[0]) for s in walk(body, nested=False) if isinstance(s, Assign) and s.value is call} - {
+        None
+    }
+    for statement in walk(body, nested=False):
+        if isinstance(statement, Return) and statement.value is not None:
+            for part in parts(statement.value):
+                if part is call or (isinstance(part, Name) and part.id in names):
+                    return True
+    return False
+
+
+def _rebound(base: str, own: list[Replace], body: Body) -> bool:
+    """Whether the state is given anything but these updates."""
+    calls = {id(u.call) for u in own}
+    for statement in walk(body, nested=False):
+        if isinstance(statement, Assign) and id(statement.value) not in calls:
+            if any(dotted(part) == base for target in statement.targets for part in parts(target)):
+                return True
+    return False
+
+
+def _problem(key: Expr, cls: PytreeClass, function: str) -> Problem:
+    assert isinstance(key, Attribute)
+    way_out = f"split it, and put the new key back: `key, subkey = jax.random.split({dotted(key)})`"
+    return Problem(
+        at=key.at,
+        message=(
+            f"`{function}` uses `{key.attr}` of the `{cls.name}`, and the state that is returned still has the same"
+            f" key: the next step draws the same numbers; {way_out}"
+        ),
+        reason="a key gives the same random numbers each time it is used",
+        help=way_out,
+    )

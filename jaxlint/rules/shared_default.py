@@ -1,0 +1,165 @@
+"""JAX302 shared-default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.promises import made_by_defaults
+from jaxlint.infer.values import Array, Container, Instance, Value, plain
+from jaxlint.pytrees.frameworks import NAMED_TUPLE
+from jaxlint.pytrees.hashing import is_hashable
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.syntax.expressions import Call, Lambda, dotted
+
+_KINDS = {"list": "a list", "dict": "a dict", "set": "a set"}
+_FACTORIES = frozenset({"list", "dict", "set"})
+
+
+class SharedDefault(ClassRule):
+    """
+    ## What it does
+
+    Finds defaults that a dataclass accepts though they hold a list, a dict, a set or a numpy array: in a tuple, or in a
+    frozen instance.
+
+    ## Why is this bad?
+
+    All instances share the default. What one puts into it, the others have, too. A dataclass refuses what cannot be
+    hashed, and looks no further: a tuple and a frozen instance pass, whatever they hold.
+
+    ## What you will see
+
+    No error. An instance that was just made already has the entries of another one.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Logs:
+        entries: dict = struct.field(default_factory=dict)
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        logs: Logs = Logs()
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class Logs:
+        entries: dict = struct.field(default_factory=dict)
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        logs: Logs = struct.field(default_factory=Logs)
+    ```
+
+    ## Frameworks
+
+    All. Instances that are not frozen are refused as defaults, and a named tuple takes a list itself (JAX301).
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    A default that nobody ever changes may be shared. Arrays of jax never change.
+
+    ## References
+
+    - [dataclasses: mutable default values](https://docs.python.org/3/library/dataclasses.html#mutable-default-values)
+    """
+
+    code = "JAX302"
+    name = "shared-default"
+    group = "construction"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    enabled = False
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the defaults of the class's own fields."""
+        for field in cls.fields:
+            if field.owner != cls.symbol or field.default is None:
+                continue
+            what = _shared(field.default, evaluator)
+            if what is not None:
+                way_out = "use `None`" if cls.framework is NAMED_TUPLE else "use `default_factory`"
+                yield Problem(
+                    at=field.default.expr.at,
+                    message=(
+                        f"the default of `{field.name}` of `{cls.name}` {what}, and all instances share it: what one"
+                        f" changes, all have; {way_out}"
+                    ),
+                    reason="a default is made once, when the class is",
+                    help=way_out,
+                )
+
+
+def _shared(default: Placed, evaluator: Evaluator) -> str | None:
+    """What a default is or holds that changes in place, though the class accepts it."""
+    value = plain(evaluator.static(default))
+    held = _held(value) if isinstance(value, Container) and value.kind == "tuple" else None
+    if held is not None:
+        return f"is a tuple that holds {held}"
+    if isinstance(value, Instance) and isinstance(default.expr, Call) and is_hashable(value.cls) is True:
+        return _of_instance(default.expr, default, value.cls, evaluator)
+    return None
+
+
+def _held(value: Value) -> str | None:
+    """What changes in place in a tuple."""
+    if not isinstance(value, Container):
+        return "a numpy array" if isinstance(value, Array) and value.library == "numpy" and not value.declared else None
+    if value.kind in _KINDS and not value.declared:
+        return _KINDS[value.kind]
+    found = (_held(plain(item)) for item in value.items or ()) if value.kind == "tuple" else iter(())
+    return next((one for one in found if one is not None), None)
+
+
+def _of_instance(call: Call, default: Placed, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """What changes in place in an instance that a default makes: an argument, or what a factory gives it."""
+    if (
+        evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(call.func, default.module, default.scope))
+        is not cls
+    ):
+        return None
+    for argument in call.args:
+        value = plain(evaluator.static(Placed(argument.value, default.module, default.scope)))
+        held = _held(value)
+        if held is not None and not argument.star and cls.custom_init() is None:
+            return f"is a `{cls.name}` that holds {held}"
+    given = {argument.keyword for argument in call.args}
+    positional = len(call.positional)
+    if call.has_star or cls.custom_init() is not None:
+        return None
+    for field in cls.fields[positional:]:
+        made = None if field.name in given else _by_factory(field, evaluator)
+        if made is not None:
+            return f"is a `{cls.name}` that holds {made} in `{field.name}`"
+    return None
+
+
+def _by_factory(field: Field, evaluator: Evaluator) -> str | None:
+    """What the factory of a field makes that changes in place."""
+    if field.factory is None:
+        return None
+    if isinstance(field.factory.expr, Lambda):
+        return next(
+            (held for p in made_by_defaults(field) if (held := _held(plain(evaluator.static(p)))) is not None), None
+        )
+    name = dotted(field.factory.expr)
+    return _KINDS[name] if name in _FACTORIES and name is not None else None

@@ -1,0 +1,320 @@
+"""JAX215 static-mismatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.project.resolution import External, FunctionSymbol, Symbol
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import (
+    Call,
+    Comprehension,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Starred,
+    last_name,
+    same,
+)
+from jaxlint.syntax.statements import (
+    Assign,
+    FunctionDefinition,
+    Return,
+    Statement,
+    all_parts,
+    bound_by,
+    target_names,
+    walk,
+)
+
+#: Functions that take several trees apart together, and how many of their arguments are no trees.
+_TOGETHER = {
+    "jax.tree.map": 1,
+    "jax.tree_util.tree_map": 1,
+    "jax.tree_map": 1,
+    "jax.tree_multimap": 1,
+    "jax.tree_util.tree_multimap": 1,
+    "optax.incremental_update": 0,
+    "optax.apply_updates": 0,
+}
+_BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
+_LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """An instance and the literals that its static fields were given, by name; those with a default take that."""
+
+    cls: PytreeClass
+    statics: dict[str, Expr]
+    #: The static fields that differ between the items, if it is a list of instances.
+    varying: str = ""
+
+
+class StaticMismatch(BodyRule):
+    """
+    ## What it does
+
+    Finds instances that are made with different values of a static field and then meet: in one `jax.tree.map`, in a
+    list whose items are stacked, or as the results of the branches of `lax.cond` and `lax.switch`.
+
+    ## Why is this bad?
+
+    The values of static fields are part of the structure of a tree. Trees of different structure cannot be mapped or
+    stacked together, and branches must return trees of the same.
+
+    ## What you will see
+
+    `ValueError: pytree structure error: different pytree metadata at key path`; from `lax.cond`, `TypeError: cond
+    branch outputs must have the same pytree structure, but they differ`.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Agent:
+        weights: jax.Array
+        index: int = struct.field(pytree_node=False, default=0)
+
+    def population(size: int) -> Agent:
+        agents = [Agent(weights=jnp.zeros(3), index=i) for i in range(size)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *agents)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class Agent:
+        weights: jax.Array
+        index: int = 0
+
+    def population(size: int) -> Agent:
+        agents = [Agent(weights=jnp.zeros(3), index=i) for i in range(size)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *agents)
+    ```
+
+    ## Frameworks
+
+    All that have static fields.
+
+    ## Fix safety
+
+    There is no automatic fix: make the field a leaf, or give it one value.
+
+    ## When not to use it
+
+    There is no reason to turn it off: the call fails. Only literals and the variable of a comprehension are compared.
+
+    ## References
+
+    - [treeo #23](https://github.com/cgarciae/treeo/issues/23), [jax #19729](https://github.com/jax-ml/jax/issues/19729)
+    """
+
+    code = "JAX215"
+    name = "static-mismatch"
+    group = "roles"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body makes, and at what it brings together."""
+        names = {name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES)}
+        calls = [p for p in all_parts(code.body, nested=False) if isinstance(p, Call) and last_name(p.func) in names]
+        instances = _Instances(code, evaluator) if calls else None
+        for call in calls if instances is not None else ():
+            assert instances is not None
+            symbol = instances.symbol(call.func)
+            name = symbol.name if isinstance(symbol, External) else ""
+            if name in _TOGETHER:
+                yield from _mapped(call, name, instances)
+            elif name in _BRANCHES:
+                yield from _chosen(call, name, instances)
+
+
+class _Instances:
+    """The instances that a body makes by calls that state the values of static fields."""
+
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._module = code.place.module
+        self._scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        self._evaluator = evaluator
+        self.functions = {s.name: s.body for s in walk(code.body, nested=False) if isinstance(s, FunctionDefinition)}
+        bound: dict[str, list[Expr | None]] = {}
+        for statement in walk(code.body, nested=False):
+            for name in _names(statement):
+                bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
+        self._variables = {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
+        self._updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+
+    def symbol(self, expr: Expr) -> Symbol:
+        """What a name in the body stands for."""
+        return self._evaluator.model.resolver.resolve(expr, self._module, self._scope)
+
+    def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
+        """What a name in a function of the project stands for."""
+        scope = f"{function.declaration.qualname}.<locals>"
+        return self._evaluator.model.resolver.resolve(expr, function.module, scope)
+
+    def of(self, expr: Expr, depth: int = 0) -> _Made | None:
+        """The instance, or the list of instances, that an expression is."""
+        if depth > 4:
+            return None
+        match expr:
+            case Name(id=name):
+                value = self._variables.get(name)
+                return None if value is None else self.of(value, depth + 1)
+            case Call() if id(expr) in self._updates:
+                return self._updated(self._updates[id(expr)], depth)
+            case Call():
+                return self.made(expr, self.symbol(expr.func))
+            case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
+                return self._items(self.of(element, depth + 1), set(target_names(clause.target)))
+            case Display(kind="list" | "tuple", items=items):
+                return _differing([self.of(item, depth + 1) for item in items])
+        return None
+
+    def made(self, call: Call, symbol: Symbol) -> _Made | None:
+        """What a call of a class makes."""
+        cls = self._evaluator.model.class_of_symbol(symbol)
+        if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
+            return None
+        parameters = cls.constructor()
+        if parameters is None or cls.custom_init() is not None or cls.method("__post_init__") is not None:
+            return None
+        given = dict(zip((p.name for p in parameters if p.kind == "positional"), call.positional, strict=False))
+        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        statics: dict[str, Expr] = {}
+        for field in cls.static_fields:
+            expr = given.get(field.name)
+            if expr is None and field.default is not None:
+                expr = field.default.expr
+            if expr is not None and not field.is_converted:
+                statics[field.name] = expr
+        return _Made(cls, statics)
+
+    def _updated(self, update: Replace, depth: int) -> _Made:
+        before = None if update.base is None else self.of(update.base, depth + 1)
+        exprs = {id(a.at): a.value for a in update.call.args}
+        given = {k.name: exprs.get(id(k.at)) for k in update.keywords}
+        cls = update.receiver.cls
+        names = {field.name for field in cls.static_fields}
+        statics = {**({} if before is None else before.statics), **{n: v for n, v in given.items() if n in names}}
+        return _Made(cls, {name: value for name, value in statics.items() if value is not None})
+
+    @staticmethod
+    def _items(made: _Made | None, varying: set[str]) -> _Made | None:
+        if made is None:
+            return None
+        name = next((n for n, v in made.statics.items() if isinstance(v, Name) and v.id in varying), "")
+        return msgspec.structs.replace(made, varying=name) if name else made
+
+
+def _names(statement: Statement) -> Iterator[str]:
+    return (name for target in bound_by(statement) for name in target_names(target))
+
+
+def _difference(one: _Made, other: _Made) -> str | None:
+    """A static field that two instances of a class hold different literals in."""
+    if one.cls is not other.cls:
+        return None
+    for name, value in one.statics.items():
+        against = other.statics.get(name)
+        if isinstance(value, Constant) and isinstance(against, Constant) and not same(value, against):
+            if {value.kind, against.kind} <= _LITERALS and value.value != against.value:
+                return name
+    return None
+
+
+def _differing(items: list[_Made | None]) -> _Made | None:
+    """What a display of instances holds, with the static field in which two of them differ."""
+    first = next((item for item in items if item is not None), None)
+    for index, one in enumerate(items):
+        for other in items[:index]:
+            name = None if one is None or other is None else _difference(one, other)
+            if name is not None and first is not None:
+                return msgspec.structs.replace(first, varying=name)
+    return first if None not in items else None
+
+
+def _mapped(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
+    """The problem of trees that are mapped together."""
+    trees = [a for a in call.args if a.keyword is None][_TOGETHER[name] :]
+    found: list[_Made] = []
+    for argument in trees:
+        expr = argument.value.value if isinstance(argument.value, Starred) else argument.value
+        made = instances.of(expr)
+        if made is None:
+            continue
+        if argument.star == "*" and made.varying:
+            yield _problem(argument.at, made.cls, made.varying, name, "ValueError (different pytree metadata)")
+            return
+        for other in found if not argument.star else ():
+            field = _difference(made, other)
+            if field is not None:
+                yield _problem(argument.at, made.cls, field, name, "ValueError (different pytree metadata)")
+                return
+        if not argument.star:
+            found.append(made)
+
+
+def _chosen(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
+    """The problem of branches that return instances with different static values."""
+    branches = list(call.positional[_BRANCHES[name]])
+    if name.endswith("switch"):
+        branches = list(branches[0].items) if branches and isinstance(branches[0], Display) else []
+    made = [_returned(branch, instances) for branch in branches]
+    for index, one in enumerate(made):
+        for other in made[:index]:
+            field = None if one is None or other is None else _difference(one, other)
+            if field is not None and one is not None:
+                error = "TypeError (branch outputs must have the same pytree structure)"
+                yield _problem(branches[index].at, one.cls, field, name, error)
+                return
+
+
+def _returned(branch: Expr, instances: _Instances) -> _Made | None:
+    """The instance that a lambda, a function of the body or one of the project returns."""
+    if isinstance(branch, Lambda):
+        return instances.of(branch.body)
+    if isinstance(branch, Name) and branch.id in instances.functions:
+        values = [s.value for s in walk(instances.functions[branch.id], nested=False) if isinstance(s, Return)]
+        return instances.of(values[0]) if len(values) == 1 and values[0] is not None else None
+    symbol = instances.symbol(branch)
+    if not isinstance(symbol, FunctionSymbol) or len(symbol.declaration.return_values) != 1:
+        return None
+    value = symbol.declaration.return_values[0]
+    if not isinstance(value, Call):
+        return None
+    return instances.made(value, instances.elsewhere(value.func, symbol))
+
+
+def _problem(at: object, cls: PytreeClass, field: str, function: str, error: str) -> Problem:
+    declared = cls.field(field)
+    assert declared is not None and declared.role is Role.STATIC
+    way_out = f"give `{field}` one value, or make it a leaf"
+    return Problem(
+        at=at,
+        message=(
+            f"`{function}` is given `{cls.name}` instances with different values of the static field `{field}`:"
+            f" {error}; {way_out}"
+        ),
+        reason="the values of static fields are part of the structure of a tree",
+        help=way_out,
+    )
