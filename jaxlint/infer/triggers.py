@@ -248,9 +248,11 @@ class Triggers:
             or not unit.calls.isdisjoint(self._renamed_updates(module))
             or not unit.calls.isdisjoint(_GRADIENTS)
             or not unit.mutations.isdisjoint(project_index.static_field_names)
+            or "__dict__" in unit.mutations
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (not unit.calls.isdisjoint(_MARKS) and self._may_hold_pytrees(unit, module))
             or any(_is_cached(f) and self.given.takes(f, module, is_pytree) for f in self._functions(module, unit))
+            or any(self.given.takes(f, module, _is_mapping) for f in self._functions(module, unit) if f.owner is None)
             or self._holds_class_of_interest(unit, module)
         )
 
@@ -446,6 +448,11 @@ def _is_made(name: str, module: Module) -> bool:
     """Whether a variable of the module is given what a call returns."""
     bindings = module.outline.module_scope.bindings.get(name, ())
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
+
+
+def _is_mapping(cls: PytreeClass) -> bool:
+    """Whether instances of a class may be mappings, which are not unpacked as tuples are."""
+    return cls.framework is CHEX
 
 
 def _is_cached(function: Function) -> bool:

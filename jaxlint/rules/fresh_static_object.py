@@ -8,25 +8,20 @@ import msgspec
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Cross, Replace
-from jaxlint.infer.values import Instance, plain
-from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.infer.events import CodeRead, Construct, Replace
+from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.crossing import is_seen_to_cross
+from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import (
     Assign,
-    Body,
-    ClassDefinition,
-    For,
     FunctionDefinition,
     Statement,
-    While,
     all_parts,
-    blocks,
     walk,
 )
 
@@ -149,9 +144,9 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the loops of a body put into static fields."""
-        crossing = {v.cls for e in code.events if isinstance(e, Cross) and (v := _compiled(e)) is not None}
+        crossing = classes_compiled(code)
         scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
-        for loop in _loops(code.body):
+        for loop in outermost_loops(code.body):
             fresh = _Freshness(code.place.module, scope, (loop,), evaluator)
             inside = {id(part): part for part in all_parts((loop,), nested=False) if isinstance(part, Call)}
             for put in _puts(code, inside, fresh):
@@ -164,23 +159,6 @@ class FreshStaticObject(BodyRule, ClassRule):
 
 
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
-
-
-def _compiled(event: Cross) -> Instance | None:
-    """The instance that goes into a compiled function."""
-    value = plain(event.value)
-    is_compiled = any(a.transform.kind is Kind.JIT for a in event.applied)
-    return value if is_compiled and isinstance(value, Instance) else None
-
-
-def _loops(body: Body) -> Iterator[For | While]:
-    """The outermost loops of a body."""
-    for statement in body:
-        if isinstance(statement, (For, While)):
-            yield statement
-        elif not isinstance(statement, (FunctionDefinition, ClassDefinition)):
-            for block in blocks(statement):
-                yield from _loops(block)
 
 
 def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterator[_Put]:

@@ -24,7 +24,7 @@ EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 #: The rules that look at programs, and so have fixtures.
 CHECKING = [rule for rule in RULES if rule.code != "JAX001"]
 #: The rules that may also be about an array, a function, or something whose class is not known.
-ABOUT_VALUES = {"JAX403", "JAX408", "JAX410", "JAX411", "JAX413", "JAX501", "JAX509", "JAX515", "JAX516"}
+ABOUT_VALUES = {"JAX303", "JAX403", "JAX408", "JAX410", "JAX411", "JAX413", "JAX501", "JAX509", "JAX515", "JAX516"}
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`[^`]*`")

@@ -1,0 +1,218 @@
+"""JAX507 callable-leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, place_of
+from jaxlint.syntax.statements import Assign, all_parts, walk
+
+#: Layers of equinox whose leaves are functions, among others.
+_LAYERS = frozenset({"equinox.nn.MLP", "equinox.nn.Lambda"})
+_REFUSING = frozenset({Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT})
+
+
+class CallableLeaf(BodyRule):
+    """
+    ## What it does
+
+    Finds equinox modules with functions among their leaves that are given to `jax.jit`, `jax.grad` and kin, to the
+    `init` of an optimizer, or to `optax.apply_updates`.
+
+    ## Why is this bad?
+
+    An activation function is a leaf of `eqx.nn.MLP` and of `eqx.nn.Lambda`, and so is each field of yours that holds a
+    function and is not static. JAX and optax take leaves for arrays.
+
+    ## What you will see
+
+    `TypeError: Error interpreting argument to <function loss> as an abstract array. The problematic value is of type
+    <class 'jax._src.custom_derivatives.custom_jvp'> and was passed to the function at path model.activation.`; from
+    optax, `TypeError: zeros_like requires ndarray or scalar arguments, got <class 'custom_jvp'>`.
+
+    ## Example
+
+    ```python
+    import equinox as eqx
+    import jax
+    import optax
+
+    def begin(key: jax.Array):
+        model = eqx.nn.MLP(2, 1, 8, 2, key=key)
+        optimizer = optax.adam(1e-3)
+        return model, optimizer.init(model)
+    ```
+
+    ## Use instead
+
+    ```python
+    import equinox as eqx
+    import jax
+    import optax
+
+    def begin(key: jax.Array):
+        model = eqx.nn.MLP(2, 1, 8, 2, key=key)
+        optimizer = optax.adam(1e-3)
+        return model, optimizer.init(eqx.filter(model, eqx.is_inexact_array))
+    ```
+
+    ## Frameworks
+
+    equinox. `eqx.filter_jit` and `eqx.filter_grad` hold functions static.
+
+    ## Fix safety
+
+    There is no automatic fix yet.
+
+    ## When not to use it
+
+    There is no reason to turn it off: the call fails.
+
+    ## References
+
+    - [equinox #1127](https://github.com/patrick-kidger/equinox/issues/1127), [equinox #69](https://github.com/patrick-kidger/equinox/issues/69)
+    - [equinox FAQ](https://docs.kidger.site/equinox/faq/)
+    """
+
+    code = "JAX507"
+    name = "callable-leaf"
+    group = "transformations"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+    calls = frozenset({"MLP", "Lambda", "apply_updates", "init"})
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what goes into transformations and optimizers."""
+        if code.place.module.outline.imported_modules and not _imports_equinox(code):
+            return
+        for event in code.events:
+            if isinstance(event, Cross) and event.static is False:
+                refusing = [a for a in event.applied if a.transform.kind in _REFUSING and a.refuses_non_arrays]
+                function, name = event.function, event.parameter
+                taken = [
+                    a for a in refusing if function is None or name is None or name in a.rebuilt_parameters(function)
+                ]
+                held = _layer(event.value, evaluator)
+                if taken and held is not None:
+                    yield _problem(event.at, held, f"`{taken[0].transform.name}`", "use equinox's filtered one")
+        yield from _optimized(code, evaluator)
+
+
+def _imports_equinox(code: CodeRead) -> bool:
+    return any(name.partition(".")[0] == "equinox" for _, name in code.place.module.outline.imported_modules)
+
+
+def _layer(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
+    """What holds functions in a module: a layer of equinox that it is, or that one of its fields is."""
+    instance = plain(value)
+    if not isinstance(instance, Instance) or instance.cls.framework is not EQUINOX or depth > 3:
+        return None
+    cls = instance.cls
+    if cls.symbol.full_name in _LAYERS:
+        return cls.name
+    for field in cls.fields:
+        if field.role is Role.LEAF and field.annotation is not None and not field.is_converted:
+            held = _layer(evaluator.promises.field(field, cls), evaluator, depth + 1)
+            if held is not None:
+                return held
+    return None
+
+
+def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """A leaf of a class of the project that is annotated with a function."""
+    for field in cls.fields:
+        if field.role is Role.LEAF and field.annotation is not None and not field.has_default:
+            if non_array(field.annotation, evaluator.model.resolver) == "a function":
+                return field.name
+    return None
+
+
+def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The modules that an optimizer is given as they are."""
+    instances = _Modules(code, evaluator)
+    scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+    for part in all_parts(code.body, nested=False):
+        if not isinstance(part, Call) or len(part.positional) != len(part.args) or not part.args:
+            continue
+        given, what = part.args[0].value, ""
+        match part.func:
+            case Attribute(value=held, attr="init") if instances.is_optimizer(held) and len(part.args) == 1:
+                what = f"`{dotted(part.func) or 'init'}`"
+            case _:
+                symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
+                if isinstance(symbol, External) and symbol.name == "optax.apply_updates":
+                    what = "`optax.apply_updates`"
+        held_in = instances.holder(given) if what else None
+        if held_in is not None:
+            way_out = (
+                "use `eqx.apply_updates`" if "apply" in what else "give it `eqx.filter(model, eqx.is_inexact_array)`"
+            )
+            yield _problem(given.at, held_in, what, way_out)
+
+
+class _Modules:
+    """Tells which variables are modules that hold functions, and which are optimizers."""
+
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._instances = LocalInstances(code, evaluator)
+        self._evaluator = evaluator
+        self._code = code
+        self._made: dict[str, list[Expr]] = {}
+        for statement in walk(code.body, nested=False):
+            match statement:
+                case Assign(targets=(Name(id=name),), value=value):
+                    self._made.setdefault(name, []).append(value)
+
+    def _name(self, expr: Expr) -> str:
+        function = self._code.function
+        scope = f"{function.qualname}.<locals>" if function is not None else ""
+        symbol = self._evaluator.model.resolver.resolve(expr, self._code.place.module, scope)
+        return symbol.name if isinstance(symbol, External) else ""
+
+    def is_optimizer(self, expr: Expr) -> bool:
+        """Whether an expression certainly is an optimizer of optax."""
+        if not isinstance(expr, Name):
+            return isinstance(expr, Call) and self._name(expr.func).startswith("optax.")
+        made = self._made.get(expr.id, [])
+        if made:
+            return all(isinstance(m, Call) and self._name(m.func).startswith("optax.") for m in made)
+        function = self._code.function
+        for parameter in function.parameters if function is not None else ():
+            if parameter.name == expr.id and parameter.annotation is not None:
+                return self._name(parameter.annotation).startswith("optax.")
+        return False
+
+    def holder(self, expr: Expr) -> str | None:
+        """What holds functions in the module that an expression is."""
+        if isinstance(expr, Name):
+            row = place_of(expr.at).row
+            before = [made for made in self._made.get(expr.id, []) if place_of(made.at).row < row]
+            name = self._name(before[-1].func) if before and isinstance(before[-1], Call) else ""
+            if name in _LAYERS:
+                return name.rpartition(".")[2]
+        instance = self._instances.instance(expr)
+        if instance is None or instance.cls.framework is not EQUINOX:
+            return None
+        field = _function_field(instance.cls, self._evaluator)
+        return _layer(instance, self._evaluator) or (None if field is None else instance.cls.name)
+
+
+def _problem(at: object, held: str, function: str, way_out: str) -> Problem:
+    return Problem(
+        at=at,
+        message=f"{function} is given a module with functions as leaves, those of `{held}`: TypeError; {way_out}",
+        reason="leaves are taken for arrays, and a function is none",
+        help=way_out,
+    )

@@ -1,0 +1,148 @@
+"""JAX603 chex-mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Instance
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Call, Display, Expr
+from jaxlint.syntax.statements import Assign, all_parts, walk
+
+_COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
+
+
+class ChexMapping(BodyRule):
+    """
+    ## What it does
+
+    Finds chex dataclasses that are unpacked, or compared by numpy, as if they were tuples of their fields.
+
+    ## Why is this bad?
+
+    A chex dataclass is a mapping, and iterating over a mapping yields its keys: the names of the fields. numpy compares
+    two mappings by their names, which are always the same.
+
+    ## What you will see
+
+    `a, b = state` gives two strings: `TypeError: unsupported operand type(s)` where they are used. A test with
+    `np.testing.assert_array_equal(a, b)` passes whatever the states hold.
+
+    ## Example
+
+    ```python
+    import chex
+
+    @chex.dataclass
+    class Segment:
+        start: chex.Array
+        stop: chex.Array
+
+    def length(segment: Segment) -> chex.Array:
+        start, stop = segment
+        return stop - start
+    ```
+
+    ## Use instead
+
+    ```python
+    import chex
+
+    @chex.dataclass
+    class Segment:
+        start: chex.Array
+        stop: chex.Array
+
+    def length(segment: Segment) -> chex.Array:
+        return segment.stop - segment.start
+    ```
+
+    ## Frameworks
+
+    `chex.dataclass`, unless it has `mappable_dataclass=False`.
+
+    ## Fix safety
+
+    There is no automatic fix: `segment.to_tuple()` gives the values in the order of the fields.
+
+    ## When not to use it
+
+    Loops over the names of the fields are not reported.
+
+    ## References
+
+    - [chex.dataclass](https://chex.readthedocs.io/en/latest/api.html#chex.dataclass)
+    - [blackjax #48](https://github.com/blackjax-devs/blackjax/pull/48)
+    """
+
+    code = "JAX603"
+    name = "chex-mapping"
+    group = "frameworks"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+    calls = _COMPARING
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body unpacks and compares."""
+        if not any("chex" in name for _, name in code.place.module.outline.imported_modules) and not _given(code):
+            return
+        instances = LocalInstances(code, evaluator)
+        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+
+        def is_mapping(expr: Expr) -> Instance | None:
+            instance = instances.instance(expr)
+            return instance if instance is not None and _is_mapping(instance, evaluator) else None
+
+        for statement in walk(code.body, nested=False):
+            match statement:
+                case Assign(targets=(Display(items=items),), value=value) if len(items) > 1:
+                    found = is_mapping(value)
+                    if found is not None:
+                        yield _problem(value.at, found, "unpacking it gives the names of the fields", "`to_tuple()`")
+        for part in all_parts(code.body, nested=False):
+            if isinstance(part, Call):
+                for argument in part.args:
+                    found = is_mapping(argument.value) if argument.star == "*" else None
+                    if found is not None:
+                        yield _problem(argument.at, found, "`*` gives the names of the fields", "`to_tuple()`")
+                symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
+                name = symbol.name if isinstance(symbol, External) else ""
+                if name.startswith(("numpy.", "jax.numpy.")) and name.rpartition(".")[2] in _COMPARING:
+                    found = is_mapping(part.args[0].value) if part.args else None
+                    if found is not None:
+                        what = f"`{name}` compares the names of the fields only"
+                        yield _problem(part.args[0].at, found, what, "`chex.assert_trees_all_equal`")
+
+
+def _given(code: CodeRead) -> bool:
+    """Whether a parameter is an instance of a chex dataclass."""
+    return any(isinstance(v, Instance) and v.cls.framework is CHEX for v in code.parameters.values())
+
+
+def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
+    """Whether an instance certainly is a mapping, and is iterated over as such."""
+    family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
+    return all(
+        cls.framework is CHEX
+        and cls.registered is True
+        and cls.option("mappable_dataclass", True) is True
+        and cls.method("__iter__") is None
+        for cls in family
+    )
+
+
+def _problem(at: object, instance: Instance, what: str, instead: str) -> Problem:
+    way_out = f"read the fields, or use {instead}"
+    return Problem(
+        at=at,
+        message=f"`{instance.cls.name}` is a mapping of its fields: {what}, not the values; {way_out}",
+        reason="iterating over a mapping yields its keys",
+        help=way_out,
+    )

@@ -1,0 +1,160 @@
+"""JAX406 forced-setattr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.frozen import is_called_only_by
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted
+from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts, walk
+
+_MAKING = frozenset(
+    """__init__ __post_init__ __new__ __setstate__ __check_init__ __copy__ __deepcopy__ __setattr__ tree_unflatten
+    __init_subclass__""".split()
+)
+_WRITING = frozenset({"update", "setdefault", "pop", "clear", "popitem"})
+
+
+class ForcedSetattr(BodyRule):
+    """
+    ## What it does
+
+    Finds frozen instances that are changed all the same, by `object.__setattr__` or through their `__dict__`, outside
+    of the code that makes them.
+
+    ## Why is this bad?
+
+    Frozen instances are shared: an update makes a copy that holds the same parts, a default is one object for all, and
+    a compiled function keeps what it was given. Whoever holds the instance sees it change, and what was compiled does
+    not. Under a transformation the change is made to a copy, which is lost.
+
+    ## What you will see
+
+    No error. Another state changes, too, or nothing does: `count 0` after three compiled steps. A tracer that leaks:
+    `UnexpectedTracerError`.
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        count: int = 0
+
+        def visit(self) -> jax.Array:
+            object.__setattr__(self, "count", self.count + 1)
+            return self.x
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        count: int = 0
+
+        def visit(self) -> "tuple[State, jax.Array]":
+            return self.replace(count=self.count + 1), self.x
+    ```
+
+    ## Frameworks
+
+    All whose instances are frozen.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    Values that are computed once and kept (caches) are harmless as long as they depend on nothing that is traced. What
+    the function has made itself may be changed, and is not reported.
+
+    ## References
+
+    - [dataclasses: frozen instances](https://docs.python.org/3/library/dataclasses.html#frozen-instances)
+    - [zodiax #29](https://github.com/LouisDesdoigts/zodiax/issues/29)
+    """
+
+    code = "JAX406"
+    name = "forced-setattr"
+    group = "updates"
+    severity = Severity.WARNING
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for writes that go past the class."""
+        function, owner = code.function, code.place.owner
+        if function is None or function.name in _MAKING:
+            return
+        written = [found for s in walk(code.body, nested=False) for found in _written(s)]
+        if not written:
+            return
+        instances, own = LocalInstances(code, evaluator), assigned_names(code.body)
+        for at, base, what in written:
+            instance = instances.instance(base)
+            root = (dotted(base) or "").partition(".")[0]
+            if instance is None or instance.cls.frozen is not True or root in own or root not in code.parameters:
+                continue
+            cls = instance.cls
+            if owner is not None and owner in cls.mro and is_called_only_by(function.name, cls.mro, _MAKING):
+                continue
+            yield _problem(at, cls, what)
+
+
+def _written(statement: Statement) -> Iterator[tuple[object, Expr, str]]:
+    """What a statement writes past the class: where, to which instance, and to which attribute."""
+    for part in own_parts(statement):
+        match part:
+            case Call(
+                func=Attribute(value=Name(id="object"), attr="__setattr__" | "__delattr__"), args=(base, name, *_)
+            ):
+                text = name.value
+                yield part.at, base.value, f"`{text.value}`" if isinstance(text, Constant) else "an attribute"
+            case Call(func=Attribute(value=held, attr=method)) if method in _WRITING and _holder(held) is not None:
+                base_of = _holder(held)
+                if base_of is not None:
+                    yield part.at, base_of, "`__dict__`"
+    for target in statement.targets if isinstance(statement, Assign) else ():
+        base_of = _holder(target.value) if isinstance(target, Subscript) else None
+        if base_of is not None and isinstance(target, Subscript):
+            index = target.index
+            yield target.at, base_of, f"`{index.value}`" if isinstance(index, Constant) else "`__dict__`"
+
+
+def _holder(expr: Expr) -> Expr | None:
+    """The instance whose `__dict__` an expression is."""
+    match expr:
+        case Attribute(value=value, attr="__dict__"):
+            return value
+        case Call(func=Name(id="vars"), args=(argument,)):
+            return argument.value
+    return None
+
+
+def _problem(at: object, cls: PytreeClass, what: str) -> Problem:
+    way_out = "return an updated copy"
+    return Problem(
+        at=at,
+        message=(
+            f"this changes {what} of a frozen `{cls.name}` in place: everybody who holds the instance sees it, compiled"
+            f" functions do not; {way_out}"
+        ),
+        reason="frozen instances are shared by their copies, and under a transformation the change is lost",
+        help=way_out,
+    )

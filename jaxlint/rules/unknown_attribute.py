@@ -1,0 +1,144 @@
+"""JAX414 unknown-attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Instance
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, parts, walk
+
+#: What every object has, and what the machinery adds to a class.
+_ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
+_ASKING = frozenset({"hasattr", "getattr", "isinstance", "type", "cast", "vars", "asdict", "fields"})
+
+
+class UnknownAttribute(BodyRule):
+    """
+    ## What it does
+
+    Finds attributes that are read of an instance and that its class certainly does not have.
+
+    ## Why is this bad?
+
+    A field was renamed, belongs to another class, or was never annotated. Under `jit` the error comes with the first
+    call, maybe hours after the start.
+
+    ## What you will see
+
+    `AttributeError: 'State' object has no attribute 'velocty'`
+
+    ## Example
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        position: jax.Array
+        velocity: jax.Array
+
+    def advance(state: State, dt: float) -> State:
+        return state.replace(position=state.position + dt * state.velocty)
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        position: jax.Array
+        velocity: jax.Array
+
+    def advance(state: State, dt: float) -> State:
+        return state.replace(position=state.position + dt * state.velocity)
+    ```
+
+    ## Frameworks
+
+    All. Type checkers find more of them, where they see the types.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    If a type checker looks at the code already. Annotations that are meant loosely are believed: a function that is
+    annotated with a base class and reads a field of a visible subclass is not reported.
+
+    ## References
+
+    - [rejax #9](https://github.com/keraJLi/rejax/issues/9)
+    """
+
+    code = "JAX414"
+    name = "unknown-attribute"
+    group = "updates"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body reads of instances."""
+        asked = {dotted(p.func) for p in all_parts(code.body) if isinstance(p, Call)}
+        if not asked.isdisjoint(_ASKING):
+            return  # it may be of another class after all
+        instances = LocalInstances(code, evaluator)
+        written = {id(t) for s in walk(code.body) for t in _targets(s)}
+        seen: set[tuple[str, str]] = set()
+        for part in parts_expected_to_work(code.body):
+            if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
+                continue
+            instance = instances.instance(part.value)
+            if instance is None or (instance.cls.name, part.attr) in seen:
+                continue
+            if _lacks(instance, part.attr, evaluator):
+                seen.add((instance.cls.name, part.attr))
+                yield _problem(part, instance.cls)
+
+
+def _targets(statement: Statement) -> Iterator[Expr]:
+    """What a statement assigns or deletes."""
+    if isinstance(statement, Delete):
+        yield statement.target
+    for target in bound_by(statement):
+        yield from parts(target)
+
+
+def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
+    """Whether no class that the instance may be of has the attribute."""
+    if attr in _ANY_OBJECT or attr.startswith("__"):
+        return False
+    family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
+    return all(_is_known(cls) and lacks_attribute(cls, attr, evaluator) for cls in family)
+
+
+def _is_known(cls: PytreeClass) -> bool:
+    known = cls.fields_known and cls.attributes_known and cls.is_dataclass and cls.registered is True
+    return known and not any(is_stub(c.module) for c in cls.mro)
+
+
+def _problem(part: Attribute, cls: PytreeClass) -> Problem:
+    names = [f.name for f in cls.fields]
+    close = get_close_matches(part.attr, names, n=1)
+    way_out = f"did you mean `{close[0]}`?" if close else f"declare it, or read one of the fields of `{cls.name}`"
+    return Problem(
+        at=part.at,
+        message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
+        reason="instances have the fields that the class and its bases declare, and no others",
+        help=way_out,
+    )
