@@ -11,6 +11,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.analyses.missing_members import lacks_attribute
 from jaxlint.rules.base import BodyRule, Problem
@@ -121,8 +122,8 @@ def _targets(statement: Statement) -> Iterator[Expr]:
 
 def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     """Whether no class that the instance may be of has the attribute."""
-    if attr in _ANY_OBJECT or attr.startswith("__"):
-        return False
+    if attr in _ANY_OBJECT or attr in UPDATE_METHODS or attr.startswith("__"):
+        return False  # JAX404 tells of missing methods that copy
     family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
     return all(_is_known(cls) and lacks_attribute(cls, attr, evaluator) for cls in family)
 
