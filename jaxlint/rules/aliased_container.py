@@ -10,7 +10,7 @@ import msgspec
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, MutateField, Replace
-from jaxlint.infer.usage import Slot, changed_by
+from jaxlint.infer.slots import Slot, changed_by
 from jaxlint.infer.values import Array, Container, Value, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass

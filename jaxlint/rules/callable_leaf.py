@@ -15,7 +15,8 @@ from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, all_parts, walk
 
 #: Layers of equinox whose leaves are functions, among others.

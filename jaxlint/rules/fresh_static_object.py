@@ -13,8 +13,8 @@ from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.crossing import is_seen_to_cross
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
+from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import (

@@ -9,9 +9,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.values import Scalar, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.crossing import is_seen_to_cross
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.roles import make_leaf
+from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import (

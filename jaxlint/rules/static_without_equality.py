@@ -117,4 +117,6 @@ def _lacks_equality(cls: PytreeClass) -> bool:
     declaration = cls.symbol.declaration
     if any(argument.keyword == "metaclass" for argument in declaration.bases) or cls.abstract_methods:
         return False
+    if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
+        return False  # a protocol, say, which other classes fulfil
     return all("__eq__" not in c.symbol.declaration.methods and c.params is None for c in cls.mro)

@@ -12,7 +12,7 @@ from jaxlint.infer.events import Event, Update
 from jaxlint.infer.values import Array, Instance, Value, plain
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Role
-from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -183,7 +183,7 @@ def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _
         field = cls.field(attr)
         if field is None:
             family = (cls, *(() if value.exact else evaluator.model.subclasses(cls)))
-            if all(one.fields_known and lacks_attribute(one, attr, evaluator) for one in family):
+            if all(one.fields_known and misses_attribute(one, attr, evaluator) for one in family):
                 way_out = f"select a field of `{cls.name}`"
                 return _Wrong(step.at, f"selects `{attr}`, which `{cls.name}` does not have", "AttributeError", way_out)
             return None

@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
-from jaxlint.rules.analyses.missing_members import lacks_attribute
+from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, parts, walk
@@ -125,7 +125,7 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     if attr in _ANY_OBJECT or attr in UPDATE_METHODS or attr.startswith("__"):
         return False  # JAX404 tells of missing methods that copy
     family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
-    return all(_is_known(cls) and lacks_attribute(cls, attr, evaluator) for cls in family)
+    return all(_is_known(cls) and misses_attribute(cls, attr, evaluator) for cls in family)
 
 
 def _is_known(cls: PytreeClass) -> bool:
