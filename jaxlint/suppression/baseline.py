@@ -87,10 +87,28 @@ def without_known(
     known = {entry.identity for entry in entries}
     base = os.path.dirname(path)
     found = identities(findings, lines, base)
+    before = _before_renaming(found, known, base)
+    found = [one._replace(path=before.get(one.path, one.path)) for one in found]
     new = [f for f, identity in zip(findings, found, strict=True) if identity not in known or f.code == UNREADABLE]
     left = known.difference(found)
     stale = [e for e in entries if e.identity in left and checked and _is_settled(e, base, checked)]
     return new, [Stale(path, entry) for entry in stale]
+
+
+def _before_renaming(found: Sequence[Identity], known: Collection[Identity], base: str) -> dict[str, str]:
+    """For files that the baseline does not name, the file that is gone and had most of their findings."""
+    paths = {one.path for one in known}
+    missed = {one for one in found if one.path not in paths}
+    gone = sorted(path for path in paths if missed and not os.path.exists(os.path.join(base, path)))
+    before: dict[str, str] = {}
+    for path in sorted({one.path for one in missed}):
+        own = [one for one in missed if one.path == path]
+        same = {old: sum(one._replace(path=old) in known for one in own) for old in gone}
+        old = max(same, key=lambda one: same[one], default="")
+        if old and same[old]:
+            before[path] = old
+            gone.remove(old)
+    return before
 
 
 def write_baseline(path: str, findings: Sequence[Finding], checked: Mapping[str, Collection[str]]) -> int:

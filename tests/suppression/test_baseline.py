@@ -87,9 +87,24 @@ def test_edits_elsewhere_change_nothing(project: Path, capsys: pytest.CaptureFix
     assert shown(capsys) == []
 
 
-def test_a_renamed_file_has_new_findings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_renamed_file_takes_its_entries_along(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.py").rename("c.py")
+    Path("pkg").rename("lib")
+    assert shown(capsys) == []
+    code, _, err = run(capsys, "check", "--baseline", "known.json", "--strict-baseline")
+    assert (code, err) == (0, "")
+    assert run(capsys, "check", "--write-baseline", "known.json")[0] == 0
+    assert Path("known.json").read_text() == CONTENT.replace("b.py", "c.py").replace("pkg/", "lib/")
+
+
+def test_what_is_new_in_a_renamed_file_is_found(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copy is new, and so is a finding that the file did not have."""
+    Path("c.py").write_text(program(LINES[0]))
     assert shown(capsys) == ["c.py:10:5: JAX401"]
+    Path("c.py").unlink()
+    Path("b.py").unlink()
+    Path("new.py").write_text(program(LINES[0], LINES[2]))
+    assert shown(capsys) == ["new.py:11:5: JAX401"]
 
 
 def test_the_baseline_holds_from_everywhere(
