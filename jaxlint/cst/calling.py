@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from jaxlint.cst.changes import CallFunction, Decorate, EditCall, EditField, MoveItem, NameArgument
+from jaxlint.cst.changes import CallFunction, EditCall, EditField, MoveItem, NameArgument
 from jaxlint.cst.rewriting import (
     CannotChange,
     Locate,
@@ -92,23 +92,6 @@ def _call_function(change: CallFunction, tree: Tree, locate: Locate) -> dict[cst
         return old.with_changes(func=cst.parse_expression(change.function), args=[receiver, *old.args])
 
     return {call: called}
-
-
-@rewriters.register
-def _decorate(change: Decorate, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    place = locate(change.at)
-    # `at` is the range of the statement, in which libcst and `ast` do not agree where there are decorators
-    named: list[cst.ClassDef | cst.FunctionDef] = [*tree.all(cst.ClassDef), *tree.all(cst.FunctionDef)]
-    declaration = next((one for one in named if tree.place_of(one.name).row == place.row), None)
-    if declaration is None:
-        raise CannotChange("there is no declaration")
-    added = [cst.Decorator(cst.parse_expression(code)) for code in change.decorators]
-
-    def decorated(old: cst.CSTNode) -> New:
-        assert isinstance(old, (cst.ClassDef, cst.FunctionDef))
-        return old.with_changes(decorators=[*added, *old.decorators])
-
-    return {declaration: decorated}
 
 
 @rewriters.register

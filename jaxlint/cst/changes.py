@@ -93,6 +93,73 @@ class Decorate(msgspec.Struct, frozen=True):
     decorators: tuple[str, ...]
 
 
+class MoveDecorator(msgspec.Struct, frozen=True):
+    """The decorator whose expression is `at` goes under the decorator `below` of the same class or function."""
+
+    at: object
+    below: object
+
+
+class EditClass(msgspec.Struct, frozen=True):
+    """The class whose name stands `at` gets more bases, behind those that it has, and keywords."""
+
+    at: object
+    bases: tuple[str, ...] = ()
+    given: tuple[tuple[str, str], ...] = ()
+
+
+class ReturnLast(msgspec.Struct, frozen=True):
+    """The function `at`, which returns nothing, returns `value` at its end, and wherever it returns."""
+
+    at: object
+    value: str
+
+
+class MakeHashable(msgspec.Struct, frozen=True):
+    """The expression `at` becomes one that can be hashed: a tuple instead of a list, a frozenset instead of a set.
+
+    Displays are written as tuples, those inside of them, too; around what is no display `function` is called.
+    """
+
+    at: object
+    function: str
+
+
+class DropOption(msgspec.Struct, frozen=True):
+    """The option `name` of the call `at` goes, or of its display, string or number those `items` that are given.
+
+    A decorator that is left without options is no call any more.
+    """
+
+    at: object
+    name: str
+    items: tuple[str | int, ...] = ()
+
+
+class RenameFunction(msgspec.Struct, frozen=True):
+    """What is called, or used as a decorator, `at`, another function: `last` is how its dotted name ends now.
+
+    It may be the first argument of a `partial`.
+    """
+
+    at: object
+    last: str
+    code: str
+
+
+class HoistMarker(msgspec.Struct, frozen=True):
+    """The subscript `marker`, which stands in the annotation `at`, goes around all of it instead."""
+
+    at: object
+    marker: object
+
+
+class Remove(msgspec.Struct, frozen=True):
+    """What stands `at` goes: a decorator, a statement that is an expression, an argument, or the item of a display."""
+
+    at: object
+
+
 class EditField(msgspec.Struct, frozen=True):
     """The value of the field whose name stands at `at`: what its field function is given, or what becomes its default.
 
@@ -133,6 +200,14 @@ Change: TypeAlias = (
     | NameArgument
     | CallFunction
     | Decorate
+    | MoveDecorator
+    | EditClass
+    | ReturnLast
+    | MakeHashable
+    | DropOption
+    | RenameFunction
+    | HoistMarker
+    | Remove
     | EditField
     | MoveItem
     | EditText

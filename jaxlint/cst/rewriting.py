@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import TypeAlias, TypeVar
 
 import libcst as cst
+import libcst.matchers as m
 
 from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, UpdateField
 from jaxlint.cst.trees import Tree
@@ -210,7 +211,13 @@ def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
     for number in range(len(change.parts)):
         template = template.replace(f"{{{number}}}", f"{{_{number}}}")
     new = expression(template, tree, **values)
+    if _comments(old) != _comments(new):
+        raise CannotChange("a comment would be lost")
     return {old: lambda node: new}
+
+
+def _comments(node: cst.CSTNode) -> int:
+    return len(m.findall(node, m.Comment()))
 
 
 def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:

@@ -58,7 +58,10 @@ class Writer:
 
     def _edits_of(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The edits in some rows; None if a change does not fit."""
-        import jaxlint.cst.calling  # noqa: F401 - which knows more kinds of changes
+        # these know more kinds of changes
+        import jaxlint.cst.calling
+        import jaxlint.cst.converting
+        import jaxlint.cst.declaring  # noqa: F401
         from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
         from jaxlint.cst.trees import Tree
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.frameworks import CHEX
@@ -70,7 +72,8 @@ class ChexSuper(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The class and the instance are written out. The fix is safe: the call could only raise. There is none for a class
+    inside of a function or of another class, whose name the method may not see.
 
     ## When not to use it
 
@@ -96,12 +99,17 @@ class ChexSuper(BodyRule):
         first = function.parameters[0].name if function.parameters else "self"
         for part in all_parts(code.body):
             if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == "super" and not part.args:
+                written = f"super({cls.name}, {first})"
+                is_visible = not cls.symbol.declaration.scope
                 yield Problem(
                     at=part.at,
                     message=(
                         f"`super()` in `{function.name}` of `{cls.name}`: chex makes a new class of it, and the call"
-                        f" fails (TypeError); write `super({cls.name}, {first})`"
+                        f" fails (TypeError); write `{written}`"
                     ),
                     reason="`super()` means the class in whose body it stands, which the instances are none of",
-                    help=f"write `super({cls.name}, {first})`, or decorate with `mappable_dataclass=False`",
+                    help=f"write `{written}`, or decorate with `mappable_dataclass=False`",
+                    fix=Proposal(f"Write `{written}`", Applicability.SAFE, (Rewrite(part.at, written),))
+                    if is_visible
+                    else None,
                 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.cst.changes import MoveDecorator, Proposal, Remove
+from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registration import registration_clash
@@ -65,7 +66,8 @@ class DecoratorOrder(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The decorator goes, or goes below the other one. The fix is safe where the class or its instances could not be made
+    and the decorator has no options, and unsafe otherwise.
 
     ## When not to use it
 
@@ -109,7 +111,19 @@ def _problem(cls: PytreeClass, remake: Remake) -> Problem:
         reason=reason,
         help=f"put `@{remake.standard.name}` below {by}" if swap else f"remove `@{remake.standard.name}`",
         severity=severity,
+        fix=_fix(remake, swap=swap),
     )
+
+
+def _fix(remake: Remake, *, swap: bool) -> Proposal:
+    """The fix: the decorator goes, or goes below the other one."""
+    name, at = remake.standard.name, remake.standard.at
+    keeps_all = remake.outcome in (Outcome.NO_CLASS, Outcome.NO_INSTANCE, Outcome.NOTHING)
+    if swap and remake.other is not None:
+        level = Applicability.SAFE if keeps_all else Applicability.UNSAFE
+        return Proposal(f"Put `@{name}` below `@{remake.other.name}`", level, (MoveDecorator(at, remake.other.at),))
+    level = Applicability.SAFE if keeps_all and not remake.standard.options else Applicability.UNSAFE
+    return Proposal(f"Remove `@{name}`", level, (Remove(at),))
 
 
 def _consequence(cls: PytreeClass, remake: Remake) -> tuple[str, str, Severity]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.cst.changes import Proposal, Remove
+from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import CHEX, FLAX_NODE
 from jaxlint.pytrees.model import PytreeClass, Registration
@@ -61,7 +62,9 @@ class DoubleRegistration(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The second registration is removed, or the first one if only the second one makes a dataclass. The fix is safe if
+    both do the same, or if the base class has registered the class, and unsafe otherwise: which of them is meant is a
+    guess. A decorator whose options are ignored is removed; that is unsafe, as the options may have been meant.
 
     ## When not to use it
 
@@ -108,7 +111,21 @@ def _refused(cls: PytreeClass, clash: Clash) -> Problem:
             else "a class is registered once: the next registration is refused"
         ),
         help=f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else ""),
+        fix=_removal(clash),
     )
+
+
+def _removal(clash: Clash) -> Proposal | None:
+    """The fix: the second registration goes, or the first one if the second one is what makes a dataclass."""
+    first, second = clash.first, clash.second
+    if first is not None and first.at == second.at:
+        return None  # a decorator of the project does both
+    is_sure = first is None or first.function == second.function
+    gone = second
+    if first is not None and second.framework.makes_dataclass and not first.framework.makes_dataclass:
+        gone = first
+    level = Applicability.SAFE if is_sure else Applicability.UNSAFE
+    return Proposal(f"Remove `{_written(gone)}`", level, (Remove(gone.at),))
 
 
 def _ignored(cls: PytreeClass, registration: Registration) -> Problem:
@@ -125,6 +142,7 @@ def _ignored(cls: PytreeClass, registration: Registration) -> Problem:
         reason="flax makes a dataclass of a class once; a second decorator has no effect, and says nothing",
         help=f"move {options} to {place} and remove `@{registration.name}`",
         severity=Severity.WARNING,
+        fix=Proposal(f"Remove `@{registration.name}`", Applicability.UNSAFE, (Remove(registration.at),)),
     )
 
 

@@ -10,7 +10,7 @@ from jaxlint.pytrees.frameworks import JAX_DATACLASSES, NAMED_TUPLE
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
-from jaxlint.rules.analyses.roles import make_leaf, remark
+from jaxlint.rules.analyses.roles import drop_marker, move_to_meta, remark
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
 from jaxlint.syntax.expressions import Call, Span
@@ -74,8 +74,8 @@ class ForeignStaticMarker(ClassRule):
 
     ## Fix safety
 
-    The marker becomes that of the framework; where an array is marked, it is dropped. The fix is unsafe: what was a
-    leaf becomes static.
+    The marker becomes that of the framework, which is unsafe: what was a leaf becomes static. Where an array is marked,
+    the marker is dropped, which is safe: it did nothing.
 
     ## When not to use it
 
@@ -156,12 +156,13 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
         start = f"`data_fields` overrules `{marker.text}`"
         reason = "register_dataclass reads no metadata where it is given lists of fields"
         advice = "list it in `meta_fields`"
+        fix = None if inherited else move_to_meta(field, cls, evaluator.model)
     if framework is NAMED_TUPLE and field.call is not None:
         consequence = "a leaf, and its default is the `Field` object itself"
     if holds_array(_annotated_value(field, cls, evaluator), cls, evaluator) is not None:
         consequence = "a leaf"
         advice = "drop the marker, as arrays belong among the leaves"
-        fix = make_leaf(field, cls, cls.module, evaluator.model)
+        fix = drop_marker(field, cls.module, evaluator.model)
     message = f"{start}: {name} is {consequence}; {advice}"
     return Problem(at=_place(cls, field, marker), message=message, reason=reason, help=advice, fix=fix)
 

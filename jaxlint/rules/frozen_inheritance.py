@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.infer.creation import frozen_conflict
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT
 from jaxlint.pytrees.model import PytreeClass, Subclasses
+from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -67,7 +70,8 @@ class FrozenInheritance(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The class that is not frozen gets `frozen=True`, if it stands in the same file. The fix is unsafe: instances may be
+    assigned to elsewhere.
 
     ## When not to use it
 
@@ -106,4 +110,11 @@ class FrozenInheritance(ClassRule):
                 f"`TypeError: cannot inherit {first} dataclass from a {second} one` is raised when the class is created"
             ),
             help=f"give `{base.name}` and `{cls.name}` the same `frozen=`, or decorate both with the same decorator",
+            fix=_fix(base if cls.params.frozen else cls, cls.module),
         )
+
+
+def _fix(cls: PytreeClass, module: Module) -> Proposal | None:
+    if cls.registered is False and cls.framework.is_pytree:
+        return None  # it is to be registered first, which is JAX101's
+    return freezing(cls, module)

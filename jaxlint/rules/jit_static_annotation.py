@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Change, DropOption, Proposal, RenameFunction, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
-from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 
@@ -60,7 +64,8 @@ class JitStaticAnnotation(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `jax.jit` becomes `jdc.jit` where it is given no options, and the options that `jdc.jit` does not take become
+    annotations of the parameters. The fix is unsafe: what was traced becomes static.
 
     ## When not to use it
 
@@ -92,16 +97,18 @@ class JitStaticAnnotation(EventRule):
                     ),
                     reason="jdc.jit finds the static parameters by their annotation",
                     help="annotate the static parameters with `jdc.Static[...]`",
+                    fix=_annotating(event, evaluator),
                 )
             return
         if applied.transform.kind is not Kind.JIT or not applied.transform.takes_static or event.function is None:
             return
-        yield from _ignored(event, event.function, evaluator.calls.transformed)
+        yield from _ignored(event, event.function, evaluator)
 
 
-def _ignored(event: Transformed, function: Function, transformed: TransformedFunctions) -> Iterator[Problem]:
+def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters whose annotation the transformation does not read."""
     applied, module = event.applied, event.module
+    transformed = evaluator.calls.transformed
     if module is None:
         return
     outer = [a for a in event.place.applied(function) if a.transform.reads_static_annotations]
@@ -122,4 +129,31 @@ def _ignored(event: Transformed, function: Function, transformed: TransformedFun
             ),
             reason="only jdc.jit reads the annotation; for jax.jit the parameter is an ordinary, traced argument",
             help="use `jdc.jit`, or name the parameter in `static_argnames`",
+            fix=_with_jdc(event, evaluator),
         )
+
+
+def _with_jdc(event: Transformed, evaluator: Evaluator) -> Proposal | None:
+    """The fix: `jdc.jit`, which reads the annotations, compiles the function."""
+    applied, module = event.applied, event.place.module
+    written = spelled("jax_dataclasses.jit", module, evaluator.model.resolver, scope_of(event.place))
+    if written is None or applied.options or applied.transform.name != "jax.jit" or applied.bound or applied.given:
+        return None
+    change = RenameFunction(applied.at, "jit", written[0])
+    return Proposal("Compile it with `jdc.jit`", Applicability.UNSAFE, (change,), written[1])
+
+
+def _annotating(event: Transformed, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the parameters that `static_argnums` names are annotated, and the option goes."""
+    function, module, applied = event.function, event.place.module, event.applied
+    written = spelled(STATIC, module, evaluator.model.resolver)
+    if written is None or function is None or event.module is not module or applied.bound or applied.given:
+        return None
+    positional = [p for p in function.parameters if p.kind == "positional"]
+    chosen = [positional[n] for n in applied.static_argnums or () if -len(positional) <= n < len(positional)]
+    annotations = [parameter.annotation for parameter in chosen if parameter.annotation is not None]
+    if not chosen or len(annotations) < len(chosen):
+        return None
+    marked = [Rewrite(annotation.at, f"{written[0]}[{{0}}]", (annotation.at,)) for annotation in annotations]
+    changes: tuple[Change, ...] = (DropOption(applied.at, "static_argnums"), *marked)
+    return Proposal("Annotate the static parameters", Applicability.UNSAFE, changes, written[1])

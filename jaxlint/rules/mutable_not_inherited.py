@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import EditClass, Proposal
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import SIMPLE_PYTREE
 from jaxlint.pytrees.model import PytreeClass
@@ -68,7 +70,7 @@ class MutableNotInherited(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The class gets `mutable=True`. The fix is unsafe: code that relied on the error may change instances from then on.
 
     ## When not to use it
 
@@ -100,6 +102,11 @@ class MutableNotInherited(ClassRule):
             ),
             reason="simple_pytree asks each class for `mutable=True`, and not its bases",
             help=f"write `class {cls.name}({mutable.name}, mutable=True)`",
+            fix=Proposal(
+                f"Make `{cls.name}` mutable",
+                Applicability.UNSAFE,
+                (EditClass(cls.symbol.declaration.name_at, given=(("mutable", "True"),)),),
+            ),
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import HoistMarker, Proposal
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.pytrees.context import FieldContext
@@ -73,7 +75,8 @@ class NestedStaticMarker(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The marker is put around the whole annotation, if it is written there. The fix is unsafe: what was a leaf becomes
+    static.
 
     ## When not to use it
 
@@ -104,7 +107,8 @@ class NestedStaticMarker(ClassRule, EventRule):
             found = context.mention(_MARKER)
             if found is not None:
                 here = module is event.place.module
-                yield _nested_parameter(found[1].at if here else event.at, parameter.name, function.name)
+                fix = _hoisting(parameter.annotation, found[1]) if here else None
+                yield _nested_parameter(found[1].at if here else event.at, parameter.name, function.name, fix)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations of the class's own fields."""
@@ -134,10 +138,13 @@ def _nested(cls: PytreeClass, field: Field, at: Expr, evaluator: Evaluator) -> P
         ),
         reason="jax_dataclasses looks for the marker on the outside of the annotation only",
         help=f"write `{field.name}: jdc.Static[...]` with all of the type inside of the brackets",
+        fix=_hoisting(field.annotation.expr, at)
+        if field.annotation is not None and field.annotation.module is cls.module
+        else None,
     )
 
 
-def _nested_parameter(at: object, parameter: str, function: str) -> Problem:
+def _nested_parameter(at: object, parameter: str, function: str, fix: Proposal | None) -> Problem:
     return Problem(
         at=at,
         message=(
@@ -146,7 +153,14 @@ def _nested_parameter(at: object, parameter: str, function: str) -> Problem:
         ),
         reason="jdc.jit looks for the marker on the outside of the annotation only",
         help=f"write `{parameter}: jdc.Static[...]` with all of the type inside of the brackets",
+        fix=fix,
     )
+
+
+def _hoisting(annotation: Expr, marker: Expr) -> Proposal:
+    """The fix: the marker goes around all of the annotation."""
+    change = HoistMarker(annotation.at, marker.at)
+    return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,))
 
 
 def _not_found(cls: PytreeClass, field: Field, at: Expr, context: FieldContext, evaluator: Evaluator) -> Problem:

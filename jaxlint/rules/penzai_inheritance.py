@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Change, EditClass, Proposal, Remove, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
 from jaxlint.infer.creation import PENZAI_REFUSES, creation_error, frozen_conflict
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import DATACLASS, PENZAI
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import PytreeClass, Registration
+from jaxlint.rules.analyses.decorating import give_decorator
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Subscript
 
 #: What a class without `pz.Struct` must define itself.
 _REQUIRED = frozenset({"tree_flatten_with_keys", "tree_unflatten"})
+#: What lifts the rule that each class lists all of its fields.
+_OPTION = "has_implicitly_inherited_fields"
 
 
 class PenzaiInheritance(ClassRule):
@@ -74,7 +80,9 @@ class PenzaiInheritance(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `pz.Struct` becomes a base class, `@pz.pytree_dataclass` takes the place of the decorator of the standard library,
+    and `has_implicitly_inherited_fields=True` is passed or removed. These fixes are safe: the class could not be used.
+    There is none for an inherited `__init__`, and for fields in another order.
 
     ## When not to use it
 
@@ -98,11 +106,12 @@ class PenzaiInheritance(ClassRule):
         if cls.registered and not any(_has_struct(c, evaluator) for c in cls.mro):
             if _REQUIRED.isdisjoint(name for c in cls.mro for name in c.symbol.declaration.methods):
                 what = "has no `pz.Struct` among its bases: the class cannot be created (AttributeError)"
-                yield _problem(cls, f"{what}; inherit from it", f"write `class {cls.name}(pz.Struct)`")
+                fix = _inheriting(cls, evaluator)
+                yield _problem(cls, f"{what}; inherit from it", f"write `class {cls.name}(pz.Struct)`", fix)
         elif cls.registered is False and standard is not None and frozen_conflict(cls, all_bases_count=False) is None:
             what = f"is decorated with `@{standard.name}` and not by penzai: no instance can be made (TypeError)"
             advice = "decorate it with `@pz.pytree_dataclass`"
-            yield _problem(cls, f"{what}; {advice}", advice)
+            yield _problem(cls, f"{what}; {advice}", advice, _decorating(standard, cls, evaluator))
         elif cls.registered:
             error = creation_error(cls, evaluator)
             if error is not None and error.exception == PENZAI_REFUSES:
@@ -111,17 +120,52 @@ class PenzaiInheritance(ClassRule):
 
 def _refused(cls: PytreeClass, text: str) -> Problem:
     """What penzai's own check says of the fields and the constructor."""
+    fix: Proposal | None = None
     if "__init__" in text:
         what, advice = "inherits an `__init__` that penzai does not overwrite", "write an `__init__` here, too"
     elif "implicitly" in text:
         what = "is given has_implicitly_inherited_fields=True and inherits no field that it does not list"
         advice = "remove the option"
+        fix = _option(cls, is_given=True)
     else:
         listed = {d.name for d in cls.symbol.declaration.fields}
         missing = ", ".join(f"`{f.name}`" for f in cls.fields if f.name not in listed)
         what = f"does not list the inherited {missing} again" if missing else "lists its fields in another order"
         advice = "list all fields in their order, or pass has_implicitly_inherited_fields=True"
-    return _problem(cls, f"{what}: the class cannot be created ({PENZAI_REFUSES}); {advice}", advice)
+        fix = _option(cls, is_given=False) if missing else None
+    return _problem(cls, f"{what}: the class cannot be created ({PENZAI_REFUSES}); {advice}", advice, fix)
+
+
+def _option(cls: PytreeClass, *, is_given: bool) -> Proposal | None:
+    """The fix that takes the option for inherited fields away, or gives it."""
+    decorator = next((one for one in cls.registrations if one.framework is PENZAI and not one.is_call), None)
+    if decorator is None:
+        return None
+    if not is_given:
+        change: Change = give_decorator(decorator, ((_OPTION, "True"),))
+        return Proposal(f"Pass `{_OPTION}=True`", Applicability.SAFE, (change,))
+    placed = decorator.options.get(_OPTION)
+    if placed is None or placed.module is not cls.module:
+        return None
+    return Proposal(f"Remove `{_OPTION}`", Applicability.SAFE, (Remove(placed.expr.at),))
+
+
+def _inheriting(cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix that makes the class a `pz.Struct`."""
+    written = spelled("penzai.pz.Struct", cls.module, evaluator.model.resolver)
+    if written is None:
+        return None
+    change = EditClass(cls.symbol.declaration.name_at, bases=(written[0],))
+    return Proposal("Inherit from `pz.Struct`", Applicability.SAFE, (change,), written[1])
+
+
+def _decorating(standard: Registration, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix that puts the decorator of penzai in the place of that of the standard library."""
+    written = spelled("penzai.pz.pytree_dataclass", cls.module, evaluator.model.resolver)
+    if written is None or standard.is_call:
+        return None
+    change = Rewrite(standard.at, written[0])
+    return Proposal("Decorate it with `pz.pytree_dataclass`", Applicability.SAFE, (change,), written[1])
 
 
 def _has_struct(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -134,10 +178,11 @@ def _has_struct(cls: PytreeClass, evaluator: Evaluator) -> bool:
     return False
 
 
-def _problem(cls: PytreeClass, what: str, advice: str) -> Problem:
+def _problem(cls: PytreeClass, what: str, advice: str, fix: Proposal | None) -> Problem:
     return Problem(
         at=cls.symbol.declaration.name_at,
         message=f"`{cls.name}` {what}",
         reason="penzai checks each class when it is decorated, and each `Struct` when an instance is made",
         help=advice,
+        fix=fix,
     )

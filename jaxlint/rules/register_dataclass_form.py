@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.cst.changes import NeededImport, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.resolution import Resolver
 from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
 from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import MISSING_FUNCTION
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.syntax.expressions import Call, Expr, dotted, place_of
+from jaxlint.syntax.statements import parts
+
+
+#: What `register_dataclass` takes besides the class, in this order.
+_LISTS = ("data_fields", "meta_fields", "drop_fields")
 
 
 class RegisterDataclassForm(ClassRule):
@@ -67,7 +76,8 @@ class RegisterDataclassForm(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `functools.partial` is put around, the parentheses go, the class is given, or the function is taken from
+    `jax.tree_util`. The fixes are safe: the line could only raise.
 
     ## When not to use it
 
@@ -89,14 +99,14 @@ class RegisterDataclassForm(ClassRule):
             if registration.guarded or _is_imported_with_care(cls, registration):
                 continue
             if registration.function == MISSING_FUNCTION:
-                yield _missing(cls, registration)
+                yield _missing(cls, registration, evaluator.model.resolver)
             elif registration.is_factory:
-                yield _factory(cls, registration)
+                yield _factory(cls, registration, evaluator.model.resolver)
             elif _lists_nothing(registration) and not (holds := evaluator.model.target.holds(READS_FIELDS)):
                 yield _too_old(cls, registration, Severity.ERROR if holds is False else Severity.WARNING)
 
 
-def _missing(cls: PytreeClass, registration: Registration) -> Problem:
+def _missing(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Problem:
     error = "AttributeError" if "." in registration.name else "ImportError"
     return Problem(
         at=registration.at,
@@ -106,6 +116,7 @@ def _missing(cls: PytreeClass, registration: Registration) -> Problem:
         ),
         reason="`register_dataclass` is in `jax.tree_util` only, in all versions of jax",
         help="write `jax.tree_util.register_dataclass`",
+        fix=_from_tree_util(cls, registration, resolver),
     )
 
 
@@ -126,7 +137,7 @@ def _too_old(cls: PytreeClass, registration: Registration, severity: Severity) -
     )
 
 
-def _factory(cls: PytreeClass, registration: Registration) -> Problem:
+def _factory(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Problem:
     name = registration.name
     if registration.is_call:
         way_out, advice = "give it the class", f"write `{name}({cls.name}, ...)`"
@@ -139,7 +150,51 @@ def _factory(cls: PytreeClass, registration: Registration) -> Problem:
         message=(f"`{name}` makes no decorator: called without the class `{cls.name}` it raises TypeError; {way_out}"),
         reason="`register_dataclass` takes the class as its first argument and returns it, whatever else it is given",
         help=advice,
+        fix=_with_class(cls, registration, resolver),
     )
+
+
+def _written_at(cls: PytreeClass, registration: Registration) -> Expr | None:
+    """The decorator, or the call, of a registration."""
+    places = (*cls.symbol.declaration.decorators, *cls.module.outline.module_calls)
+    return next((one for one in places if place_of(one.at) == place_of(registration.at)), None)
+
+
+def _from_tree_util(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Proposal | None:
+    """The fix that takes the function from where it is."""
+    written = spelled("jax.tree_util.register_dataclass", cls.module, resolver)
+    expr = _written_at(cls, registration)
+    if written is None or expr is None or "." not in registration.name:
+        return None
+    named = next((part for part in parts(expr) if dotted(part) == registration.name), None)
+    if named is None:
+        return None
+    return Proposal(f"Write `{written[0]}`", Applicability.SAFE, (Rewrite(named.at, written[0]),), written[1])
+
+
+def _with_class(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Proposal | None:
+    """The fix of a call without the class: the class is given, or `partial` waits for it."""
+    expr = _written_at(cls, registration)
+    call = expr.func if isinstance(expr, Call) and registration.is_call else expr
+    if not isinstance(call, Call) or expr is None or call.has_star:
+        return None
+    names = [argument.keyword or name for argument, name in zip(call.args, _LISTS, strict=False)]
+    if "drop_fields" in names and not {"data_fields", "meta_fields"} <= set(names):
+        return None  # the lists are to be completed first
+    given = [f"{name}={{{number}}}" for number, name in enumerate(names, 1)]
+    inside = (call.func.at, *(argument.value.at for argument in call.args))
+    imports: tuple[NeededImport, ...] = ()
+    if registration.is_call:
+        template = f"{{0}}({', '.join([cls.name, *given])})"
+    elif registration.has_lists:
+        written = spelled("functools.partial", cls.module, resolver)
+        if written is None:
+            return None
+        template, imports = f"{written[0]}({', '.join(['{0}', *given])})", written[1]
+    else:
+        template = "{0}"
+    change = Rewrite(expr.at, template, inside)
+    return Proposal("Give it the class", Applicability.SAFE, (change,), imports)
 
 
 def _is_imported_with_care(cls: PytreeClass, registration: Registration) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from jaxlint.finding import Confidence
+from msgspec.structs import replace
+
+from jaxlint.cst.changes import Change, DropOption, Proposal
+from jaxlint.finding import Applicability, Confidence
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.project.resolution import ClassSymbol
@@ -76,7 +80,8 @@ class StaticSelf(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `self` is taken from the static arguments where the class is a pytree. The fix is safe where the call could only
+    raise, and unsafe where it compiled for each instance.
 
     ## When not to use it
 
@@ -111,7 +116,7 @@ class StaticSelf(ClassRule, EventRule):
         cls = evaluator.model.build(ClassSymbol(module, module.outline.classes[method.owner]))
         problem = _unhashable(event.at, method, cls, evaluator)
         if problem is not None:
-            yield problem
+            yield replace(problem, fix=_dropping([event.applied], method, cls, Applicability.SAFE))
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the compiled methods that the class itself declares."""
@@ -120,7 +125,7 @@ class StaticSelf(ClassRule, EventRule):
                 continue
             problem = _unhashable(method.at, method, cls, evaluator)
             if problem is not None:
-                yield problem
+                yield replace(problem, fix=_decorator_fix(method, cls, Applicability.SAFE, evaluator))
             elif hashes_identity(cls):
                 yield from _stale(method, cls, evaluator)
 
@@ -192,4 +197,27 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             reason="an instance without `__eq__` is hashed by identity; its arrays are part of the compiled program",
             help=f"drop `{method.self_name}` from the static arguments: a pytree is traced as it is",
             confidence=Confidence.MEDIUM,
+            fix=_decorator_fix(method, cls, Applicability.UNSAFE, evaluator),
         )
+
+
+def _decorator_fix(method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator) -> Proposal | None:
+    """The fix of the decorators of a method."""
+    return _dropping(evaluator.calls.transformed.decorating(method, cls.module), method, cls, level)
+
+
+def _dropping(every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability) -> Proposal | None:
+    """The fix: the instance of a pytree class is no static argument any more."""
+    if not cls.is_pytree or cls.registered is not True:
+        return None
+    changes: list[Change] = []
+    positional = [p.name for p in method.parameters if p.kind == "positional"]
+    for applied in every:
+        numbers = tuple(n for n in applied.static_argnums or () if n in (0, -len(positional)))
+        if numbers:
+            changes.append(DropOption(applied.at, "static_argnums", numbers))
+        if method.self_name is not None and method.self_name in (applied.static_argnames or ()):
+            changes.append(DropOption(applied.at, "static_argnames", (method.self_name,)))
+    if len(changes) != 1:
+        return None
+    return Proposal(f"Drop `{method.self_name}` from the static arguments", level, tuple(changes))

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import MakeHashable, Proposal
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event
-from jaxlint.rules.analyses.hashing import unhashable
+from jaxlint.infer.values import Instance, plain
+from jaxlint.pytrees.hashing import is_hashable
+from jaxlint.rules.analyses.decorating import freezing
+from jaxlint.rules.analyses.hashing import Unhashable, unhashable
 from jaxlint.rules.base import EventRule, Problem
+
+#: What makes a value hashable, by what is said of it.
+_FUNCTIONS = {"pass a tuple": "tuple", "pass a frozenset": "frozenset"}
 
 
 class UnhashableStaticArgument(EventRule):
@@ -76,7 +83,9 @@ class UnhashableStaticArgument(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    A list becomes a tuple, and a set a frozenset, where it is passed: `[2, 3]` becomes `(2, 3)`, and `sizes` becomes
+    `tuple(sizes)`. The fix is safe: the call could only raise. A class whose instances have no hash is declared with
+    `frozen=True`, which is unsafe: they may be assigned to elsewhere.
 
     ## When not to use it
 
@@ -115,4 +124,19 @@ class UnhashableStaticArgument(EventRule):
             ),
             reason="the hash of the static arguments is the key of the compiled program",
             help=why.way_out,
+            fix=_fix(event, why, evaluator),
         )
+
+
+def _fix(event: Cross, why: Unhashable, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the value is made a tuple or a frozenset, or its class is frozen."""
+    value = plain(event.value)
+    if isinstance(value, Instance):
+        if is_hashable(value.cls) is False and not value.cls.is_pytree:
+            return freezing(value.cls, event.place.module)
+        return None
+    function = _FUNCTIONS.get(why.way_out)
+    if function is None:
+        return None
+    change = MakeHashable(event.at, function)
+    return Proposal(f"Make it a {function}", Applicability.SAFE, (change,))

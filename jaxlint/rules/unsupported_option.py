@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal, Remove
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.options import unsupported_options
@@ -58,7 +60,7 @@ class UnsupportedOption(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The option is removed. The fix is safe: the class could not be created.
 
     ## When not to use it
 
@@ -88,4 +90,5 @@ class UnsupportedOption(ClassRule):
                 ),
                 reason=f"`{option.exception}: … {option.text} …` is raised when the class is created",
                 help=f"remove {what}",
+                fix=Proposal(f"Remove {what}", Applicability.SAFE, (Remove(option.value.at),)),
             )

@@ -13,7 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
-from jaxlint.pytrees.markers import static_marker
+from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Subscript
 
@@ -59,6 +59,27 @@ def _moved(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, 
     return MoveItem(lists.meta_given.expr.at, lists.data_given.expr.at, field.name), ()
 
 
+def move_to_meta(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal | None:
+    """The fix that moves the name of a field from `data_fields` to `meta_fields`."""
+    lists = cls.lists
+    if field.owner != cls.symbol or any(sub.lists is not None for sub in model.subclasses(cls)):
+        return None  # there are more lists
+    if lists is None or lists.meta_given is None or lists.data_given is None or field.name not in (lists.data or ()):
+        return None
+    if not lists.meta_given.module is lists.data_given.module is field.owner.module:
+        return None
+    change = MoveItem(lists.data_given.expr.at, lists.meta_given.expr.at, field.name)
+    return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (change,))
+
+
+def drop_marker(field: Field, module: Module, model: PytreeModel) -> Proposal | None:
+    """The fix that takes a marker that does nothing from a field that is a leaf."""
+    unmarked = unmark(field, model) if field.owner.module is module else None
+    if unmarked is None:
+        return None
+    return Proposal(f"Drop the marker of `{field.name}`", Applicability.SAFE, unmarked[:1], unmarked[1])
+
+
 def unmark(field: Field, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
     """The change that takes from a field what marks it static, and the imports that it needs."""
     marker = static_marker(field, model)
@@ -101,17 +122,50 @@ def make_static(field: Field, cls: PytreeClass, module: Module, model: PytreeMod
 
 
 def remark(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal | None:
-    """The fix that puts the marker of the framework in the place of another one, where both are given to a call."""
-    marked, unmarked = mark(field, cls, model), unmark(field, model)
-    if marked is None or unmarked is None:
+    """The fix that puts the marker of the framework in the place of another one."""
+    marker = static_marker(field, model)
+    if marker is None or field.annotation is None:
         return None
-    (change, imports), (before, _) = marked, unmarked
-    if not isinstance(change, EditField) or not isinstance(before, EditField) or before.function:
+    marked = _other_annotation(marker, field, cls, model)
+    if marked is None:
+        marked = mark(field, cls, model)
+        if marked is None:
+            return None
+        changes = _remarked(marked[0], marker, field, model)
+    else:
+        changes = (marked[0],)
+    if changes is None:
         return None
+    return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, changes, marked[1])
+
+
+def _other_annotation(
+    marker: Marker, field: Field, cls: PytreeClass, model: PytreeModel
+) -> tuple[Change, tuple[NeededImport, ...]] | None:
+    """The change of the name of an annotation into that of jax_dataclasses."""
+    part = marker.annotation
+    if not isinstance(part, Subscript) or cls.framework.id != "jax_dataclasses":
+        return None
+    written = spelled(STATIC, field.owner.module, model.resolver)
+    return None if written is None else (Rewrite(part.value.at, written[0]), written[1])
+
+
+def _remarked(change: Change, marker: Marker, field: Field, model: PytreeModel) -> tuple[Change, ...] | None:
+    """The changes that mark a field and take away what marked it before."""
+    call = field.call
+    spec = FIELD_FUNCTIONS.get(call.function) if call is not None else None
+    if call is not None and not call.positional and spec is not None and marker.key in spec.fixed:
+        return (change,) if isinstance(change, EditField) and change.function else None
+    unmarked = unmark(field, model)
+    if unmarked is None:
+        return None
+    before = unmarked[0]
+    if not isinstance(change, EditField) or not isinstance(before, EditField):
+        return (before, change)
     merged = replace(change, without=before.without, metadata=before.metadata)
     if merged.metadata and any(name == "metadata" for name, _ in merged.given):
         merged = replace(merged, metadata="")  # the new one takes the place of all of it
-    return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (merged,), imports)
+    return (merged,)
 
 
 def mark(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:

@@ -1,0 +1,127 @@
+"""What becomes of values and options that a transformation refuses, and of annotations that mark nothing."""
+
+from __future__ import annotations
+
+import libcst as cst
+import libcst.matchers as m
+
+from jaxlint.cst.changes import DropOption, HoistMarker, MakeHashable, RenameFunction
+from jaxlint.cst.declaring import left_out
+from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, expression, found, rewriters
+from jaxlint.cst.trees import Tree
+
+
+@rewriters.register
+def _make_hashable(change: MakeHashable, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    node = tree.expression_at(locate(change.at))
+    if node is None:
+        raise CannotChange("there is no expression")
+
+    def hashable(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.BaseExpression)
+        if isinstance(old, (cst.List, cst.Tuple)) and change.function == "tuple":
+            return _as_tuple(old)
+        if isinstance(old, cst.ListComp) and not old.lpar:
+            return cst.Call(cst.Name(change.function), [cst.Arg(cst.GeneratorExp(old.elt, old.for_in, (), ()))])
+        return expression(f"{change.function}({{value}})", tree, value=old)
+
+    return {node: hashable}
+
+
+def _as_tuple(display: cst.List | cst.Tuple) -> cst.Tuple:
+    """A tuple of what a list or a tuple holds, with tuples instead of the lists in it."""
+    elements = [
+        one.with_changes(value=_as_tuple(one.value)) if isinstance(one.value, (cst.List, cst.Tuple)) else one
+        for one in display.elements
+    ]
+    if len(elements) == 1 and not isinstance(elements[0].comma, cst.Comma):
+        elements = [elements[0].with_changes(comma=cst.Comma())]
+    if isinstance(display, cst.Tuple):
+        return display.with_changes(elements=elements)
+    left = cst.LeftParen(display.lbracket.whitespace_after)
+    right = cst.RightParen(display.rbracket.whitespace_before)
+    return cst.Tuple(elements, lpar=[*display.lpar, left], rpar=[right, *display.rpar])
+
+
+@rewriters.register
+def _drop_option(change: DropOption, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    call = found(tree, locate(change.at), cst.Call)
+    option = next((arg for arg in call.args if m.matches(arg, m.Arg(keyword=m.Name(change.name)))), None)
+    if option is None:
+        raise CannotChange("the option is not given here")
+    left = _left(option.value, change.items) if change.items else None
+
+    def dropped(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.Call)
+        if left is not None:
+            kept = [arg.with_changes(value=left) if arg is option else arg for arg in call.args]
+            return old.with_changes(args=kept)
+        args = left_out(call.args, option)
+        if isinstance(next(tree.around(call)), cst.Decorator) and len(args) < 2:
+            if not args:
+                return old.func
+            if m.matches(args[0], m.Arg(keyword=None, star="")):
+                return args[0].value  # of a partial
+        return old.with_changes(args=args)
+
+    return {call: dropped}
+
+
+def _left(value: cst.BaseExpression, items: tuple[str | int, ...]) -> cst.BaseExpression | None:
+    """What is left of an option without some of its items; None if that is nothing."""
+    if not isinstance(value, (cst.List, cst.Tuple)):
+        if _literal(value) not in items:
+            raise CannotChange("it is no literal")
+        return None
+    elements: list[cst.Element] = []
+    for one in value.elements:
+        if not isinstance(one, cst.Element):
+            raise CannotChange("more is unpacked")
+        elements.append(one)
+    kept = elements
+    for one in elements:
+        if _literal(one.value) in items:
+            kept = left_out(kept, one)
+    if len(kept) == len(elements):
+        raise CannotChange("it is not among them")
+    if isinstance(value, cst.Tuple) and len(kept) == 1:
+        kept = [kept[0].with_changes(comma=cst.Comma())]
+    return value.with_changes(elements=kept) if kept else None
+
+
+def _literal(value: cst.BaseExpression) -> object:
+    if isinstance(value, cst.UnaryOperation) and isinstance(value.operator, cst.Minus):
+        number = _literal(value.expression)
+        return -number if isinstance(number, int) else None
+    return value.evaluated_value if isinstance(value, (cst.Integer, cst.SimpleString)) else None
+
+
+@rewriters.register
+def _rename_function(change: RenameFunction, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    node = tree.expression_at(locate(change.at))
+    named = m.Name(change.last) | m.Attribute(attr=m.Name(change.last))
+    candidates = [node]
+    if isinstance(node, cst.Call):
+        candidates = [node.func, *(arg.value for arg in node.args[:1])]
+    chosen = [one for one in candidates if one is not None and m.matches(one, named)]
+    if len(chosen) != 1:
+        raise CannotChange("it is not told by its name")
+    new = cst.parse_expression(change.code)
+    return {chosen[0]: lambda old: new}
+
+
+@rewriters.register
+def _hoist_marker(change: HoistMarker, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    annotation = tree.expression_at(locate(change.at))
+    marker = tree.node_at(locate(change.marker), cst.Subscript)
+    if annotation is None or marker is None or annotation not in tree.around(marker):
+        raise CannotChange("the marker does not stand in the annotation")
+    inside = marker.slice[0].slice
+    if len(marker.slice) != 1 or not isinstance(inside, cst.Index):
+        raise CannotChange("it marks several types")
+
+    def hoisted(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.BaseExpression) and marker is not None
+        return marker.with_changes(slice=[cst.SubscriptElement(cst.Index(old))])
+
+    return {annotation: hoisted, marker: lambda old: inside.value}
