@@ -147,8 +147,14 @@ class RenameFunction(msgspec.Struct, frozen=True):
     code: str
 
 
+class DropMarker(msgspec.Struct, frozen=True):
+    """The subscript with the name `at` in front, such as `Static[int]`, becomes what stands in its brackets."""
+
+    at: object
+
+
 class HoistMarker(msgspec.Struct, frozen=True):
-    """The subscript `marker`, which stands in the annotation `at`, goes around all of it instead."""
+    """The subscript with the name `marker` in front goes around all of the annotation `at`, in which it stands."""
 
     at: object
     marker: object
@@ -206,6 +212,7 @@ Change: TypeAlias = (
     | MakeHashable
     | DropOption
     | RenameFunction
+    | DropMarker
     | HoistMarker
     | Remove
     | EditField

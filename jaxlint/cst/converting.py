@@ -5,16 +5,22 @@ from __future__ import annotations
 import libcst as cst
 import libcst.matchers as m
 
-from jaxlint.cst.changes import DropOption, HoistMarker, MakeHashable, RenameFunction
+from jaxlint.cst.changes import DropMarker, DropOption, HoistMarker, MakeHashable, RenameFunction
 from jaxlint.cst.declaring import left_out
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, expression, found, rewriters
 from jaxlint.cst.trees import Tree
+from jaxlint.syntax.expressions import Span
+
+#: What has to stand outside of an annotation.
+_OUTERMOST = m.Name("Final") | m.Name("ClassVar") | m.Name("InitVar")
 
 
 @rewriters.register
 def _make_hashable(change: MakeHashable, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    node = tree.expression_at(locate(change.at))
-    if node is None:
+    place = locate(change.at)
+    argument = tree.node_at(place, cst.Arg)
+    node = argument.value if argument is not None else tree.expression_at(place)
+    if node is None or (argument is not None and argument.star):
         raise CannotChange("there is no expression")
 
     def hashable(old: cst.CSTNode) -> New:
@@ -111,17 +117,34 @@ def _rename_function(change: RenameFunction, tree: Tree, locate: Locate) -> dict
 
 
 @rewriters.register
+def _drop_marker(change: DropMarker, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    marker, inside = _marker(tree, locate(change.at))
+    return {marker: lambda old: inside}
+
+
+@rewriters.register
 def _hoist_marker(change: HoistMarker, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     annotation = tree.expression_at(locate(change.at))
-    marker = tree.node_at(locate(change.marker), cst.Subscript)
-    if annotation is None or marker is None or annotation not in tree.around(marker):
+    marker, inside = _marker(tree, locate(change.marker))
+    if annotation is None or annotation not in tree.around(marker):
         raise CannotChange("the marker does not stand in the annotation")
-    inside = marker.slice[0].slice
-    if len(marker.slice) != 1 or not isinstance(inside, cst.Index):
-        raise CannotChange("it marks several types")
+    if m.matches(annotation, m.Subscript(value=_OUTERMOST | m.Attribute(attr=_OUTERMOST))):
+        raise CannotChange("nothing may stand around it")
 
     def hoisted(old: cst.CSTNode) -> New:
-        assert isinstance(old, cst.BaseExpression) and marker is not None
+        assert isinstance(old, cst.BaseExpression)
         return marker.with_changes(slice=[cst.SubscriptElement(cst.Index(old))])
 
-    return {annotation: hoisted, marker: lambda old: inside.value}
+    return {annotation: hoisted, marker: lambda old: inside}
+
+
+def _marker(tree: Tree, place: Span) -> tuple[cst.Subscript, cst.BaseExpression]:
+    """The subscript with a name in front, and what stands in its brackets."""
+    name = tree.expression_at(place)
+    around = next(tree.around(name), None) if name is not None else None
+    if not isinstance(around, cst.Subscript) or around.value is not name or len(around.slice) != 1:
+        raise CannotChange("there is no marker")
+    inside = around.slice[0].slice
+    if not isinstance(inside, cst.Index):
+        raise CannotChange("it marks no type")
+    return around, inside.value

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import Change, EditField, MoveItem, NeededImport, Proposal, Rewrite
+from jaxlint.cst.changes import Change, DropMarker, EditField, MoveItem, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.project.modules import Module
@@ -15,7 +15,6 @@ from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Subscript
 
 #: The field functions that mark nothing, by those that mark their fields static.
 _PLAIN = {
@@ -86,8 +85,7 @@ def unmark(field: Field, model: PytreeModel) -> tuple[Change, tuple[NeededImport
     if marker is None:
         return None
     if marker.annotation is not None:
-        part = marker.annotation
-        return (Rewrite(part.at, "{0}", (part.index.at,)), ()) if isinstance(part, Subscript) else None
+        return DropMarker(marker.annotation.at), ()
     call = field.call
     if call is None or call.positional:
         return None
@@ -144,10 +142,10 @@ def _other_annotation(
 ) -> tuple[Change, tuple[NeededImport, ...]] | None:
     """The change of the name of an annotation into that of jax_dataclasses."""
     part = marker.annotation
-    if not isinstance(part, Subscript) or cls.framework.id != "jax_dataclasses":
+    if part is None or cls.framework.id != "jax_dataclasses":
         return None
     written = spelled(STATIC, field.owner.module, model.resolver)
-    return None if written is None else (Rewrite(part.value.at, written[0]), written[1])
+    return None if written is None else (Rewrite(part.at, written[0]), written[1])
 
 
 def _remarked(change: Change, marker: Marker, field: Field, model: PytreeModel) -> tuple[Change, ...] | None:
