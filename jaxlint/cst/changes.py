@@ -30,20 +30,26 @@ class UpdateField(msgspec.Struct, frozen=True):
 
     `at` is the attribute as a target, or the call of `setattr`; or an item, if `array` is what has it, as it is
     written: then the value is an updated copy of that. `template` makes the copy out of `{base}` and `{value}`:
-    `{base}.replace(x={value})`.
+    `{base}.replace(x={value})`. There is no fix if nobody would see the copy, unless another change returns it
+    (`is_returned`).
     """
 
     at: object
     base: str
     template: str
     array: str = ""
+    is_returned: bool = False
 
 
 class AssignTo(msgspec.Struct, frozen=True):
-    """What the call `at`, a statement of its own, returns is assigned to `target`."""
+    """What the call `at`, a statement of its own, returns is assigned to `target`.
+
+    There is no fix if nobody would see the copy, unless it `is_returned` by another change.
+    """
 
     at: object
     target: str
+    is_returned: bool = False
 
 
 class Rename(msgspec.Struct, frozen=True):
@@ -160,6 +166,18 @@ class HoistMarker(msgspec.Struct, frozen=True):
     marker: object
 
 
+class TakeResult(msgspec.Struct, frozen=True):
+    """If the name `at` is that of a function whose call stands alone, an argument is bound to what that returns.
+
+    The argument is the one for `parameter`, which is that at a `position`; what is called on, if that is -1. Other
+    calls, and names of other things, stay as they are.
+    """
+
+    at: object
+    parameter: str
+    position: int
+
+
 class Remove(msgspec.Struct, frozen=True):
     """What stands `at` goes: a decorator, a statement that is an expression, an argument, or the item of a display."""
 
@@ -214,6 +232,7 @@ Change: TypeAlias = (
     | RenameFunction
     | DropMarker
     | HoistMarker
+    | TakeResult
     | Remove
     | EditField
     | MoveItem
@@ -224,10 +243,11 @@ Change: TypeAlias = (
 class Proposal(msgspec.Struct, frozen=True):
     """A fix as a rule knows it; `title` is an imperative sentence.
 
-    There is none after all if one of the changes cannot be made out in the code.
+    There is none after all if one of the changes cannot be made out in the code; then what is proposed `otherwise`.
     """
 
     title: str
     applicability: Applicability
     changes: tuple[Change, ...]
     imports: tuple[NeededImport, ...] = ()
+    otherwise: Proposal | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import singledispatch
 from typing import TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ import libcst.matchers as m
 
 from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, UpdateField
 from jaxlint.cst.trees import Tree
+from jaxlint.cst.wanted import is_wanted
 from jaxlint.syntax.expressions import Span
 
 Kind = TypeVar("Kind", bound=cst.CSTNode)
@@ -58,7 +59,7 @@ def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode
     statement = found(tree, locate(change.at), cst.Expr)
     if not isinstance(statement.value, cst.Call) or statement.value.lpar:
         raise CannotChange("the call is no statement of its own")
-    if not _is_wanted(change.target, statement, tree):
+    if not (change.is_returned or "." in change.target or is_wanted(change.target, statement, tree)):
         raise CannotChange("nobody would see the copy")
 
     def assigned(expr: cst.CSTNode) -> New:
@@ -73,7 +74,9 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     place = locate(change.at)
     target = tree.node_at(place, cst.Subscript) if change.array else tree.node_at(place, cst.Attribute)
     statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
-    if statement is None or not ("." in change.base or _is_wanted(change.base, statement, tree)):
+    if statement is None:
+        raise CannotChange("there is no statement")
+    if not (change.is_returned or "." in change.base or is_wanted(change.base, statement, tree)):
         raise CannotChange("nobody would see the copy")
     if isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
         raise CannotChange("it is an item of an item")
@@ -143,47 +146,6 @@ _OPERATORS = (
 def assignment(target: str, value: cst.BaseExpression, semicolon: cst.Semicolon | cst.MaybeSentinel) -> cst.Assign:
     """`target = value`, in place of a statement with this semicolon."""
     return cst.Assign([cst.AssignTarget(cst.parse_expression(target))], value, semicolon)  # type: ignore[arg-type]
-
-
-def _is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
-    """Whether a variable that is bound by a statement of a function is used later; a parameter has to be returned."""
-    function = tree.nearest(statement, cst.FunctionDef)
-    if function is None:
-        return True
-    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
-        return False  # what is collected is not the copy
-    row = tree.place_of(statement).end_row
-    loops = [one for one in tree.around(statement) if isinstance(one, (cst.For, cst.While))]
-    start = min([row, *(tree.place_of(loop).row for loop in loops)])
-    later = [use for use in _uses(name, function, tree) if use is not statement and tree.place_of(use).row >= start]
-    later = [use for use in later if statement not in tree.around(use)]
-    if name in _parameters(function):
-        return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
-    return bool(later)
-
-
-def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name]:
-    """Where the value of a variable is asked for, in a function."""
-    for one in tree.all(cst.Name):
-        if one.value != name or function not in tree.around(one):
-            continue
-        around = next(tree.around(one))
-        is_other = isinstance(around, cst.Arg) and around.keyword is one
-        is_other |= isinstance(around, cst.Attribute) and around.attr is one
-        is_bound = isinstance(around, (cst.AssignTarget, cst.Param))
-        if not (is_other or is_bound):
-            yield one
-
-
-def _parameters(function: cst.FunctionDef) -> set[str]:
-    parameters = function.params
-    return {p.name.value for p in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)}
-
-
-def _binds(target: cst.BaseExpression, name: str) -> bool:
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return any(_binds(element.value, name) for element in target.elements)
-    return isinstance(target, cst.Name) and target.value == name
 
 
 # -- expressions ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import io
 import tokenize
 from collections.abc import Sequence
 
-from jaxlint.cst.changes import Change, EditText, Proposal
+from jaxlint.cst.changes import Change, EditText, Proposal, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.places import Rows, rows_around
@@ -42,6 +42,8 @@ class Writer:
                 edits += change.edits
                 continue
             rows = rows_around(self._outline, self.locate(change.at))
+            if rows is None and isinstance(change, TakeResult):
+                continue  # in a comment
             if rows is None:
                 return None
             code.setdefault(rows, []).append(change)

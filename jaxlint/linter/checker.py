@@ -338,16 +338,19 @@ class Checker:
 
     def _with_fix(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes, if the settings let it and the code fits it."""
-        applicability = self.fixes.applicability(type(rule), proposal.applicability)
-        if applicability is None:
-            return finding
         if self._writer is None or self._writer.source is not module.source:
             self._writer = Writer(module.source, module.outline)
-        fix = self._writer.fix(structs.replace(proposal, applicability=applicability))
-        if fix is None:
-            return finding
-        shown = self._writer.help_of(fix, proposal)
-        return structs.replace(finding, fix=fix, help=shown or finding.help)
+        proposed: Proposal | None = proposal
+        while proposed is not None:
+            applicability = self.fixes.applicability(type(rule), proposed.applicability)
+            fix = None
+            if applicability is not None:
+                fix = self._writer.fix(structs.replace(proposed, applicability=applicability))
+            if fix is not None:
+                shown = self._writer.help_of(fix, proposed)
+                return structs.replace(finding, fix=fix, help=shown or finding.help)
+            proposed = proposed.otherwise
+        return finding
 
     @contextmanager
     def guard(self, what: str, module: Module) -> Iterator[None]:

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import AssignTo, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Discard, Event, Replace, Update
+from jaxlint.infer.events import Discard, Event, Place, Replace, Update
 from jaxlint.infer.values import UnknownValue
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
+from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -100,7 +101,9 @@ class DiscardedUpdate(EventRule):
     ## Fix safety
 
     `state.replace(...)` on a line of its own becomes `state = state.replace(...)` where `state` is a variable of the
-    function. The fix is unsafe: code that ran with the old values runs with the new ones from then on.
+    function, or an attribute of an ordinary object. A parameter that the function does not return is returned from then
+    on, and callers in the file bind what they passed to it. The fixes are unsafe: code that ran with the old values
+    runs with the new ones.
 
     ## When not to use it
 
@@ -144,7 +147,7 @@ class DiscardedUpdate(EventRule):
             reason="a functional update changes nothing in place; what it returns is the only place the change is in",
             help=way_out,
             confidence=confidence,
-            fix=_assignment(event, base),
+            fix=_assignment(event, base, evaluator),
         )
 
 
@@ -289,17 +292,31 @@ def _way_out(update: Update, base: str | None) -> str:
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 
 
-def _assignment(event: Discard, base: str | None) -> Proposal | None:
-    """The fix: assign the result to the variable that is copied, if that is one of the function around."""
+def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Proposal | None:
+    """The fix: assign the result to what is copied, if that is a variable of the function around, or held by one."""
     update = event.update
-    if base is None or "." in base or not event.is_alone or update.place.function is None:
+    if base is None or not event.is_alone or update.place.function is None or update.base is None:
         return None
-    method = update.place.method
-    is_self = method is not None and base == method.self_name
-    if is_self or update.base is None or dotted(update.base) != base or update.function.startswith(("at.", "select.")):
+    if dotted(update.base) != base or update.function.startswith("select."):
         return None
-    scope = update.place.module.outline.scopes.get(scope_of(update.place))
-    if scope is None or base not in scope.bindings or base in scope.is_global:
+    if "." in base and not _may_hold(base, update.place):
+        return None
+    root = base.partition(".")[0]
+    if not is_own_variable(root, update.place):
         return None
     change = AssignTo(event.at, base)
-    return Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (change,))
+    method = update.place.method
+    returned = None
+    if "." not in base:
+        returned = returning(AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
+        if method is not None and base == method.self_name:
+            return returned
+    return Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (change,), otherwise=returned)
+
+
+def _may_hold(base: str, place: Place) -> bool:
+    """Whether what is copied is an attribute of the instance of an ordinary, or a mutable, class around."""
+    method, owner = place.method, place.owner
+    if method is None or owner is None or base.partition(".")[0] != method.self_name or base.count(".") > 1:
+        return False
+    return owner.frozen is False or (not owner.is_pytree and not owner.is_dataclass and owner.bases_known)

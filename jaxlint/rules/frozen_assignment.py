@@ -87,8 +87,10 @@ class FrozenAssignment(EventRule):
     ## Fix safety
 
     `sky.wind = gust` becomes `sky = sky.replace(wind=gust)`, in the spelling of the framework, where `sky` is a
-    variable of the function that is used later, or a parameter that is returned. The fix is safe: the line could only
-    raise. There is none for loop variables, `self`, and what is held by something else: that would not see the copy.
+    variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
+    line could only raise. Where a parameter (or `self`) is not returned, and the function returns nothing, it returns
+    the copy from then on, and callers in the file that take no result bind what they passed to it; that is unsafe.
+    There is none for loop variables, and for functions that other modules call.
 
     ## When not to use it
 

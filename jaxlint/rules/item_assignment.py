@@ -85,8 +85,9 @@ class ItemAssignment(EventRule):
     ## Fix safety
 
     `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, where that is a variable of the
-    function that is used later. The fix is safe where the line could only raise, and unsafe where only an annotation
-    says so.
+    function that is used later. That is safe where the line could only raise, and unsafe where only an annotation says
+    so. A parameter that is not returned is returned from then on, and callers in the file bind what they passed to it;
+    that is unsafe.
 
     ## When not to use it
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -94,7 +97,9 @@ class ReboundSelf(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    The function returns the copy, if it returned nothing, and callers in the file that take no result bind what they
+    passed to it. The fix is unsafe: code that ran with the old values runs with the new ones. There is none for loop
+    variables, and for functions that other modules call.
 
     ## When not to use it
 
@@ -115,7 +120,7 @@ class ReboundSelf(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is assigned to `self`, to parameters and variables of loops, and to the names of fields."""
         cls, function = code.place.owner, code.function
-        yield from _rebound_names(code)
+        yield from _rebound_names(code, evaluator)
         if cls is None or not cls.is_pytree or function is None or function.self_name is None:
             return
         if not isinstance(evaluator.receiver(function, cls), Instance):
@@ -123,7 +128,8 @@ class ReboundSelf(BodyRule):
         for target, value in _assignments(code):
             if target.id == function.self_name:
                 if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, _unchanged(value, cls)):
-                    yield _rebound(target, cls, function)
+                    fix = returning(None, target.id, code.place, evaluator)
+                    yield structs.replace(_rebound(target, cls, function), fix=fix)
             elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
                 if not _is_used(target, code) and not _is_stored(target.id, code, function):
                     if _is_made_from_field(target, value, function):
@@ -132,7 +138,7 @@ class ReboundSelf(BodyRule):
                         yield _shadowed(target, cls, function, "is never set, which raises TypeError")
 
 
-def _rebound_names(code: CodeRead) -> Iterator[Problem]:
+def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """Look for parameters and variables of loops that are rebound to an update of theirs, which nobody reads."""
     updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
     if code.function is None or not updates:
@@ -149,7 +155,8 @@ def _rebound_names(code: CodeRead) -> Iterator[Problem]:
             continue
         looped = any(target.id in target_names(s.target) for s in walk(code.body, nested=False) if isinstance(s, For))
         if (looped or target.id in parameters) and not _is_used(target, code) and not _sees_all(code):
-            yield _lost(target, update, code.function, looped)
+            problem = _lost(target, update, code.function, looped)
+            yield problem if looped else structs.replace(problem, fix=returning(None, target.id, code.place, evaluator))
 
 
 def _sees_all(code: CodeRead) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from jaxlint.cst.changes import NeededImport, Proposal, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
@@ -13,6 +15,7 @@ from jaxlint.infer.values import Instance
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.rules.analyses.returning import returning
 from jaxlint.syntax.expressions import dotted
 
 #: The ways of assigning that one statement does alone.
@@ -22,11 +25,10 @@ _ALONE = frozenset({"assign", "augment", "setattr"})
 def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     """The fix of an assignment that is refused: the variable is bound to a copy with the new value."""
     base = event.receiver_text
-    if base is None or event.how not in _ALONE or event.on_self or event.alternatives:
+    if base is None or event.how not in _ALONE or event.alternatives:
         return None
     root, *path = [*base.split("."), event.attr]
-    method = event.place.method
-    if not is_own_variable(root, event.place) or (method is not None and root == method.self_name):
+    if not is_own_variable(root, event.place):
         return None
     instances = [*reversed(event.holders), event.receiver]
     if len(instances) < len(path):
@@ -35,7 +37,7 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     if copied is None:
         return None
     change = UpdateField(event.at, root, copied[0])
-    return Proposal(f"Bind `{root}` to an updated copy", Applicability.SAFE, (change,), copied[1])
+    return _binding(change, Applicability.SAFE, copied[1], event.place, evaluator)
 
 
 def setting_item(event: AssignItem, applicability: Applicability, evaluator: Evaluator) -> Proposal | None:
@@ -45,20 +47,32 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
         return None
     base, _, attr = array.rpartition(".")
     if not base:
-        known = is_own_variable(array, place)
         change = UpdateField(event.at, array, "{value}", array)
-        return Proposal(f"Bind `{array}` to an updated copy", applicability, (change,)) if known else None
+        return _binding(change, applicability, (), place, evaluator) if is_own_variable(array, place) else None
     if owner is None or owner.cls.frozen is False or not owner.cls.is_pytree:
         change = UpdateField(event.at, array, "{value}", array)
         return Proposal(f"Put an updated copy into `{array}`", applicability, (change,)) if owner is not None else None
-    method = place.method
-    if "." in base or not is_own_variable(base, place) or (method is not None and base == method.self_name):
+    if "." in base or not is_own_variable(base, place):
         return None
     copied = _copied(base, [attr], [owner], place, evaluator)
     if copied is None:
         return None
-    change = UpdateField(event.at, base, copied[0], array)
-    return Proposal(f"Bind `{base}` to an updated copy", applicability, (change,), copied[1])
+    return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
+
+
+def _binding(
+    change: UpdateField,
+    applicability: Applicability,
+    imports: tuple[NeededImport, ...],
+    place: Place,
+    evaluator: Evaluator,
+) -> Proposal | None:
+    """The fix that binds a variable to an updated copy, and returns it where nobody would see it."""
+    returned = returning(replace(change, is_returned=True), change.base, place, evaluator, imports)
+    method = place.method
+    if method is not None and change.base == method.self_name:
+        return returned
+    return Proposal(f"Bind `{change.base}` to an updated copy", applicability, (change,), imports, returned)
 
 
 def _copied(

@@ -1,0 +1,76 @@
+"""Whether anybody would see the copy that a variable is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+import libcst.matchers as m
+
+from jaxlint.cst.trees import Tree
+
+#: Functions and methods that return what others hold, too.
+_CHOOSING = frozenset({"max", "min", "next", "getattr", "get", "pop", "setdefault", "popleft", "cast", "first"})
+
+
+def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a variable that is bound by a statement of a function is used later; a parameter has to be returned.
+
+    What the function has just made, and nobody else holds, may be bound to a copy even if it is not used any more.
+    """
+    function = tree.nearest(statement, cst.FunctionDef)
+    if function is None:
+        return True
+    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+        return False  # what is collected is not the copy
+    row = tree.place_of(statement).end_row
+    loops = [one for one in tree.around(statement) if isinstance(one, (cst.For, cst.While))]
+    start = min([row, *(tree.place_of(loop).row for loop in loops)])
+    uses = list(_uses(name, function, tree))
+    later = [use for use in uses if use is not statement and tree.place_of(use).row >= start]
+    later = [use for use in later if statement not in tree.around(use)]
+    if name in _parameters(function):
+        return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
+    return bool(later) or _is_own(name, function, uses, tree)
+
+
+def _is_own(name: str, function: cst.FunctionDef, uses: list[cst.Name], tree: Tree) -> bool:
+    """Whether a variable is bound only to what calls make, and never handed on."""
+    if not all(m.matches(next(tree.around(use)), m.Attribute(value=m.Name(name))) for use in uses):
+        return False
+    bound = m.findall(function, m.Assign(targets=[m.AssignTarget(m.Name(name))]) | m.AnnAssign(target=m.Name(name)))
+    others = m.findall(function, m.NamedExpr(m.Name(name)) | m.AsName(m.Name(name)) | m.Element(m.Name(name)))
+    if not bound or others:
+        return False
+    made = [one.value for one in bound if isinstance(one, (cst.Assign, cst.AnnAssign))]
+    return all(isinstance(value, cst.Call) and _called(value) not in _CHOOSING for value in made)
+
+
+def _called(call: cst.Call) -> str:
+    function = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return function.value if isinstance(function, cst.Name) else ""
+
+
+def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name]:
+    """Where the value of a variable is asked for, in a function."""
+    for one in tree.all(cst.Name):
+        if one.value != name or function not in tree.around(one):
+            continue
+        around = next(tree.around(one))
+        is_other = isinstance(around, cst.Arg) and around.keyword is one
+        is_other |= isinstance(around, cst.Attribute) and around.attr is one
+        is_bound = isinstance(around, (cst.AssignTarget, cst.Param))
+        is_bound |= isinstance(around, cst.AnnAssign) and around.target is one
+        if not (is_other or is_bound):
+            yield one
+
+
+def _parameters(function: cst.FunctionDef) -> set[str]:
+    parameters = function.params
+    return {p.name.value for p in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)}
+
+
+def _binds(target: cst.BaseExpression, name: str) -> bool:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return any(_binds(element.value, name) for element in target.elements)
+    return isinstance(target, cst.Name) and target.value == name
