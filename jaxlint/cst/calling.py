@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from jaxlint.cst.changes import CallFunction, EditCall, EditField, MoveItem, NameArgument
+from jaxlint.cst.changes import Annotate, CallFunction, EditCall, EditField, MoveField, MoveItem, NameArgument
 from jaxlint.cst.rewriting import (
     CannotChange,
     Locate,
@@ -72,7 +72,8 @@ def _name_argument(change: NameArgument, tree: Tree, locate: Locate) -> dict[cst
     if argument.keyword is not None or argument.star:
         raise CannotChange("the argument is not positional")
     call = next(tree.around(argument))
-    if isinstance(call, cst.Call) and any(arg.keyword is None for arg in call.args if arg is not argument):
+    is_alone = not change.is_one_of_many
+    if is_alone and isinstance(call, cst.Call) and any(arg.keyword is None for arg in call.args if arg is not argument):
         raise CannotChange("there are other positional arguments")
     named = keyword_argument(change.keyword, argument.value)
     return {argument: lambda old: old.with_changes(keyword=named.keyword, equal=named.equal)}
@@ -92,6 +93,38 @@ def _call_function(change: CallFunction, tree: Tree, locate: Locate) -> dict[cst
         return old.with_changes(func=cst.parse_expression(change.function), args=[receiver, *old.args])
 
     return {call: called}
+
+
+@rewriters.register
+def _move_field(change: MoveField, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    moved, other = (next(tree.around(_declaration(tree, locate(at)))) for at in (change.at, change.before))
+    block = next(tree.around(moved))
+    if not isinstance(block, cst.IndentedBlock) or other not in block.body or moved is other:
+        raise CannotChange("they are not declared in the same block")
+    if not all(isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 for line in (moved, other)):
+        raise CannotChange("other statements stand in the line")
+    order = [line for line in block.body if line is not moved]
+    order.insert(next(n for n, line in enumerate(order) if line is other), moved)  # type: ignore[arg-type]
+    return {block: lambda old: old.with_changes(body=order)}
+
+
+@rewriters.register
+def _annotate(change: Annotate, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    name = found(tree, locate(change.at), cst.Name)
+    statement = tree.statement_of(name)
+    if not isinstance(statement, cst.Assign) or [one.target for one in statement.targets] != [name]:
+        raise CannotChange("the name is not assigned alone")
+
+    def annotated(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.Assign)
+        value = old.value
+        if change.function:
+            factory = keyword_argument("default_factory", _factory(value))
+            value = cst.Call(cst.parse_expression(change.function), [factory])
+        annotation = cst.Annotation(cst.parse_expression(change.annotation))
+        return cst.AnnAssign(name, annotation, value, _PLAIN_EQUAL, old.semicolon)
+
+    return {statement: annotated}
 
 
 @rewriters.register

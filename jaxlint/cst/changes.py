@@ -79,10 +79,11 @@ class EditCall(msgspec.Struct, frozen=True):
 
 
 class NameArgument(msgspec.Struct, frozen=True):
-    """The positional argument `at` of a call is given by keyword."""
+    """The positional argument `at` of a call is given by keyword, as are all others if it `is_one_of_many`."""
 
     at: object
     keyword: str
+    is_one_of_many: bool = False
 
 
 class CallFunction(msgspec.Struct, frozen=True):
@@ -166,6 +167,36 @@ class HoistMarker(msgspec.Struct, frozen=True):
     marker: object
 
 
+class MoveField(msgspec.Struct, frozen=True):
+    """The declaration of the field whose name stands `at` goes in front of another one of the same class."""
+
+    at: object
+    before: object
+
+
+class Annotate(msgspec.Struct, frozen=True):
+    """The name `at`, to which the body of a class assigns, is annotated.
+
+    With a `function`, such as `dataclasses.field`, the value is made anew for each instance.
+    """
+
+    at: object
+    annotation: str
+    function: str = ""
+
+
+class SetItem(msgspec.Struct, frozen=True):
+    """What is assigned to the item `at` of a dict goes into a copy of the dict, and that into a copy of what holds it.
+
+    `template` makes the copy out of `{value}`, and is assigned to `base`; `held` is the dict as it is written.
+    """
+
+    at: object
+    base: str
+    template: str
+    held: str
+
+
 class TakeResult(msgspec.Struct, frozen=True):
     """If the name `at` is that of a function whose call stands alone, an argument is bound to what that returns.
 
@@ -232,6 +263,9 @@ Change: TypeAlias = (
     | RenameFunction
     | DropMarker
     | HoistMarker
+    | MoveField
+    | Annotate
+    | SetItem
     | TakeResult
     | Remove
     | EditField

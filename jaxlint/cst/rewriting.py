@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 import libcst as cst
 import libcst.matchers as m
 
-from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, UpdateField
+from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, SetItem, UpdateField
 from jaxlint.cst.trees import Tree
 from jaxlint.cst.wanted import is_wanted
 from jaxlint.syntax.expressions import Span
@@ -93,6 +93,28 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
         raise CannotChange("it is no target")
     if not isinstance(statement, (cst.Assign, cst.AugAssign)) and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
+    return {statement: updated}
+
+
+@rewriters.register
+def _set_item(change: SetItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    target = found(tree, locate(change.at), cst.Subscript)
+    statement = tree.statement_of(target)
+    index = target.slice[0].slice if len(target.slice) == 1 else None
+    if not isinstance(statement, (cst.Assign, cst.AugAssign)) or not isinstance(index, cst.Index):
+        raise CannotChange("it is no plain assignment")
+    if isinstance(statement, cst.Assign) and [one.target for one in statement.targets] != [target]:
+        raise CannotChange("there are several targets")
+    if tree.module.code_for_node(target.value) != change.held:
+        raise CannotChange("it is an item of an item")
+    if "." not in change.base and not is_wanted(change.base, statement, tree):
+        raise CannotChange("nobody would see the copy")
+
+    def updated(old: cst.CSTNode) -> New:
+        assert isinstance(old, (cst.Assign, cst.AugAssign))
+        made = expression(f"{{**{change.held}, {{key}}: {{value}}}}", tree, key=index.value, value=_assigned(old))
+        return assignment(change.base, expression(change.template, tree, value=made), old.semicolon)
+
     return {statement: updated}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import MoveField, Proposal
+from jaxlint.finding import Applicability
 from jaxlint.infer.creation import misplaced_field
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
@@ -60,7 +62,8 @@ class FieldOrder(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The field is declared before the one with a default. The fix is safe: the class could not be created. There is none
+    for inherited fields.
 
     ## When not to use it
 
@@ -105,4 +108,7 @@ class FieldOrder(ClassRule):
             ),
             reason=f"`TypeError: {text}` is raised when the class is created",
             help=f"declare `{field.name}` before `{before.name}`, give it a default, or make it keyword-only",
+            fix=Proposal(f"Declare it before `{before.name}`", Applicability.SAFE, (MoveField(field.at, before.at),))
+            if own and not inherited
+            else None,
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Instance
@@ -131,7 +132,8 @@ class LostFirstUpdate(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The later update starts from what was updated before. The fix is unsafe: code that ran without the first update runs
+    with it. There is none for updates in a loop.
 
     ## When not to use it
 
@@ -466,7 +468,13 @@ def _stale(again: Update, made: _Made, field: str) -> Problem:
         message=f"`{field}`{of} was updated before, and that update is lost: this starts from the original; {way_out}",
         reason="an update is a copy of the original with changes; a second copy of the original has only its own",
         help=way_out,
+        fix=_starting_from(f"{made.name}.{field}", again.base),
     )
+
+
+def _starting_from(name: str, base: Expr) -> Proposal:
+    """The fix: the update starts from what was updated before."""
+    return Proposal(f"Start from `{name}`", Applicability.UNSAFE, (Rewrite(base.at, name),))
 
 
 def _problem(first: _Made, second: _Made) -> Problem:
@@ -488,4 +496,5 @@ def _problem(first: _Made, second: _Made) -> Problem:
         reason="an update is a copy of the original with changes; a second copy of the original has only its own",
         help=way_out,
         confidence=Confidence.MEDIUM if Confidence.MEDIUM in arrays else None,
+        fix=None if second is first or name is None else _starting_from(name, second.update.base),
     )

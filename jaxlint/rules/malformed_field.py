@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from msgspec import structs
+
+from jaxlint.cst.changes import EditField, Proposal, Remove, Rewrite
+from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.roles import mark
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same
@@ -21,6 +25,10 @@ _MORE = {"equinox.field": frozenset({"converter"}), "equinox.static_field": froz
 #: Their signatures are their own.
 _OTHERS = ("treex.",)
 _NUMBERS = frozenset({"int", "float", "complex"})
+
+
+#: Options that mark fields static in one framework or another.
+_MARKS = frozenset({"static", "pytree_node", "metadata"})
 
 
 class MalformedField(ClassRule):
@@ -74,7 +82,9 @@ class MalformedField(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The comma goes, a factory is wrapped in a function, and an option that is not taken is removed, or becomes the one
+    that marks a field static in this framework. The comma and the marker are unsafe, as the default and the role
+    change; the others are safe: no instance could be made.
 
     ## When not to use it
 
@@ -129,7 +139,9 @@ class _Declaration:
                 yield from self._factory()
         elif self._function(value) is not None:
             yield self._problem(
-                value, "is given a field function that is not called: its default is that function; call it", "call it"
+                value,
+                "is given a field function that is not called: its default is that function; call it",
+                "call it",
             )
         yield from self._comma(value)
 
@@ -169,7 +181,10 @@ class _Declaration:
         known = self._function(item.func) is not None if isinstance(item, Call) else False
         if known or isinstance(self._declared_value(), (Array, Scalar, Instance)):
             yield self._problem(
-                value, "has a comma after its default, which makes it a tuple; remove the comma", "remove the comma"
+                value,
+                "has a comma after its default, which makes it a tuple; remove the comma",
+                "remove the comma",
+                Proposal("Remove the comma", Applicability.UNSAFE, (Rewrite(value.at, "{0}", (item.at,)),)),
             )
 
     def _factory(self) -> Iterator[Problem]:
@@ -191,6 +206,7 @@ class _Declaration:
                 at,
                 f"has a default_factory that cannot be called: no instance can be made (TypeError); {way_out}",
                 "write `default_factory=lambda: ...`",
+                _uncalled(factory.expr) if factory.module is self.cls.module else None,
             )
 
     def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
@@ -208,7 +224,18 @@ class _Declaration:
                     " (TypeError); remove it",
                     f"remove `{argument.keyword}`"
                     + (f", or write `{s}`" if (s := self.cls.framework.static_spelling) else ""),
+                    self._other_option(argument.keyword, argument.value),
                 )
+
+    def _other_option(self, name: str, value: Expr) -> Proposal | None:
+        """The fix of an option that is not taken: it goes, or becomes the one that marks a field static here."""
+        if name not in _MARKS:
+            return Proposal(f"Remove `{name}`", Applicability.SAFE, (Remove(value.at),))
+        marked = mark(self.field, self.cls, self.evaluator.model)
+        if marked is None or not isinstance(marked[0], EditField):
+            return None
+        change = structs.replace(marked[0], without=(name,))
+        return Proposal("Mark it as this framework does", Applicability.UNSAFE, (change,), marked[1])
 
     # -- values -----------------------------------------------------------------------------
 
@@ -226,13 +253,23 @@ class _Declaration:
         annotation = self.field.annotation
         return plain(self.evaluator.annotations.read(annotation, self.cls)) if annotation is not None else None
 
-    def _problem(self, at: Expr, what: str, advice: str) -> Problem:
+    def _problem(self, at: Expr, what: str, advice: str, fix: Proposal | None = None) -> Problem:
         return Problem(
             at=at.at,
             message=f"field `{self.declared.name}` of `{self.cls.name}` {what}",
             reason="a field is declared as `name: type = default`",
             help=advice,
+            fix=fix,
         )
+
+
+def _uncalled(factory: Expr) -> Proposal:
+    """The fix of a factory that is no function: what it calls, or a function that returns it."""
+    if isinstance(factory, Call) and not factory.args:
+        change = Rewrite(factory.at, "{0}", (factory.func.at,))
+    else:
+        change = Rewrite(factory.at, "lambda: {0}", (factory.at,))
+    return Proposal("Give it a function", Applicability.SAFE, (change,))
 
 
 def _marks_static(call: Call, function: str) -> bool:

@@ -13,16 +13,10 @@ from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.statements import parts
-
-#: What declares fields of these frameworks.
-_FIELD_FUNCTIONS = {
-    "flax.struct.dataclass": "flax.struct.field",
-    "flax.struct.PyTreeNode": "flax.struct.field",
-    "equinox": "equinox.field",
-}
 
 
 class MutableDefault(ClassRule):
@@ -186,7 +180,7 @@ def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 def _factory(cls: PytreeClass, field: Field, evaluator: Evaluator) -> tuple[str, Proposal | None]:
     """What makes a new default for each instance, in words, and the fix."""
-    function = _FIELD_FUNCTIONS.get(cls.framework.id, "dataclasses.field")
+    function = field_function(cls)
     written = spelled(function, cls.module, evaluator.model.resolver)
     usual = function if written is None else written[0]
     advice = f"write `{field.name}: ... = {usual}(default_factory=lambda: ...)`"

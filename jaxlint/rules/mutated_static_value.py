@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
@@ -14,6 +16,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.frozen import is_called_only_by
+from jaxlint.rules.analyses.rebinding import setting_dict
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.interface import transforms_functions
@@ -92,7 +95,9 @@ class MutatedStaticValue(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    A dict whose item is assigned becomes a new one: `state.rates["a"] = 1` becomes `state =
+    state.replace(rates={**state.rates, "a": 1})`, or an assignment of the attribute where instances are mutable. The
+    fix is unsafe: functions are compiled anew. There is none for other changes.
 
     ## When not to use it
 
@@ -126,7 +131,8 @@ class MutatedStaticValue(BodyRule):
             meets = bool(code.applied) or is_seen_to_cross(cls, evaluator) or carries_arrays(cls, evaluator)
             confidence = Confidence.MEDIUM if meets else Confidence.LOW
             if isinstance(event, MutateField):
-                yield _problem(event.at, cls, event.field, confidence)
+                problem = _problem(event.at, cls, event.field, confidence)
+                yield replace(problem, fix=setting_dict(event, evaluator))
             else:
                 yield _static_instance(event, confidence)
 

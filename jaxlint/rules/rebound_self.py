@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
@@ -334,6 +336,7 @@ def _lost(target: Name, update: Update, function: Function, looped: bool) -> Pro
 def _shadowed(target: Name, cls: PytreeClass, function: Function, fate: str) -> Problem:
     attribute = f"{function.self_name}.{target.id}"
     assignable = cls.frozen is False or function.name in cls.framework.assignable_in
+    fix = Proposal(f"Assign `{attribute}`", Applicability.UNSAFE, (Rewrite(target.at, attribute),))
     way_out = f"assign `{attribute}`" if assignable else "compute it in a classmethod that hands it to the constructor"
     return Problem(
         at=target.at,
@@ -344,4 +347,5 @@ def _shadowed(target: Name, cls: PytreeClass, function: Function, fate: str) -> 
         reason="assigning to a variable does not change the attribute of the same name",
         help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{target.id}",
+        fix=fix if assignable else None,
     )

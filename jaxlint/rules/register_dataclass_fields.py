@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from jaxlint.finding import Severity
+from jaxlint.cst.changes import EditCall, Proposal, Remove, Rewrite
+from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
@@ -80,7 +81,8 @@ class RegisterDataclassFields(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The other list is given, a string is put into a list, and names are removed or written as the field that is meant.
+    The fix is safe where the class could not be registered and nothing else can be meant, and unsafe otherwise.
 
     ## When not to use it
 
@@ -191,8 +193,10 @@ class _Lists:
 
     # -- problems -----------------------------------------------------------------------------
 
-    def _problem(self, at: Span, message: str, advice: str, reason: str = _REASON) -> Problem:
-        return Problem(at=at, message=message, reason=reason, help=advice)
+    def _problem(
+        self, at: Span, message: str, advice: str, reason: str = _REASON, fix: Proposal | None = None
+    ) -> Problem:
+        return Problem(at=at, message=message, reason=reason, help=advice, fix=fix)
 
     def _absent(self) -> Problem:
         absent = self.problems.absent_list
@@ -203,7 +207,20 @@ class _Lists:
             f" give both, or `{absent}=[]`",
             f"add `{absent}=[...]`",
             "`register_dataclass` sorts the fields itself only if neither list is given",
+            self._other_list(absent, present),
         )
+
+    def _other_list(self, absent: str, present: str) -> Proposal | None:
+        """The fix: the other list holds all other fields."""
+        listed = self.lists.data if present == "data_fields" else self.lists.meta
+        registration = self.registration
+        by_keyword = all(registration.options.get(n) is self.given[n] for n in (absent, present) if self.given[n])
+        if listed is None or self.lists.dropped is None or not self.cls.fields_known or not by_keyword:
+            return None
+        names = [f.name for f in self.cls.fields if f.init and f.name not in (*listed, *self.lists.dropped)]
+        written = "[" + ", ".join(f'"{name}"' for name in names) + "]"
+        level = Applicability.UNSAFE if names else Applicability.SAFE
+        return Proposal(f"Give `{absent}`", level, (EditCall(registration.at, ((absent, written),)),))
 
     def _string(self, list_name: str) -> Problem:
         placed = self.given[list_name]
@@ -220,6 +237,7 @@ class _Lists:
             f' write `["{text}"]`',
             f'write `{list_name}=["{text}"]`',
             "a string is an iterable of its letters, and parentheses without a comma make no tuple",
+            Proposal("Put it into a list", Applicability.SAFE, (Rewrite(placed.expr.at, f'["{text}"]'),)),
         )
 
     def _meant(self, name: str) -> tuple[str, ...]:
@@ -247,7 +265,16 @@ class _Lists:
             message = f"{list_name} of `{cls.name}` names `{name}`, which is no field"
             way_out = f"did you mean `{meant[0]}`?" if meant else f"remove `{name}`"
         advice = f"write `{meant[0]}`" if len(meant) == 1 else way_out
-        return self._problem(at, f"{message}: it cannot be registered (ValueError); {way_out}", advice)
+        fix = self._removal(name, list_name, Applicability.SAFE) if not meant else None
+        if len(meant) == 1:
+            change = Rewrite(at, f'"{meant[0]}"')
+            fix = Proposal(f"Write `{meant[0]}`", Applicability.UNSAFE, (change,))
+        return self._problem(at, f"{message}: it cannot be registered (ValueError); {way_out}", advice, fix=fix)
+
+    def _removal(self, name: str, list_name: str, level: Applicability, last: bool = False) -> Proposal | None:
+        """The fix that takes a name out of a list."""
+        change = Remove(self._at(list_name, name, last))
+        return Proposal(f"Remove `{name}` from {list_name}", level, (change,))
 
     def _missing(self, names: list[str]) -> Problem:
         listed = ", ".join(f"`{name}`" for name in names)
@@ -266,6 +293,7 @@ class _Lists:
             f"`{name}` of `{self.cls.name}` is in {where}: it cannot be registered (ValueError{since}); keep one",
             f"remove `{name}` from {list_name}, or from the other list",
             "a field is a leaf, or static, or dropped",
+            self._removal(name, list_name, Applicability.UNSAFE),
         )
 
     def _repeated(self, name: str) -> Problem:
@@ -274,6 +302,7 @@ class _Lists:
             f"`{name}` of `{self.cls.name}` stands twice in data_fields: its array is a leaf twice; remove one",
             f"remove the second `{name}`",
             "sums and norms over the leaves count the array twice, and no error is raised",
+            self._removal(name, "data_fields", Applicability.UNSAFE, last=True),
         )
         return replace(problem, severity=Severity.WARNING)
 
@@ -301,6 +330,9 @@ class _Lists:
                 f" AttributeError; " + (f"did you mean `{close}`?" if close else f"remove `{name}`"),
                 f"write `{close}`" if close else f"remove `{name}`, or assign it in `__init__`",
                 "flattening reads each listed attribute from the instance",
+                Proposal(f"Write `{close}`", Applicability.UNSAFE, (Rewrite(self._at(list_name, name), f'"{close}"'),))
+                if close
+                else None,
             )
 
 

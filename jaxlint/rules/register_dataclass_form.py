@@ -14,7 +14,8 @@ from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import MISSING_FUNCTION
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.syntax.expressions import Call, Expr, dotted, place_of
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Call, Expr, dotted
 from jaxlint.syntax.statements import parts
 
 

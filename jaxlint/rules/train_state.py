@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
@@ -75,7 +76,8 @@ class TrainState(EventRule, BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    Positional arguments are named, `opt_state` is left out of `create`, and the constructor becomes `create`. These
+    fixes are safe: the call could only raise. There is none for what is missing, and for batch statistics.
 
     ## When not to use it
 
@@ -138,13 +140,18 @@ def _created(event: CallMethod) -> Iterator[Problem]:
     cls, call = event.receiver.cls, event.call
     if call.positional:
         wrong = f"`create` of `{cls.name}` takes no positional argument: the call raises TypeError"
-        yield _problem(cls, call.positional[0].at, wrong, "write `create(apply_fn=..., params=..., tx=...)`")
+        changes = [
+            NameArgument(a.at, name, is_one_of_many=True) for a, name in zip(call.positional, _GIVEN, strict=False)
+        ]
+        fix = _fix("Name the arguments", *changes) if len(call.positional) <= len(_GIVEN) else None
+        yield _problem(cls, call.positional[0].at, wrong, "write `create(apply_fn=..., params=..., tx=...)`", fix)
         return
     for argument in call.args:
         if argument.keyword in _SET:
             name = argument.keyword
             wrong = f"`create` of `{cls.name}` makes `{name}` itself: passing it raises TypeError"
-            yield _problem(cls, argument.at, wrong, f"set it with `.replace({name}=...)` afterwards")
+            fix = _fix(f"Leave `{name}` out", EditCall(call.at, without=(name,))) if name == "opt_state" else None
+            yield _problem(cls, argument.at, wrong, f"set it with `.replace({name}=...)` afterwards", fix)
     yield from _unknown_fields(event)
     if call.has_star:
         return
@@ -185,7 +192,9 @@ def _applied(event: CallMethod) -> Iterator[Problem]:
     what = "a positional argument" if call.positional else "no `grads`"
     at = call.positional[0].at if call.positional else call.func.at
     wrong = f"`apply_gradients` of `{cls.name}` is given {what}: the call raises TypeError"
-    yield _problem(cls, at, wrong, "write `apply_gradients(grads=...)`")
+    is_one = len(call.positional) == 1 and not call.has_star
+    fix = _fix("Name the gradients", NameArgument(at, "grads")) if is_one else None
+    yield _problem(cls, at, wrong, "write `apply_gradients(grads=...)`", fix)
 
 
 def _constructed(event: Construct) -> Iterator[Problem]:
@@ -196,15 +205,33 @@ def _constructed(event: Construct) -> Iterator[Problem]:
     if event.by_create or any(a.name == "opt_state" for a in event.arguments):
         return
     wrong = f"the constructor of `{cls.name}` is called without `opt_state`: it raises TypeError"
-    yield _problem(cls, call.func.at, wrong, f"use `{cls.name}.create(...)`, which makes it with `tx.init(params)`")
+    way_out = f"use `{cls.name}.create(...)`, which makes it with `tx.init(params)`"
+    yield _problem(cls, call.func.at, wrong, way_out, _with_create(call))
 
 
-def _problem(cls: PytreeClass, at: object, wrong: str, way_out: str) -> Problem:
+def _with_create(call: Call) -> Proposal | None:
+    """The fix: `create` makes the state, which counts its steps from 0."""
+    step = call.keyword("step")
+    if call.positional or (step is not None and not (isinstance(step, Constant) and step.value == 0)):
+        return None
+    changes: list[Change] = [Rewrite(call.func.at, "{0}.create", (call.func.at,))]
+    if step is not None:
+        changes.append(EditCall(call.at, without=("step",)))
+    return _fix("Make it with `create`", *changes)
+
+
+def _fix(title: str, *changes: Change) -> Proposal:
+    """A fix of a call that could only raise."""
+    return Proposal(title, Applicability.SAFE, changes)
+
+
+def _problem(cls: PytreeClass, at: object, wrong: str, way_out: str, fix: Proposal | None = None) -> Problem:
     return Problem(
         at=at,
         message=f"{wrong}; {way_out}",
         reason=_REASON,
         help=way_out,
+        fix=fix,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
     )
 

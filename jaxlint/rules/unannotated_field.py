@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from msgspec.structs import replace
+
+from jaxlint.cst.changes import Annotate, NeededImport, Proposal
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import unannotated_field_calls
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
@@ -13,6 +17,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
@@ -81,7 +86,8 @@ class UnannotatedField(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The name is annotated with the type of its value, which is made anew for each instance if it is an array, a
+    container or an instance. The fix is unsafe: the class gets one more field.
 
     ## When not to use it
 
@@ -103,12 +109,12 @@ class UnannotatedField(ClassRule, EventRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the class body assigns."""
         for assignment in unannotated_field_calls(cls, evaluator):
-            yield _field_call(cls, assignment)
+            yield replace(_field_call(cls, assignment), fix=_annotating(cls, assignment, evaluator))
         if cls.unknown_decorator or cls.symbol.declaration.conditional_body:
             return
         for owner, assignment in cls.class_attributes.values():
             if owner is cls and _holds_state(cls, assignment, evaluator):
-                yield _array(cls, assignment)
+                yield replace(_array(cls, assignment), fix=_annotating(cls, assignment, evaluator))
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at constructor arguments, updates and assignments that show what was meant."""
@@ -130,7 +136,8 @@ class UnannotatedField(ClassRule, EventRule):
                 continue  # reported at the class, or no value that could be a field's
             if any(_may_have(c, name) for c in candidates):
                 continue
-            yield _assigned(owner, assignment) if isinstance(event, AssignAttribute) else _passed(owner, assignment)
+            problem = _assigned(owner, assignment) if isinstance(event, AssignAttribute) else _passed(owner, assignment)
+            yield replace(problem, fix=_annotating(owner, assignment, evaluator))
 
 
 def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:
@@ -236,3 +243,43 @@ def _assigned(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
         "what is assigned on an instance is lost at the next transformation; annotate it",
         f"write `{assignment.name}: ... = ...`, with the type of its values",
     )
+
+
+def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the name is annotated with the type of its value, and so becomes a field."""
+    expr, scope = assignment.value, cls.symbol.declaration.qualname
+    below = (f for sub in evaluator.model.subclasses(cls) for f in sub.fields if f.owner != cls.symbol)
+    if expr is None or any(not (f.has_default or f.kw_only) for f in below):
+        return None  # what has no default may not come after what has one
+    given = expr.keyword("default") if isinstance(expr, Call) else None
+    is_call = any(assignment is one for one in unannotated_field_calls(cls, evaluator))
+    if is_call and given is None:
+        return None
+    value = plain(evaluator.static(Placed(given or expr, cls.module, scope)))
+    annotation = _type_of(value, cls, evaluator)
+    if annotation is None:
+        return None
+    written, imports = annotation
+    function = ""
+    if not is_call and not isinstance(value, Scalar) and not (isinstance(value, Container) and value.kind == "tuple"):
+        factory = spelled(field_function(cls), cls.module, evaluator.model.resolver)
+        if factory is None or cls.framework is NAMED_TUPLE:
+            return None
+        function, imports = factory[0], (*imports, *factory[1])
+    change = Annotate(assignment.name_at, written, function)
+    return Proposal(f"Annotate `{assignment.name}`", Applicability.UNSAFE, (change,), imports)
+
+
+def _type_of(value: Value, cls: PytreeClass, evaluator: Evaluator) -> tuple[str, tuple[NeededImport, ...]] | None:
+    """How the type of a value is written, and the imports that this needs."""
+    match value:
+        case Scalar(kind="int" | "float" | "bool" | "str" | "bytes" | "complex" as kind):
+            return kind, ()
+        case Container(kind="tuple" | "list" | "dict" | "set" as kind):
+            return kind, ()
+        case Array(library="jax" | "numpy" as library):
+            name = "jax.Array" if library == "jax" else "numpy.ndarray"
+            return spelled(name, cls.module, evaluator.model.resolver)
+        case Instance(cls=held) if held.module is cls.module and not held.symbol.declaration.scope:
+            return held.name, ()
+    return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.cst.changes import EditText, Proposal
+from jaxlint.finding import Applicability, Edit, Severity
 from jaxlint.rules.base import Problem, SuppressionRule
 from jaxlint.suppression.comments import Comments, Malformed, Selector, Suppression
-from jaxlint.syntax.spelling import did_you_mean
+from jaxlint.suppression.removal import removal
+from jaxlint.syntax.spelling import did_you_mean, nearest
 
 
 class UnknownSuppression(SuppressionRule):
@@ -60,7 +62,8 @@ class UnknownSuppression(SuppressionRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The name of the rule that is meant is written, which is unsafe, as findings may be hidden then. What is like no rule
+    is removed, which is safe.
 
     ## When not to use it
 
@@ -86,31 +89,46 @@ class UnknownSuppression(SuppressionRule):
         for usage in comments.usages():
             suppression = usage.suppression
             if suppression.selectors is not None and not suppression.selectors:
-                yield _empty(suppression)
+                yield _empty(suppression, comments)
             for selector in suppression.selectors or ():
                 is_ours = not suppression.is_noqa or selector.is_code
                 if is_ours and not any(selector.matches(rule) for rule in rules):
-                    yield _unknown(suppression, selector, known)
+                    yield _unknown(suppression, selector, known, comments)
         for malformed in comments.malformed:
             yield _malformed(malformed)
 
 
-def _unknown(suppression: Suppression, selector: Selector, known: list[str]) -> Problem:
+def _unknown(suppression: Suppression, selector: Selector, known: list[str], comments: Comments) -> Problem:
     hint = did_you_mean(selector.text, known) or "; `jaxlint rule --all` shows those that there are"
     return Problem(
         at=(suppression.row, selector.column, suppression.row, selector.end_column),
         message=f"`{selector.text}` is no rule of jaxlint, so that naming it suppresses nothing{hint}",
         reason="a comment suppresses the rules that it names by code, by prefix of a code, or by name",
         help=f"write the code or the name of a rule instead of `{selector.text}`",
+        fix=_fix(suppression, selector, known, comments),
     )
 
 
-def _empty(suppression: Suppression) -> Problem:
+def _fix(suppression: Suppression, selector: Selector, known: list[str], comments: Comments) -> Proposal | None:
+    """The fix: the rule that is meant is named, or none."""
+    meant = nearest(selector.text.lower(), [word.lower() for word in known], 0.7)
+    source, row = comments.source, suppression.row
+    if meant is None:
+        edits = removal(source, suppression, (selector,))
+        return Proposal("Remove it", Applicability.SAFE, (EditText(edits),)) if edits else None
+    name = next(word for word in known if word.lower() == meant)
+    edit = Edit(source.offset(row, selector.column - 1), source.offset(row, selector.end_column - 1), name)
+    return Proposal(f"Name `{name}`", Applicability.UNSAFE, (EditText((edit,)),))
+
+
+def _empty(suppression: Suppression, comments: Comments) -> Problem:
+    edits = removal(comments.source, suppression, ())
     return Problem(
         at=(suppression.row, suppression.column, suppression.row, suppression.end_column),
         message=f"`# jaxlint: {suppression.kind.value}[]` names no rule and suppresses nothing; name one",
         reason="only a comment without brackets means all rules",
         help=f"write `# jaxlint: {suppression.kind.value}[frozen-assignment] -- why`, with the rule that is meant",
+        fix=Proposal("Remove the comment", Applicability.SAFE, (EditText(edits),)) if edits else None,
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import NeededImport, Proposal, UpdateField
+from jaxlint.cst.changes import NeededImport, Proposal, SetItem, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, AssignItem, Place
-from jaxlint.infer.values import Instance
+from jaxlint.infer.events import AssignAttribute, AssignItem, MutateField, Place
+from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
@@ -58,6 +58,25 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     if copied is None:
         return None
     return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
+
+
+def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an item of a dict in a static field that is assigned: the field gets a new dict."""
+    root, held = event.receiver_text, plain(event.held)
+    is_dict = isinstance(held, Container) and held.kind == "dict"
+    if root is None or not is_dict or event.how not in ("item", "augment"):
+        return None
+    path = f"{root}.{event.field}"
+    title = f"Give `{path}` a new dict"
+    if event.receiver.cls.frozen is False:
+        return Proposal(title, Applicability.UNSAFE, (SetItem(event.at, path, "{value}", path),))
+    method = event.place.method
+    if "." in root or not is_own_variable(root, event.place) or (method is not None and root == method.self_name):
+        return None
+    copied = _copied(root, [event.field], [event.receiver], event.place, evaluator)
+    if copied is None:
+        return None
+    return Proposal(title, Applicability.UNSAFE, (SetItem(event.at, root, copied[0], path),), copied[1])
 
 
 def _binding(

@@ -35,6 +35,19 @@ _MARKS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
+#: The functions that declare fields, where that of the standard library is not the usual one.
+_FIELD_FUNCTIONS = {
+    "flax.struct.dataclass": "flax.struct.field",
+    "flax.struct.PyTreeNode": "flax.struct.field",
+    "equinox": "equinox.field",
+}
+
+
+def field_function(cls: PytreeClass) -> str:
+    """The dotted name of the function that usually declares the fields of a class."""
+    return _FIELD_FUNCTIONS.get(cls.framework.id, "dataclasses.field")
+
+
 def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes the static marker from a field, if `module` declares it."""
     if field.owner.module is not module or cls.framework.id not in (*_MARKS, "jax_dataclasses"):
