@@ -185,6 +185,12 @@ class Annotate(msgspec.Struct, frozen=True):
     function: str = ""
 
 
+class CallSetattr(msgspec.Struct, frozen=True):
+    """What is assigned to the attribute `at` of an instance is set with `object.__setattr__`."""
+
+    at: object
+
+
 class SetItem(msgspec.Struct, frozen=True):
     """What is assigned to the item `at` of a dict goes into a copy of the dict, and that into a copy of what holds it.
 
@@ -266,6 +272,7 @@ Change: TypeAlias = (
     | MoveField
     | Annotate
     | SetItem
+    | CallSetattr
     | TakeResult
     | Remove
     | EditField

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 import libcst as cst
 import libcst.matchers as m
 
-from jaxlint.cst.changes import AssignTo, Change, Rename, Rewrite, SetItem, UpdateField
+from jaxlint.cst.changes import AssignTo, CallSetattr, Change, Rename, Rewrite, SetItem, UpdateField
 from jaxlint.cst.trees import Tree
 from jaxlint.cst.wanted import is_wanted
 from jaxlint.syntax.expressions import Span
@@ -94,6 +94,22 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     if not isinstance(statement, (cst.Assign, cst.AugAssign)) and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
     return {statement: updated}
+
+
+@rewriters.register
+def _call_setattr(change: CallSetattr, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    target = found(tree, locate(change.at), cst.Attribute)
+    statement = tree.statement_of(target)
+    if not isinstance(statement, cst.Assign) or [one.target for one in statement.targets] != [target]:
+        raise CannotChange("it is no plain assignment")
+    instance = tree.module.code_for_node(target.value)
+
+    def called(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.Assign)
+        template = f'object.__setattr__({instance}, "{target.attr.value}", {{value}})'
+        return cst.Expr(expression(template, tree, value=old.value), old.semicolon)
+
+    return {statement: called}
 
 
 @rewriters.register

@@ -135,7 +135,6 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("flax.nnx.value_and_grad", Kind.GRAD, returns=Returns.UNKNOWN, propagates=True),
     Transform("flax.nnx.custom_vjp", Kind.CUSTOM, propagates=True),
     Transform("flax.nnx.remat", Kind.CHECKPOINT, propagates=True),
-    Transform("flax.nnx.checkpoint", Kind.CHECKPOINT, propagates=True),
     Transform("flax.nnx.scan", Kind.LOOP, propagates=True, returns=Returns.UNKNOWN),
     Transform("flax.nnx.while_loop", Kind.LOOP, ((0, "cond_fun"), (1, "body_fun")), runs=True, propagates=True),
     Transform("flax.nnx.fori_loop", Kind.LOOP, ((2, "body_fun"),), runs=True, propagates=True),

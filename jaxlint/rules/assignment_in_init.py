@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import CallSetattr, Proposal
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
+
+#: Frameworks whose instances let `object.__setattr__` set what an assignment may not.
+_SETS_PLAINLY = frozenset(
+    {
+        "flax.struct.dataclass",
+        "flax.struct.PyTreeNode",
+        "jax.tree_util.register_dataclass",
+        "chex",
+        "jax_dataclasses",
+        "mjx",
+    }
+)
 
 
 class AssignmentInInit(EventRule):
@@ -68,8 +81,9 @@ class AssignmentInInit(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix. `object.__setattr__(self, "area", ...)` is not refused; but where unflatten runs the
-    constructor again (JAX307, JAX308 and JAX309 say what goes wrong there), a classmethod is safer.
+    A field of flax.struct, chex, mjx or register_dataclass is set with `object.__setattr__`, as the generated
+    `__init__` does. The fix is safe: the line could only raise. There is none for other frameworks, and where the value
+    would be computed again whenever the instance is rebuilt (JAX307, JAX308, JAX309).
 
     ## When not to use it
 
@@ -107,7 +121,18 @@ class AssignmentInInit(EventRule):
             help=_way_out(cls, event, place),
             confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+            fix=_past_the_refusal(event, cls),
         )
+
+
+def _past_the_refusal(event: AssignAttribute, cls: PytreeClass) -> Proposal | None:
+    """The fix that sets a field of the class as the generated `__init__` does, where that is a plain dataclass."""
+    if event.how != "assign" or cls.framework.id not in _SETS_PLAINLY or cls.field(event.attr) is None:
+        return None
+    if event.receiver_text is None or "." in event.receiver_text:
+        return None
+    change = CallSetattr(event.at)
+    return Proposal("Assign with `object.__setattr__`", Applicability.SAFE, (change,))
 
 
 def _reason(cls: PytreeClass) -> str:

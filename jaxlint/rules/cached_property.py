@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Name
+from jaxlint.syntax.expressions import Attribute, Expr, Name
 
 _CONSEQUENCES = {
     CHEX.id: ("the cached value becomes one more leaf", "chex flattens what is in the `__dict__` of an instance"),
@@ -95,7 +96,7 @@ class CachedProperty(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The decorator becomes `property`. The fix is unsafe: the value is computed each time.
 
     ## When not to use it
 
@@ -121,7 +122,8 @@ class CachedProperty(ClassRule):
         consequence, reason = found
         for qualname in (names[-1] for names in cls.symbol.declaration.methods.values()):
             function = cls.module.outline.functions[qualname]
-            if _is_cached(function, cls, evaluator):
+            decorator = _caching(function, cls, evaluator)
+            if decorator is not None:
                 yield Problem(
                     at=function.at,
                     message=(
@@ -131,13 +133,15 @@ class CachedProperty(ClassRule):
                     help="write `@property`, or compute the value once and make it a field",
                     severity=_SEVERITIES.get(cls.framework.id),
                     confidence=Confidence.LOW if cls.framework is EQUINOX else None,
+                    fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
                 )
 
 
-def _is_cached(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+def _caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:
+    """The decorator that caches what a method returns in the instance."""
     for decorator in function.decorators:
         if isinstance(decorator, (Name, Attribute)):
             symbol = evaluator.model.resolver.resolve(decorator, cls.module, function.scope)
             if isinstance(symbol, External) and symbol.name == "functools.cached_property":
-                return True
-    return False
+                return decorator
+    return None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
+from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
@@ -85,7 +89,8 @@ class DataFieldAsStatic(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The field is marked static in the words of its framework, if it is declared in the same file. The fix is unsafe:
+    each new value compiles anew. There is none for arrays.
 
     ## When not to use it
 
@@ -113,7 +118,16 @@ class DataFieldAsStatic(BodyRule):
         transform = abstracting(code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
         for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
-            yield _problem(at, use, leaf, function, transform, through)
+            problem = _problem(at, use, leaf, function, transform, through)
+            yield replace(problem, fix=_fix(leaf, code, evaluator))
+
+
+def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the field is static, if it is declared in the same file and holds no array."""
+    if any(isinstance(option, Array) for option in options(plain(leaf.value))):
+        return None
+    owner = evaluator.model.build(leaf.field.owner)
+    return make_static(leaf.field, owner, code.place.module, evaluator.model)
 
 
 class _Reader:

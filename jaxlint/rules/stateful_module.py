@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from jaxlint.finding import Confidence
-from jaxlint.infer.applied import rebuilt_parameters
+from jaxlint.cst.changes import Proposal, RenameFunction
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
+from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, as_instance
@@ -23,6 +25,10 @@ _FRAMEWORKS = frozenset({"flax.nnx", "treex"})
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
 #: Functions that are called where something is trained.
 _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
+
+
+#: Transformations that flax.nnx calls otherwise.
+_OTHER_NAMES = {"checkpoint": "remat"}
 
 
 class StatefulModule(BodyRule):
@@ -87,7 +93,8 @@ class StatefulModule(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `jax.jit` becomes `nnx.jit`, where it is the only transformation of the function. The fix is unsafe: what was lost
+    is kept.
 
     ## When not to use it
 
@@ -133,18 +140,24 @@ class StatefulModule(BodyRule):
             if not state.comes_back(name, instance.cls, change, own):
                 changes[name] = (instance.cls, change)
         if changes:
-            yield _problem(changes, function, code)
+            yield _problem(changes, function, code, evaluator)
 
 
-def _problem(changes: dict[str, tuple[PytreeClass, StateChange]], function: Function, code: CodeRead) -> Problem:
+def _problem(
+    changes: dict[str, tuple[PytreeClass, StateChange]], function: Function, code: CodeRead, evaluator: Evaluator
+) -> Problem:
     first, (cls, change) = next(iter(changes.items()))
     applied = next(a for a in reversed(code.applied) if first in a.rebuilt_parameters(function))
     transform = applied.transform.name
     names = " and ".join(f"`{name}`" for name in changes)
-    way_out = f"return {names} as well"
+    way_out, fix = f"return {names} as well", None
     if cls.framework.id != "treex":
-        own = f"nnx.{transform.rpartition('.')[2]}"
-        way_out = f"use `{own}`, or return the new state" if f"flax.{own}" in TRANSFORMS else "return the new state"
+        last = transform.rpartition(".")[2]
+        own = f"nnx.{_OTHER_NAMES.get(last, last)}"
+        way_out = "return the new state"
+        if f"flax.{own}" in TRANSFORMS:
+            way_out = f"use `{own}`, or return the new state"
+            fix = _with_nnx(applied, own, code, evaluator)
     return Problem(
         at=applied.at,
         message=(
@@ -153,7 +166,17 @@ def _problem(changes: dict[str, tuple[PytreeClass, StateChange]], function: Func
         ),
         reason="the function gets a copy of the module, rebuilt from its leaves",
         help=way_out,
+        fix=fix,
     )
+
+
+def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformation of flax.nnx, which writes the state back, if it is the only one."""
+    written = spelled(f"flax.{own}", code.place.module, evaluator.model.resolver)
+    if written is None or len(code.applied) > 1 or not applied.transform.name.startswith("jax."):
+        return None
+    change = RenameFunction(applied.at, applied.transform.name.rpartition(".")[2], written[0])
+    return Proposal(f"Use `{own}`", Applicability.UNSAFE, (change,), written[1])
 
 
 def _evaluates(module: Module) -> bool:

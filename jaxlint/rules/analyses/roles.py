@@ -22,6 +22,7 @@ _PLAIN = {
     "jax_dataclasses.static_field": "jax_dataclasses.field",
     "simple_pytree.static_field": "simple_pytree.field",
     "jax.tree.static": "dataclasses.field",
+    "flax.nnx.static": "flax.nnx.data",
 }
 #: How a field is marked static: the function, and what it is given.
 _MARKS: Mapping[str, tuple[str, str, str]] = {
@@ -50,7 +51,7 @@ def field_function(cls: PytreeClass) -> str:
 
 def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes the static marker from a field, if `module` declares it."""
-    if field.owner.module is not module or cls.framework.id not in (*_MARKS, "jax_dataclasses"):
+    if field.owner.module is not module or cls.framework.id not in (*_MARKS, "jax_dataclasses", "flax.nnx"):
         return None  # what other frameworks take for a leaf is not for markers alone to say
     unmarked = unmark(field, model) or _moved(field, cls, model)
     if unmarked is None:
