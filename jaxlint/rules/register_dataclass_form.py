@@ -18,7 +18,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Expr, dotted
 from jaxlint.syntax.statements import parts
 
-
 #: What `register_dataclass` takes besides the class, in this order.
 _LISTS = ("data_fields", "meta_fields", "drop_fields")
 
