@@ -87,9 +87,9 @@ def headline(finding: Finding) -> str:
 
 
 def notes(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What there is to say about a finding behind its message: titles and texts."""
+    """What there is to say about a finding behind its message, and is not said there: titles and texts."""
     for title, text in (("why", finding.reason), ("help", finding.help), ("see", url(finding))):
-        if text:
+        if text and text not in finding.message:
             yield title, text
 
 

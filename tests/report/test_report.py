@@ -15,7 +15,7 @@ from jaxlint.errors import UserError
 from jaxlint.finding import DOCS_URL, Applicability, Confidence, Edit, Finding, Fix, Severity
 from jaxlint.report import json as json_report
 from jaxlint.report import rules_table
-from jaxlint.report.base import Report
+from jaxlint.report.base import Report, notes
 from jaxlint.report.text import wants_color, write_concise, write_full
 from jaxlint.rules.base import Rule
 
@@ -369,3 +369,10 @@ def test_rules_table_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert rules_table.run(["README.md", "--check"]) == 0
     assert rules_table.run(["gone.md"]) == 2
     assert capsys.readouterr().err == "rules_table: error: [Errno 2] No such file or directory: 'gone.md'\n"
+
+
+def test_the_help_does_not_repeat_the_message() -> None:
+    said = finding(1, 1, 1, 2, message="`s` is frozen; use a copy", help="use a copy")
+    assert [title for title, _ in notes(said)] == ["see"]
+    other = finding(1, 1, 1, 2, message="`s` is frozen", help="use a copy")
+    assert [title for title, _ in notes(other)] == ["help", "see"]
