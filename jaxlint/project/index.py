@@ -88,6 +88,10 @@ class VisibleUpdates(msgspec.Struct, array_like=True):
         copied = [fields for root in roots for fields in self.fields.get((root, method), ())]
         return any(names <= fields for fields in (*copied, extra) if fields)
 
+    def has_other(self, roots: Iterable[str], method: str) -> bool:
+        """Whether a class has a method of that name which may do something else."""
+        return any(self.others.get((root, method)) for root in roots)
+
 
 class ProjectIndex(msgspec.Struct, array_like=True):
     """What is known of the modules of a project that are worth a look."""

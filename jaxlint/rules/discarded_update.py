@@ -24,6 +24,9 @@ from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
+#: Libraries whose states are copied by `replace`, and those whose tables have a `replace` that may work in place.
+_STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "craftax", "mujoco"})
+_TABLES = frozenset({"pandas", "polars", "datetime", "pendulum", "inspect"})
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
 #: What tells the time in benchmarks.
@@ -96,7 +99,8 @@ class DiscardedUpdate(EventRule):
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in
-    place. nnx objects change in place: `optimizer.update(grads)` is no finding.
+    place; `.replace(**changes)` if there is no other method of that name. nnx objects change in place:
+    `optimizer.update(grads)` is no finding.
 
     ## Fix safety
 
@@ -181,13 +185,28 @@ def _may_differ(update: Replace) -> bool:
 
 def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
     """Whether the keywords tell that an instance of a visible class is copied."""
-    if update.call.has_star or any(update.call.keyword(name) is not None for name in _OTHER_REPLACES[0]):
+    if update.call.has_star:
+        return _is_known_by_spreading(update, model)
+    if any(update.call.keyword(name) is not None for name in _OTHER_REPLACES[0]):
         return False
     names = frozenset(keyword.name for keyword in update.keywords)
     if names in _OTHER_REPLACES:
         return False
     roots = model.roots_seen(update.place.module)
     return model.visible_updates.only_copies(roots, update.function, names, _train_state_fields(update))
+
+
+def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
+    """Whether `x.replace(**changes)` copies a state: no argument has a position, as those of `str.replace` have.
+
+    That is so in modules that work with states of JAX, and not with tables, if no visible class has another method.
+    """
+    if update.function != "replace" or any(a.star != "**" for a in update.call.args):
+        return False
+    heads = {name.partition(".")[0] for level, name in update.place.module.outline.imported_modules if level == 0}
+    if heads.isdisjoint(_STATES) or not heads.isdisjoint(_TABLES):
+        return False
+    return not model.visible_updates.has_other(model.roots_seen(update.place.module), update.function)
 
 
 def _train_state_fields(update: Update) -> frozenset[str]:

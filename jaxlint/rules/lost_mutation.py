@@ -12,13 +12,15 @@ from jaxlint.infer.slots import Slot, origin
 from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
+from jaxlint.rules.analyses.stale import run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import last_name
-from jaxlint.syntax.statements import Body, If, assigned_names, parts, walk
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
+from jaxlint.syntax.statements import Body, If, Return, all_parts, assigned_names, own_parts, parts, walk
 
 #: Frameworks whose modules have a rule of their own.
 _MODULES = frozenset({"flax.nnx", "treex"})
@@ -93,7 +95,8 @@ class LostMutation(BodyRule):
 
     What is changed and then used in the same function is not reported (unless it is counted up, or a method updates its
     own attribute), nor is what is returned or handed on. Names that speak of tracing (`self.traces += 1`), attributes
-    that are made once (`if self.grid is None`), and values that do not depend on the arguments are taken to be meant.
+    that are made once (`if self.grid is None`), what a method returns at the end (`return self.pop_state()`), and
+    values that do not depend on the arguments are taken to be meant.
 
     ## References
 
@@ -132,7 +135,8 @@ class LostMutation(BodyRule):
                 if certain is not None:
                     found.append((mutation, slot, certain))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in own:
-                yield from _while_tracing(mutation, mutation.owner, code, function)
+                if not _is_returned_by_method(mutation, code, evaluator):
+                    yield from _while_tracing(mutation, mutation.owner, code, function)
         for mutation, slot, certain in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             yield _lost(mutation, slot.root, function, first, certain)
@@ -231,6 +235,35 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         ),
         reason=f"`{root}` is no traced argument: its attributes are read and written while tracing",
         help=f"make `{attr}` an argument and a result of `{function.name}`",
+    )
+
+
+def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the function returns what a method makes of the attribute: `return self.pop_state()`."""
+    method, owner = code.place.method, code.place.owner
+    if method is None or owner is None or mutation.slot.root != method.self_name:
+        return False
+    returned = [part for s in walk(code.body, nested=False) if isinstance(s, Return) for part in own_parts(s)]
+    calls = [part for part in returned if isinstance(part, Call) and part.at is not mutation.at]
+    funcs = [call.func for call in calls if isinstance(call.func, Attribute)]
+    names = {func.attr for func in funcs if dotted(func.value) == method.self_name}
+    return any(_may_read(owner, name, mutation.slot.path[0], evaluator) for name in names)
+
+
+def _may_read(cls: PytreeClass, name: str, attr: str, evaluator: Evaluator) -> bool:
+    """Whether a method, or one that it calls, reads an attribute, if only by a name that is computed."""
+    found = cls.method(name)
+    if found is None:
+        return True
+    methods = run_by(found[1], cls)
+    if any(attr in one.self_reads for one in methods.values()):
+        return True
+    bodies = [
+        evaluator.calls.body_of(FunctionSymbol(at[0].module, at[1])) for one in methods if (at := cls.method(one))
+    ]
+    return any(
+        body is None or any(isinstance(part, Name) and part.id in ("getattr", "vars") for part in all_parts(body))
+        for body in bodies
     )
 
 

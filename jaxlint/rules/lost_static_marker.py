@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
+from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Lambda
+
+#: The keywords of field functions that say whether a field is static.
+_MARKERS = frozenset({"pytree_node", "static"})
 
 
 class LostStaticMarker(ClassRule):
@@ -77,7 +82,9 @@ class LostStaticMarker(ClassRule):
 
     ## When not to use it
 
-    A field that becomes an array in the subclass is meant to become a leaf, and is not reported. A default without an
+    A field that becomes an array in the subclass is meant to become a leaf, and so is one that says so
+    (`pytree_node=True`); neither is reported. A lost marker of a class without arrays that is not seen to go into a
+    transformation is reported with low confidence. A default without an
     annotation is reported where instances of the class are made by the constructor of its dataclass.
 
     ## References
@@ -96,11 +103,13 @@ class LostStaticMarker(ClassRule):
             return
         if cls.registered is True and not cls.framework.marks_stay:
             for field in cls.fields:
-                if field.owner == cls.symbol and field.role is Role.LEAF and not _is_array(field, cls, evaluator):
+                if field.owner == cls.symbol and field.role is Role.LEAF and not _is_meant(field, cls, evaluator):
                     base = next((c for c in cls.mro[1:] if c.registered and c.field(field.name) is not None), None)
                     before = base.field(field.name) if base is not None else None
                     if base is not None and before is not None and before.role is Role.STATIC:
-                        yield _lost(cls, field, base, leaf_consequence(field, cls, evaluator))
+                        meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
+                        confidence = Confidence.HIGH if meets else Confidence.LOW
+                        yield _lost(cls, field, base, leaf_consequence(field, cls, evaluator), confidence)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)
@@ -108,8 +117,20 @@ class LostStaticMarker(ClassRule):
                     yield _unseen(cls, assignment, overridden)
 
 
+def _is_meant(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the declaration says that the field is a leaf: by a marker of its own, or as it holds an array."""
+    if field.call is not None and not _MARKERS.isdisjoint(field.call.keywords):
+        return True
+    return _is_array(field, cls, evaluator)
+
+
 def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return field.annotation is not None and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+
+
+def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether some leaf may hold an array: the class is made for transformations."""
+    return any(_is_array(leaf, cls, evaluator) for leaf in cls.leaves or ())
 
 
 def _is_constructed(cls: PytreeClass) -> bool:
@@ -133,7 +154,7 @@ def _overridden(cls: PytreeClass, assignment: ClassAssignment) -> Field | None:
     return field if field.default is not None else None
 
 
-def _lost(cls: PytreeClass, field: Field, base: PytreeClass, consequence: str) -> Problem:
+def _lost(cls: PytreeClass, field: Field, base: PytreeClass, consequence: str, confidence: Confidence) -> Problem:
     spelling = cls.framework.static_spelling
     return Problem(
         at=field.at,
@@ -143,6 +164,7 @@ def _lost(cls: PytreeClass, field: Field, base: PytreeClass, consequence: str) -
         ),
         reason="a field that is declared again takes nothing over from the declaration in the base class",
         help=f"mark `{field.name}` with `{spelling}` here, too, or leave the declaration out",
+        confidence=confidence,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
     )
 

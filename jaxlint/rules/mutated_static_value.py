@@ -129,7 +129,7 @@ class MutatedStaticValue(BodyRule):
                 continue
             cls = event.receiver.cls
             meets = bool(code.applied) or is_seen_to_cross(cls, evaluator) or carries_arrays(cls, evaluator)
-            confidence = Confidence.MEDIUM if meets else Confidence.LOW
+            confidence = Confidence.MEDIUM if meets and not _is_set_up(code) else Confidence.LOW
             if isinstance(event, MutateField):
                 problem = _problem(event.at, cls, event.field, confidence)
                 yield replace(problem, fix=setting_dict(event, evaluator))
@@ -159,6 +159,11 @@ def _is_filling(event: MutateField | AssignAttribute, code: CodeRead, evaluator:
         return True
     family = (*event.receiver.cls.mro, *evaluator.model.subclasses(event.receiver.cls))
     return is_called_only_by(method.name, family, _CONSTRUCTION)
+
+
+def _is_set_up(code: CodeRead) -> bool:
+    """Whether the body is that of a constructor: what it is given is put together before anything is compiled."""
+    return code.function is not None and code.function.name in _CONSTRUCTION
 
 
 def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:

@@ -184,6 +184,8 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     So are modules, what says how to flatten it, and what must be given an array for a leaf. equinox's filtered
     transformations take everything, so that what is traced is not all seen.
     """
+    if any("__hash__" in one.symbol.declaration.methods for one in cls.mro):
+        return False  # static values and keys of dicts say how they are hashed
     if cls.framework is EQUINOX:
         return True
     if cls.leaves == ():

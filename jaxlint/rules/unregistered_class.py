@@ -15,9 +15,10 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import DATACLASS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Display, Expr, Subscript, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript, dotted
 from jaxlint.syntax.statements import all_parts
 
 
@@ -174,7 +175,7 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
     for parameter in function.parameters:
         if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
             cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
-            if cls is not None and not _holds_numbers(parameter.name, function, module, evaluator):
+            if cls is not None and _is_used_as(cls, parameter.name, function, module, evaluator):
                 at = parameter.at if event.applied.is_decorator else event.at
                 yield _problem(at, cls, f"`{function.name}` takes one as `{parameter.name}`", refusing[0])
                 return
@@ -187,17 +188,27 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
                 return
 
 
-def _holds_numbers(name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether the items of a parameter are given to functions on arrays: no instances, whatever its annotation says."""
-    scope = f"{function.qualname}.<locals>"
-    for call in all_parts(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()):
-        if isinstance(call, Call) and any(
-            isinstance(a, Subscript) and dotted(a.value) == name for a in call.positional
-        ):
-            symbol = evaluator.model.resolver.resolve(call.func, module, scope)
+def _is_used_as(cls: PytreeClass, name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether the body bears out that a parameter is, or holds, instances of a class: an annotation alone may err.
+
+    Attributes of it are read, and its items are not given to functions on arrays.
+    """
+    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    names = {m.name for m in cls.members} | {n for c in cls.mro for n in c.symbol.declaration.methods}
+    names |= {a.attr for c in cls.mro for f in own_methods(c) for a in f.self_assignments}
+    read = False
+    for part in all_parts(body):
+        if isinstance(part, Attribute):
+            read = read or dotted(part.value) == name or part.attr in names
+        elif isinstance(part, Call) and any(_is_item(given, name) for given in part.positional):
+            symbol = evaluator.model.resolver.resolve(part.func, module, f"{function.qualname}.<locals>")
             if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
-                return True
-    return False
+                return False
+    return read
+
+
+def _is_item(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Subscript) and dotted(expr.value) == name
 
 
 def _returned(function: Function, module: Module, evaluator: Evaluator) -> Iterator[tuple[Value, object]]:
