@@ -33,7 +33,7 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
 
     from jaxlint.config.settings import rule_enabled
     from jaxlint.project.files import PathError
-    from jaxlint.rules import all_rules
+    from jaxlint.rules.plugins import rules_with
 
     if schema:
         from jaxlint.report.configuration import schema as json_schema
@@ -45,7 +45,7 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
         absolute = os.path.abspath(path)
         settings = configuration.settings(absolute)
         place = None if os.path.isdir(absolute) else absolute
-        rules = [rule for rule in all_rules() if rule_enabled(rule, settings, place)]
+        rules = [rule for rule in rules_with(settings.plugins) if rule_enabled(rule, settings, place)]
         explained = configuration.explain(absolute)
         text = (_json if output_format == "json" else _text)(path, explained, rules, configuration.versions(absolute))
     with standard_output() as stream:

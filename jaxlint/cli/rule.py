@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -37,9 +38,10 @@ def rule(rule: str | None, all_: bool, output_format: str) -> None:
     A page says what the rule finds, why that is bad, what you see at run time and how to write it instead.
     A prefix of codes (JAX4) or the name of a group lists the rules that it means.
     """
-    from jaxlint.rules import all_rules
+    from jaxlint.config.configuration import Configuration
+    from jaxlint.rules.plugins import rules_with
 
-    rules: Sequence[type[Rule]] = all_rules()
+    rules: Sequence[type[Rule]] = rules_with(Configuration().settings(os.getcwd()).plugins)
     if all_ and rule is not None:
         raise click.UsageError("Give the code or the name of one rule, or --all.")
     chosen = rules if rule is None else _chosen(rule, rules)

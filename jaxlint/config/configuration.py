@@ -17,6 +17,7 @@ from jaxlint.config.layers import (
     Origin,
     extra_field,
     file_in,
+    plugins_of,
     python_version,
 )
 from jaxlint.config.settings import PerFileIgnore, Settings
@@ -63,8 +64,10 @@ class Configuration:
         self._files: dict[str, FileLayer | None] = {}
         self._settings: dict[FileLayer | None, Settings] = {}
         self._versions: dict[FileLayer | None, dict[str, Known]] = {}
+        file = self._file(os.getcwd()) if self._options else None
         for layer in [self._given, *self._options]:
             if layer is not None:
+                layer.plugins = plugins_of(file)
                 layer.check()
 
     def use_no_baseline(self) -> None:
@@ -225,6 +228,7 @@ def _settings(layers: Iterable[Layer]) -> Settings:
         extend_safe_fixes=words("extend-safe-fixes"),
         extend_unsafe_fixes=words("extend-unsafe-fixes"),
         baseline=next(iter(paths("baseline")), None) if last("baseline") else None,
+        plugins=tuple(dict.fromkeys(words("plugins"))),
         extra_decorators=table("extra-decorators"),
         extra_bases=table("extra-bases"),
         extra_fields={name: extra_field(like) for name, like in table("extra-fields").items()},

@@ -47,6 +47,8 @@ class Layer:
 
     values: dict[str, Any]
     base: str
+    #: The plugins that another place turns on.
+    plugins: tuple[str, ...] = ()
 
     def place(self, key: str, word: str = "") -> str:
         """Where `word` behind the key `key` stands, for messages."""
@@ -115,8 +117,10 @@ class Layer:
     def _check_selectors(self, key: str, selectors: Iterable[str]) -> None:
         """Raise `ConfigError` unless each of the selectors means some rule."""
         from jaxlint.rules import all_rules
+        from jaxlint.rules.plugins import rules_with
 
-        rules = all_rules()
+        plugins = (*self.values.get("plugins", ()), *self.plugins)
+        rules = rules_with(plugins) if plugins else all_rules()
         for selector in selectors:
             if selector.upper() != "ALL" and not any(specificity(rule, [selector]) >= 0 for rule in rules):
                 known = {"ALL", *(word for rule in rules for word in (rule.code, rule.name, rule.group))}
@@ -142,6 +146,12 @@ class Layer:
     def path(self, value: str) -> str:
         """The absolute path that `value` means."""
         return os.path.normpath(os.path.join(self.base, os.path.expanduser(value)))
+
+
+def plugins_of(layer: Layer | None) -> tuple[str, ...]:
+    """The plugins that a layer turns on; none if it does not say so as it should, which its own check tells."""
+    value = layer.values.get("plugins", ()) if layer is not None else ()
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list) else ()
 
 
 class FileLayer(Layer):

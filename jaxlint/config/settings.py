@@ -15,7 +15,7 @@ from jaxlint.pytrees.target import Target
 if TYPE_CHECKING:
     from jaxlint.rules.base import Rule
 
-_CODE_PREFIX = re.compile(r"JAX[0-9]{0,3}", re.IGNORECASE)
+_CODE_PREFIX = re.compile(r"([A-Z]+)([0-9]{0,3})", re.IGNORECASE)
 #: How specific a whole group of rules is: as much as the prefix `JAX4`.
 _GROUP_SPECIFICITY = 4
 _EXACT = 6
@@ -49,6 +49,7 @@ class Settings(Target, frozen=True):
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     baseline: str | None = None
+    plugins: tuple[str, ...] = ()
 
 
 def rule_enabled(rule: type[Rule], settings: Settings, path: str | None = None) -> bool:
@@ -131,6 +132,14 @@ def specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
             best = _EXACT
         elif selector.lower() == rule.group.lower():
             best = max(best, _GROUP_SPECIFICITY)
-        elif _CODE_PREFIX.fullmatch(selector) and rule.code.startswith(selector.upper()):
-            best = max(best, len(selector))
+        else:
+            best = max(best, _digits(selector, rule.code))
     return best
+
+
+def _digits(selector: str, code: str) -> int:
+    """How specific the prefix of a code is: 3 for its letters, and one for each digit; -1 if it is no such prefix."""
+    found, own = _CODE_PREFIX.fullmatch(selector), _CODE_PREFIX.fullmatch(code)
+    if found is None or own is None or found[1].upper() != own[1] or not own[2].startswith(found[2]):
+        return -1
+    return 3 + len(found[2])

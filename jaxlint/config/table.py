@@ -236,6 +236,17 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
             example='baseline = "jaxlint-baseline.json"',
         ),
     ] = UNSET
+    plugins: Annotated[
+        list[str] | UnsetType,
+        _key(
+            "Packages with rules of your own, by the names of their entry points in the group `jaxlint.rules`. They"
+            " have to be installed beside jaxlint; nothing is imported from the code that is checked. See"
+            " [Rules of your own](own-rules.md).",
+            must=_STRINGS,
+            example='plugins = ["physics"]',
+            default=[],
+        ),
+    ] = UNSET
     extra_decorators: Annotated[
         dict[str, str] | UnsetType,
         _key(

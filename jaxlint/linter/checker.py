@@ -28,8 +28,8 @@ from jaxlint.project.reachability import import_graph
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
+from jaxlint.rules.plugins import rules_with
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
 from jaxlint.syntax.ast_expressions import place_of
@@ -45,7 +45,7 @@ class Checker:
         check_extra_names(settings)
         self.project = project
         self.settings = settings
-        self.enabled = EnabledRules(all_rules(), settings)
+        self.enabled = EnabledRules(rules_with(settings.plugins), settings)
         self.fixes = FixSettings(settings)
         self._writer: Writer | None = None
         self.packages = framework_packages(settings)

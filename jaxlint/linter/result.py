@@ -58,11 +58,11 @@ def add_found(
 
 def codes_checked(checked: Iterable[tuple[Settings, Sequence[str]]]) -> dict[str, frozenset[str]]:
     """For each file the codes of the rules that ran."""
-    from jaxlint.rules import all_rules
+    from jaxlint.rules.plugins import rules_with
 
     codes: dict[str, frozenset[str]] = {}
     for settings, files in checked:
-        enabled = EnabledRules(all_rules(), settings)
+        enabled = EnabledRules(rules_with(settings.plugins), settings)
         codes |= {path: enabled.codes_at(path) for path in files}
     return codes
 

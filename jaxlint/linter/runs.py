@@ -55,7 +55,13 @@ class Run:
         self._seen = sorted({m.path: m for m in (*modules, *neighbours)}.values(), key=lambda m: m.path)
         self._modules = modules
         settings = replace(settings, fix=False, unsafe_fixes=False)  # which change nothing that is found
-        known = ([m.path for m in self._seen], project.roots, project.site_packages, settings)
+        known = (
+            [m.path for m in self._seen],
+            project.roots,
+            project.site_packages,
+            settings,
+            _plugin_versions(settings),
+        )
         self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
         self._started = time.time_ns()
         self._previous = cache.run(self._key)
@@ -198,3 +204,12 @@ def findings_of(
 def shown_without_import(interface: bytes) -> bytes:
     """The part of the digest of an interface (`symbols.interface`) for modules that do not import the module."""
     return interface[: len(interface) // 2]
+
+
+def _plugin_versions(settings: Settings) -> object:
+    """What tells the code of the rules of other packages from other code; most runs have none."""
+    if not settings.plugins:
+        return None
+    from jaxlint.rules.plugins import plugin_versions
+
+    return plugin_versions(settings.plugins)

@@ -10,10 +10,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from jaxlint import __version__, rules
+from jaxlint import __version__
 from jaxlint.finding import DOCS_URL, Finding, Fix, Severity
 from jaxlint.report.base import Report, checkout, message, notes, repository_path
 from jaxlint.rules.base import Rule
+from jaxlint.rules.plugins import known_rules
 from jaxlint.suppression.fingerprint import file_lines, fingerprints
 from jaxlint.syntax.source import Source, Unreadable
 
@@ -32,7 +33,7 @@ def write(report: Report, stream: TextIO) -> None:
 
 def _log(report: Report) -> dict[str, Any]:
     found = {finding.code for finding in report.findings}
-    used = [rule for rule in rules.all_rules() if rule.code in found]
+    used = [rule for rule in known_rules() if rule.code in found]
     driver = {
         "name": "jaxlint",
         "version": __version__,

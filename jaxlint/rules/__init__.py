@@ -12,11 +12,14 @@ from functools import cache
 
 from jaxlint.rules.base import Rule
 
+#: The files that hold none.
+_NO_RULES = ("__init__.py", "base.py", "plugins.py")
+
 
 def rule_names() -> list[str]:
     """The names of all rules, sorted; none of them is imported."""
     files = [file for folder in __path__ for file in os.listdir(folder) if file.endswith(".py")]
-    return sorted(file[: -len(".py")].replace("_", "-") for file in files if file not in ("__init__.py", "base.py"))
+    return sorted(file[: -len(".py")].replace("_", "-") for file in files if file not in _NO_RULES)
 
 
 @cache

@@ -53,8 +53,12 @@ class Problem(msgspec.Struct, frozen=True):
     fix: Proposal | None = None
 
 
+#: The version of what rules of other packages may rely on: see docs/own-rules.md.
+API = 1
+
+
 class Rule:
-    """Base of all rules. A rule is one module in `jaxlint/rules/`, named like the rule."""
+    """Base of all rules. A rule is one module in `jaxlint/rules/`, named like the rule; or one of another package."""
 
     code: ClassVar[str]
     name: ClassVar[str]
@@ -64,6 +68,8 @@ class Rule:
     enabled: ClassVar[bool] = True
     preview: ClassVar[bool] = False
     since: ClassVar[str]
+    #: The version of the API that a rule of another package was written for.
+    api: ClassVar[int] = API
     #: What the rule waits for, besides its events: code that calls one of these (the last part of the name, as in
     #: `tree_at` for `eqx.tree_at`) is read where a pytree class can be seen.
     calls: ClassVar[frozenset[str]] = frozenset()

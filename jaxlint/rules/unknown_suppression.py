@@ -82,9 +82,9 @@ class UnknownSuppression(SuppressionRule):
 
     def check_suppressions(self, comments: Comments) -> Iterator[Problem]:
         """Look at what each comment names."""
-        from jaxlint.rules import all_rules
+        from jaxlint.rules.plugins import known_rules
 
-        rules = all_rules()
+        rules = known_rules()
         known = [word for rule in rules for word in (rule.code, rule.name)]
         for usage in comments.usages():
             suppression = usage.suppression

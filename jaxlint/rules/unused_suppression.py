@@ -88,9 +88,9 @@ class UnusedSuppression(SuppressionRule):
 
     def check_suppressions(self, comments: Comments) -> Iterator[Problem]:
         """Look at what each comment, and each of the rules that it names, is good for."""
-        from jaxlint.rules import all_rules
+        from jaxlint.rules.plugins import known_rules
 
-        rules = [rule for rule in all_rules() if not issubclass(rule, SuppressionRule)]
+        rules = [rule for rule in known_rules() if not issubclass(rule, SuppressionRule)]
         for usage in comments.usages():
             suppression = usage.suppression
             if suppression.selectors is None:

@@ -81,7 +81,7 @@ class Selector(msgspec.Struct, frozen=True):
         """Whether it means a rule (that of a finding): by name, or by code or code prefix in any case."""
         if self.is_code:
             return rule.code.startswith(self.text.upper())
-        return self.text == rule.name
+        return self.text == rule.name or self.text.upper() == rule.code
 
     def names(self, rule: Finding | Named) -> bool:
         """Whether it means just this rule."""

@@ -102,6 +102,7 @@ unfixable = ["JAX407"]
 extend-safe-fixes = ["JAX2"]
 extend-unsafe-fixes = ["JAX201"]
 baseline = "known.json"
+plugins = []
 
 [tool.jaxlint.per-file-ignores]
 "tests/" = ["JAX2"]
@@ -519,7 +520,7 @@ def test_config_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     }
     assert 'ignore = ["static-counter", "JAX407"]  # project/pyproject.toml:4, --ignore\n' in out
     assert 'target-jax = "0.5.0"  # --config\n' in out
-    assert "[per-file-ignores]  # project/pyproject.toml:22\n" in out
+    assert "[per-file-ignores]  # project/pyproject.toml:23\n" in out
     assert "# 1 rules run:\n#   JAX001 unreadable-file\n" in out
     code, out, err = run(capsys, "config", "--isolated")
     assert 'min-confidence = "medium"  # default\n' in out
@@ -614,8 +615,8 @@ def test_documentation_out_of_date(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_every_key_has_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    """But for `src` and the tables."""
+    """But for `src`, `plugins` and the tables."""
     _, out, _ = run(capsys, "check", "--help")
     options = set(re.findall(r"--[a-z-]+", out))
     tables = {name for name, key in KEYS.items() if key.default == {}}
-    assert {f"--{name}" for name in set(KEYS) - tables - {"src"}} <= options
+    assert {f"--{name}" for name in set(KEYS) - tables - {"src", "plugins"}} <= options

@@ -1,0 +1,189 @@
+"""Rules of other packages: the examples of docs/own-rules.md as a real distribution, installed beside jaxlint."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "own-rules.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PROJECT = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "CONDA", "JAXLINT"))}
+
+STATE = '''\
+"""States."""
+
+import jax
+from flax import struct
+
+
+@struct.dataclass
+class Body:
+    mass: jax.Array
+    inertia: jax.Array
+    unit: int = 1
+
+
+def change(body: Body) -> Body:
+    first = body.replace(mass=body.mass * 2)
+    second = first.replace(unit=2)
+    return second.replace(unit=3)
+'''
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=cwd, env=CLEAN, timeout=PATIENCE)
+
+
+def install(folder: Path, modules: dict[str, str], project: str = PROJECT) -> Path:
+    """The Python of a new environment that sees what this one does, and a distribution with some modules."""
+    source, environment = folder / "source", folder / "environment"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(project)
+    for name, text in modules.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(text)
+    done = run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (packages,) = environment.glob("lib/python*/site-packages")
+    seen = [ROOT, ROOT / "plugins", *(path for path in sys.path if path.endswith("site-packages"))]
+    (packages / "seen.pth").write_text("".join(f"{path}\n" for path in seen))
+    python = environment / "bin" / "python"
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    done = run(sys.executable, "-m", "pip", "--python", python, "install", *options, source, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    modules = {f"physics_rules/_part{number}.py": text for number, text in enumerate(EXAMPLES)}
+    # the page shows one module; here each example is one, and their rules are declared in the package
+    names = ["UnitField", "OldName", "ManyUpdates"]
+    body = "".join(f"from physics_rules._part{number} import {name}\n" for number, name in enumerate(names))
+    body += "".join(f"{name}.__module__ = __name__\n" for name in names)
+    return install(tmp_path_factory.mktemp("plugin"), {**modules, "physics_rules/__init__.py": body})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "state.py").write_text(STATE)
+    (tmp_path / "jaxlint.toml").write_text('plugins = ["physics"]\n')
+    return tmp_path
+
+
+def check(python: Path, project: Path, *options: str) -> list[tuple[str, int]]:
+    done = run(python, "-m", "jaxlint", "check", "--output-format=json", *options, ".", cwd=project)
+    assert not done.stderr
+    return [(one["code"], one["location"]["row"]) for one in json.loads(done.stdout)]
+
+
+EVERYTHING = [("PHY101", 11), ("PHY102", 15), ("PHY103", 17)]
+
+
+def test_the_page_has_an_example_of_each_kind() -> None:
+    assert [re.findall(r"\((\w+Rule)\)", text) for text in EXAMPLES] == [["ClassRule"], ["EventRule"], ["BodyRule"]]
+
+
+def test_check(python: Path, project: Path) -> None:
+    assert check(python, project) == EVERYTHING
+    assert check(python, project) == EVERYTHING  # from the cache
+    assert check(python, project, "--no-cache", "--jobs=2") == EVERYTHING
+    assert check(python, project, "--select=PHY1,JAX4", "--ignore=unit-field") == EVERYTHING[1:]
+    assert check(python, project, "--select=physics", "--ignore=PHY103") == EVERYTHING[:2]
+    (project / "jaxlint.toml").write_text("")
+    assert check(python, project) == []
+
+
+def test_comments_hide_them(python: Path, project: Path) -> None:
+    text = STATE.replace("unit: int = 1", "unit: int = 1  # jaxlint: ignore[unit-field]")
+    (project / "state.py").write_text(text.replace("mass * 2)", "mass * 2)  # noqa: PHY102"))
+    assert check(python, project) == EVERYTHING[2:]
+
+
+def test_fixes_and_pages(python: Path, project: Path) -> None:
+    run(python, "-m", "jaxlint", "check", "--fix", ".", cwd=project)
+    assert (project / "state.py").read_text() == STATE.replace("(mass=", "(inertia=")
+    shown = run(python, "-m", "jaxlint", "rule", "PHY101", cwd=project).stdout
+    assert "Finds fields that are called" in shown
+
+
+def test_sarif_names_them(python: Path, project: Path) -> None:
+    done = run(python, "-m", "jaxlint", "check", "--output-format=sarif", ".", cwd=project)
+    driver = json.loads(done.stdout)["runs"][0]["tool"]["driver"]
+    assert [rule["id"] for rule in driver["rules"]] == ["PHY101", "PHY102", "PHY103"]
+
+
+def test_flake8(python: Path, project: Path) -> None:
+    done = run(python, "-m", "flake8", "--extend-select=JAX,PHY", "--extend-ignore=E,W,F", ".", cwd=project)
+    assert re.findall(r"py:(\d+):\d+: (PHY\d+)", done.stdout) == [(str(row), code) for code, row in EVERYTHING]
+
+
+IN_THE_EDITOR = """
+import os
+from jaxlint.editor.workspace import Workspace
+
+path = os.path.abspath("state.py")
+workspace = Workspace([os.getcwd()])
+workspace.set_text(path, open(path).read() + "\\n# a comment\\n")
+print([(finding.code, finding.row) for finding in workspace.findings(path)])
+"""
+
+
+def test_in_the_editor(python: Path, project: Path) -> None:
+    assert run(python, "-c", IN_THE_EDITOR, cwd=project).stdout == f"{EVERYTHING}\n"
+
+
+def test_what_is_checked_is_never_imported(python: Path, project: Path) -> None:
+    """A project cannot offer rules to the run that checks it: neither a distribution nor a module of it is found."""
+    (project / "evil.py").write_text("open('ran', 'w').close()\n")
+    metadata = project / "evil-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[jaxlint.rules]\nevil = evil\nphysics = evil\n")
+    (project / "physics_rules").mkdir()
+    (project / "physics_rules" / "__init__.py").write_text("open('ran', 'w').close()\n")
+    (project / "jaxlint.toml").write_text('plugins = ["evil"]\n')
+    done = run(python, "-m", "jaxlint", "check", ".", cwd=project)
+    assert done.returncode == 2
+    assert done.stderr == ("jaxlint: error: plugin `evil` is not installed beside jaxlint; those that are: `physics`\n")
+    (project / "jaxlint.toml").write_text('plugins = ["physics"]\n')
+    assert run(python, "-m", "jaxlint", "check", "--no-cache", "state.py", cwd=project).returncode == 1
+    assert not (project / "ran").exists()
+
+
+BROKEN = {
+    "raise OSError('no disk')": "broken cannot be loaded: OSError: no disk",
+    "": "broken holds no rule",
+    "code = 'JAX999'": "the rule Mine has the code JAX999: it needs a prefix of its own",
+    "code = 'ABC999'; api = 0": "the rule Mine was written for version 0 of the rules' API; this jaxlint has 1",
+    "code = 'ABC999'; since = None": "the rule Mine does not say its `since`",
+    "code = 'ABC999'; name = 'frozen-assignment'": "ABC999 (frozen-assignment) is JAX401 (frozen-assignment) already",
+}
+
+
+def test_what_cannot_be_used(tmp_path: Path) -> None:
+    project = PROJECT.replace('physics = "physics_rules"', 'broken = "broken"').replace("physics-rules", "broken")
+    python = install(tmp_path, {"broken.py": ""}, project)
+    (tmp_path / "jaxlint.toml").write_text('plugins = ["broken"]\n')
+    (tmp_path / "a.py").write_text("import jax\n")
+    (installed,) = tmp_path.glob("environment/lib/python*/site-packages/broken.py")
+    for body, error in BROKEN.items():
+        text = body
+        if body.startswith("code"):
+            words = "name = 'mine'; group = 'own'; since = '1'; "
+            text = f"from jaxlint.rules.base import ClassRule\nclass Mine(ClassRule):\n    {words}{body}\n"
+        installed.write_text(text)
+        done = run(python, "-B", "-m", "jaxlint", "check", "a.py", cwd=tmp_path)
+        assert done.returncode == 2
+        assert error in done.stderr
+        assert "Traceback" not in done.stderr
