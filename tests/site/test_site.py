@@ -1,0 +1,98 @@
+"""The site: every link leads somewhere, every rule has its page, and what pages say was run is what fixtures say."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from jaxlint.finding import DOCS_URL
+from jaxlint.pytrees.model import Subclasses, Unflatten
+from jaxlint.rules import all_rules
+from tests.oracle.frameworks import FRAMEWORKS
+from tools.site.__main__ import ROOT
+from tools.site.executed import chosen, read
+from tools.site.framework_page import model_of
+
+EXECUTED = read()
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("href", "src") and value is not None and tag != "base":
+                self.links.append(value)
+            elif name in ("id", "name") and value is not None:
+                self.anchors.add(value)
+
+
+def test_no_link_inside_is_dead(site: Path) -> None:
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    followed, dead = 0, []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or path.name == "404.html":
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            followed += 1
+            anchors = pages[target].anchors if target in pages else set()
+            if not target.exists() or (parts.fragment and unquote(parts.fragment) not in anchors):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    print(f"{followed} links of {len(pages)} pages")
+    assert dead == [] and followed > 3000
+
+
+def test_every_rule_has_its_page_where_findings_say(site: Path) -> None:
+    address = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["site_url"]
+    assert f"{address}rules" == DOCS_URL
+    for rule in all_rules():
+        page = site / rule.url().removeprefix(address) / "index.html"
+        assert f"{rule.name} ({rule.code})" in page.read_text(encoding="utf-8")
+
+
+def test_addresses_in_texts_of_ours_are_pages(site: Path) -> None:
+    address = DOCS_URL.removesuffix("rules")
+    names = ["README.md", "CONTRIBUTING.md", "plugins/vscode/README.md", *map(str, (ROOT / "docs").rglob("*.md"))]
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
+    found = {link.rstrip(".") for text in texts for link in re.findall(re.escape(address) + r"[\w/.-]*", text)}
+    dead = [link for link in found if not (site / link.removeprefix(address)).exists()]
+    assert dead == []
+
+
+@pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if (ROOT / "fixtures" / rule.name).is_dir()])
+def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
+    """If this fails, a fixture has changed: `python -m tools.site.executed RULE` runs it again."""
+    programs = chosen(rule)
+    shown = EXECUTED.rules[rule]
+    assert shown.case == programs[0].case
+    assert shown.frameworks.keys() <= {program.framework for program in programs}
+    for program in programs:
+        text = shown.frameworks.get(program.framework)
+        raises = program.consequence.raises
+        if text is not None and raises is not None and not text.endswith("..."):
+            assert re.search(raises.text, text, re.DOTALL), program.id
+
+
+def test_the_table_of_frameworks_is_what_the_model_says() -> None:
+    for name, seen in EXECUTED.frameworks.items():
+        model = model_of(name)
+        assert seen.leaves == "[1.0]", name
+        assert (seen.assigning != "None") == FRAMEWORKS[name].frozen, name
+        reruns = model.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and name != "namedtuple"
+        assert (seen.rebuilding == "post") == reruns, name
+        subclasses = {"one opaque leaf": Subclasses.OPAQUE, "[1.0, 3.0]": Subclasses.AUTO}
+        assert name == "penzai" or subclasses.get(seen.subclass, Subclasses.FIELDS_IGNORED) is model.subclasses, name

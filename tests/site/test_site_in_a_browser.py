@@ -1,0 +1,100 @@
+"""The built site in a real browser: search, a phone, dark mode, and nothing that fails or comes from elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxlint.rules import all_rules
+from tests import debian
+
+pytestmark = pytest.mark.browser
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and says nothing of it."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+
+
+@pytest.fixture
+def wrong() -> Iterator[list[str]]:
+    """What fails on a page, which is nothing."""
+    found: list[str] = []
+    yield found
+    assert found == []
+
+
+def opened(browser: Any, address: str, wrong: list[str], width: int = 1280, scheme: str = "light") -> Any:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.set_default_timeout(120_000)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("response", lambda one: wrong.append(f"{one.status} {one.url}") if one.status >= 400 else None)
+    page.on("request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else wrong.append(one.url))
+    page.goto(address)
+    return page
+
+
+def picture(page: Any, name: str) -> None:
+    folder = debian.CACHE.parent / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(folder / f"{name}.png"))
+
+
+@pytest.mark.parametrize(
+    ("pasted", "rule"),
+    [
+        ("FrozenInstanceError: cannot assign to field", "frozen-assignment"),
+        ("mutable default <class 'jaxlib._jax.ArrayImpl'>", "mutable-default"),
+        ("scan body function carry input and carry output must have the same pytree structure", "changing-structure"),
+        ("JAX202", "static-counter"),
+    ],
+)
+def test_search_finds_a_rule_by_the_text_of_its_error(
+    chromium_browser: Any, address: str, wrong: list[str], pasted: str, rule: str
+) -> None:
+    page = opened(chromium_browser, address, wrong)
+    page.get_by_role("button", name="Search").first.click()
+    page.locator("input[aria-label=Search]").fill(pasted)
+    found = page.locator(f"[role=option][href*='/rules/{rule}/']").first
+    found.wait_for()
+    picture(page, f"search-{rule}")
+    found.click()
+    page.wait_for_url(f"**/rules/{rule}/**")
+    page.close()
+
+
+def test_every_rule_can_be_opened(chromium_browser: Any, address: str, wrong: list[str]) -> None:
+    page = opened(chromium_browser, address, wrong)
+    for rule in all_rules():
+        page.goto(f"{address}rules/{rule.name}/")
+        assert page.locator("h1").inner_text().startswith(f"{rule.name} ({rule.code})")
+        for image in page.locator("article img").all():
+            assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["", "rules/", "rules/static-counter/", "frameworks/", "tutorials/leaf-or-static/"])
+def test_a_phone_in_the_dark(chromium_browser: Any, address: str, wrong: list[str], path: str) -> None:
+    page = opened(chromium_browser, address, wrong, width=390, scheme="dark")
+    page.goto(address + path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")[:3]
+    assert red + green + blue < 150
+    picture(page, f"phone-{path.strip('/').replace('/', '-') or 'home'}")
+    page.close()

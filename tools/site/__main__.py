@@ -1,0 +1,49 @@
+"""Write what the site is made of to `.site/docs`, and build it to `.site/html`: `python -m tools.site`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.site.executed import read
+from tools.site.framework_page import framework_page
+from tools.site.rule_pages import rule_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Where `mkdocs.yml` says that what was written stands, and what is built, beside itself.
+WRITTEN = Path(".site") / "docs"
+BUILT = Path(".site") / "html"
+REPOSITORY = "https://github.com/jaxlint/jaxlint/blob/main"
+
+
+def write(folder: Path) -> None:
+    """Write all pages and pictures to a folder, in place of what is there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder)
+    for page in folder.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(re.sub(r"\]\((?:\.\./)+(?!\.)", f"]({REPOSITORY}/", text), encoding="utf-8")
+    executed = read()
+    (folder / "frameworks.md").write_text(framework_page(executed), encoding="utf-8")
+    (folder / "rules").mkdir()
+    for name, text in rule_pages(executed).items():
+        (folder / "rules" / name).write_text(text, encoding="utf-8")
+
+
+def build(root: Path) -> int:
+    """Build the site of the folder that holds `mkdocs.yml`; every warning is an error."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    return subprocess.run(command, cwd=root, check=False).returncode
+
+
+def main() -> int:
+    """Write and build."""
+    write(ROOT / WRITTEN)
+    return build(ROOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What the programs on rule pages do: one fixture of each rule is run for every framework that is installed here.
+
+    python -m tools.site.executed [RULE-NAME ...]
+
+The outcomes are stored in `executed.json`, so that the site is built without any of the frameworks.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.oracle import cases
+from tests.oracle.cases import Program
+from tests.oracle.environments import Runners
+from tests.oracle.frameworks import FRAMEWORKS, MAIN
+from tools.site.measured import Measured, measured, probes
+
+STORED = Path(__file__).with_name("executed.json")
+PACKAGES = (
+    "chex",
+    "equinox",
+    "flax",
+    "jax",
+    "jax_dataclasses",
+    "mujoco-mjx",
+    "optax",
+    "penzai",
+    "simple-pytree",
+    "tjax",
+)
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_TEMPORARY = re.compile(r"/tmp/[^ '\"]*/(?=main\.py)")
+#: What mjx says when it is imported, here where it has no GPU.
+_NOISE = re.compile(r"Failed to import (?:mujoco_)?warp: ")
+_MOST_LINES = 6
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What the fixture `case` of a rule shows, by framework, in lines as Python prints them."""
+
+    case: str
+    frameworks: dict[str, str]
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """All that was seen, and with which versions."""
+
+    versions: dict[str, str]
+    frameworks: dict[str, Measured]
+    rules: dict[str, Shown]
+
+
+def read() -> Executed:
+    """What was stored."""
+    return msgspec.json.decode(STORED.read_bytes(), type=Executed)
+
+
+def chosen(rule: str) -> list[Program]:
+    """The fixture of a rule that its page shows, for each framework that the newest Python has.
+
+    That is the shortest bad program that holds for most frameworks, in one file.
+    """
+    found: dict[str, list[Program]] = {}
+    for program in cases.programs():
+        if program.rule == rule and len(program.source.files) == 1 and FRAMEWORKS[program.framework].at_home == MAIN:
+            found.setdefault(program.case, []).append(program)
+    bad = [programs for programs in found.values() if programs[0].is_bad]
+    return min(bad, key=lambda one: (-len(one), len(one[0].files["main.py"]), one[0].case), default=[])
+
+
+def shown(outcome: Mapping[str, Any]) -> str:
+    """What a run shows, as a Python prompt would."""
+    lines = [line for line in outcome["output"].splitlines() if line.strip() and not _NOISE.match(line)]
+    lines += outcome["warnings"]
+    if outcome["error"] is not None:
+        lines += _error(outcome["error"])
+    for call in outcome["calls"]:
+        lines += [f">>> {call['call']}", *(_error(call["error"]) if call["error"] else [call["value"]])]
+    lines = [_TEMPORARY.sub("", _ADDRESS.sub(" at 0x...", line.rstrip())) for line in lines]
+    return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "..."])
+
+
+def _error(error: Mapping[str, Any]) -> list[str]:
+    first, *rest = f"{error['types'][0]}: {error['text']}".splitlines()
+    return [first, *(line for line in rest if line.strip())]
+
+
+def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
+    """The outcomes of programs that can be run here, by their ids."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        runners = Runners(root)
+        try:
+            jobs = [
+                {
+                    "id": program.id,
+                    "folder": str(program.write(root / "programs")),
+                    "calls": [call.expression for call in program.consequence.calls],
+                }
+                for program in programs
+            ]
+            return runners.run(MAIN, jobs)
+        finally:
+            runners.end()
+
+
+def run_rules(rules: Iterable[str]) -> dict[str, Shown]:
+    """What the chosen programs of some rules show."""
+    programs = [program for rule in rules for program in chosen(rule)]
+    programs = [program for program in programs if program.environment == MAIN and not program.lacking]
+    outcomes = run(programs)
+    found: dict[str, Shown] = {}
+    for program in programs:
+        one = found.setdefault(program.rule, Shown(program.case, {}))
+        one.frameworks[program.framework] = shown(outcomes[program.id])
+    return found
+
+
+def versions() -> dict[str, str]:
+    """The versions of the frameworks that are installed here."""
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def main() -> None:
+    """Run the programs of the rules that are named, or of all, and store what they show."""
+    known = sorted({program.rule for program in cases.programs()})
+    asked = sys.argv[1:] or known
+    stored = read().rules if sys.argv[1:] and STORED.exists() else {}
+    probed = probes()
+    outcomes = run(probed)
+    frameworks = {program.framework: measured(outcomes[program.id]) for program in probed}
+    made = Executed(versions(), frameworks, dict(sorted({**stored, **run_rules(asked)}.items())))
+    STORED.write_text(json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""A page for each rule: its docstring, what a fixture shows in each framework, the pytree, verdicts on real code."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import structs
+
+from jaxlint.config.configuration import Configuration
+from jaxlint.errors import UserError
+from jaxlint.linter.draw import Target, draw
+from jaxlint.report import drawer
+from jaxlint.report.drawing import Drawing
+from jaxlint.rules import all_rules
+from jaxlint.rules.base import Rule
+from tests.oracle.cases import HEADER, MARK, Program
+from tools.ecosystem.ledger import read_ledger
+from tools.site.executed import Executed, chosen
+
+GROUPS = {
+    "declaring": "Declaring and registering classes",
+    "roles": "Leaves and static fields",
+    "construction": "Construction and rebuilding",
+    "updates": "Updates",
+    "transformations": "Transformations",
+    "frameworks": "Single frameworks",
+    "tool": "Files and suppressions",
+}
+_CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def rule_pages(executed: Executed) -> dict[str, str]:
+    """The files below `rules/`, by name."""
+    verdicts = wild_verdicts()
+    files = {"index.md": index_page()}
+    for rule in all_rules():
+        pictures = pytree_pictures(rule)
+        files[f"{rule.name}.md"] = rule_page(rule, executed, verdicts.get(rule.code, []), bool(pictures))
+        files |= {f"{rule.name}-{state}.svg": picture for state, picture in pictures.items()}
+    return files
+
+
+def index_page() -> str:
+    """The page of all rules, by group."""
+    groups: defaultdict[str, list[type[Rule]]] = defaultdict(list)
+    for rule in all_rules():
+        groups[rule.group].append(rule)
+    lines = [
+        "# Rules",
+        "",
+        f"{len(all_rules())} rules. `jaxlint rule` prints the same pages without a network: `jaxlint rule JAX202`, "
+        "or `jaxlint rule static-counter`.",
+    ]
+    for group in sorted(groups, key=list(GROUPS).index):
+        lines += ["", f"## {GROUPS[group]}", "", "| code | name | what it finds | on |", "|---|---|---|---|"]
+        for rule in groups[group]:
+            short = rule.in_short().replace("|", "\\|")
+            lines.append(
+                f"| {rule.code} | [{rule.name}]({rule.name}.md) | {short} | {'yes' if rule.enabled else 'no'} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def rule_page(rule: type[Rule], executed: Executed, verdicts: Sequence[tuple[str, str]], has_pictures: bool) -> str:
+    """The page of one rule."""
+    parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
+    for heading, body in _sections(rule):
+        parts.append(f"## {heading}\n\n{body}")
+        if heading == "What you will see":
+            parts += _seen(rule, executed)
+        elif heading == "Use instead" and has_pictures:
+            parts.append(_pictures(rule))
+    parts.append(_wild(rule, verdicts))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _facts(rule: type[Rule]) -> str:
+    state = "on by default" if rule.enabled else "off by default"
+    preview = ", in preview" if rule.preview else ""
+    return (
+        f"{rule.severity.value.capitalize()}, {rule.confidence.value} confidence, {state}{preview}, since {rule.since}."
+    )
+
+
+def _sections(rule: type[Rule]) -> Iterator[tuple[str, str]]:
+    for part in re.split(r"^## ", rule.page(), flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        yield heading.strip(), body.strip()
+
+
+# -- what was run ---------------------------------------------------------------------------
+
+
+def _seen(rule: type[Rule], executed: Executed) -> Iterator[str]:
+    """What the fixture of a rule shows in each framework, and the programs themselves."""
+    shown = executed.rules.get(rule.name)
+    programs = {program.framework: program for program in chosen(rule.name)}
+    if shown is None or not shown.frameworks:
+        return
+    together: defaultdict[str, list[str]] = defaultdict(list)
+    for framework, text in shown.frameworks.items():
+        together[text].append(framework)
+    versions = ", ".join(f"{name} {version}" for name, version in executed.versions.items())
+    yield f"### Seen in each framework\n\nThe program below was run with {versions}."
+    for text, frameworks in together.items():
+        yield f"{', '.join(frameworks)}:\n\n```text\n{text}\n```"
+    tabs = [_tab(framework, program) for framework, program in programs.items() if framework in shown.frameworks]
+    yield '??? example "The program, as each framework spells it"\n\n' + textwrap.indent("\n\n".join(tabs), "    ")
+
+
+def _tab(framework: str, program: Program) -> str:
+    return f'=== "{framework}"\n\n' + textwrap.indent(f"```python\n{program_text(program)}```", "    ")
+
+
+def program_text(program: Program) -> str:
+    """A fixture as it is run, without its header; the lines that are reported say so."""
+    rows = [row for row in program.files["main.py"].splitlines() if not HEADER.match(row)]
+    text = "\n".join(MARK.sub(_mark, row).rstrip() for row in rows).strip()
+    return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
+
+
+def _mark(match: re.Match[str]) -> str:
+    return f"# {match['codes']}" if match["kind"] == "expect" else ""
+
+
+# -- pictures -------------------------------------------------------------------------------
+
+
+def pytree_pictures(rule: type[Rule]) -> dict[str, str]:
+    """Drawings of the classes of a rule's example before and after, if what changes is the pytree itself."""
+    sections = dict(_sections(rule))
+    texts = [_CODE.search(sections.get(heading, "")) for heading in ("Example", "Use instead")]
+    if not all(texts):
+        return {}
+    before, after = [_drawn(match[1], rule) for match in texts if match]
+    if before is None or after is None or _shape(before) == _shape(after):
+        return {}
+    return {"before": _svg(before), "after": _svg(after)}
+
+
+def _drawn(text: str, rule: type[Rule]) -> Drawing | None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "example.py"
+        path.write_text(text, encoding="utf-8")
+        try:
+            drawing = draw([Target(str(path))], Configuration(isolated=True, options={"select": [rule.code]}))
+        except UserError:
+            return None
+    return structs.replace(drawing, elsewhere=())
+
+
+def _shape(drawing: Drawing) -> list[tuple[object, ...]]:
+    """What of a drawing is the pytree."""
+    return [
+        (cls.name, cls.framework, cls.registered, [(field.name, field.role, bool(field.holds)) for field in cls.fields])
+        for cls in drawing.drawn()
+    ]
+
+
+def _svg(drawing: Drawing) -> str:
+    stream = io.StringIO()
+    drawer("svg")(drawing, stream)
+    return stream.getvalue()
+
+
+def _pictures(rule: type[Rule]) -> str:
+    return (
+        "## The pytree\n\n"
+        f'=== "Example"\n\n    ![The pytree of the example]({rule.name}-before.svg)\n\n'
+        f'=== "Use instead"\n\n    ![The pytree of the code to use instead]({rule.name}-after.svg)'
+    )
+
+
+# -- real code ------------------------------------------------------------------------------
+
+
+def wild_verdicts() -> dict[str, list[tuple[str, str]]]:
+    """The verdicts on findings in real code by code: source and verdict."""
+    found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place, verdict in read_ledger().items():
+        found[place.code].append((place.source, verdict))
+    return found
+
+
+def sources() -> int:
+    """How many packages and repositories are looked at."""
+    folder = Path(__file__).resolve().parents[1] / "ecosystem"
+    tables = [(folder / name).read_text(encoding="utf-8") for name in ("packages.tsv", "repositories.tsv")]
+    return sum(1 for text in tables for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _wild(rule: type[Rule], verdicts: Sequence[tuple[str, str]]) -> str:
+    if rule.group == "tool":
+        return ""
+    looked = f"{sources()} packages and repositories that others wrote"
+    if not verdicts:
+        return f"## In real code\n\nNothing of this rule has been judged in the {looked}."
+    counts: Mapping[str, int] = Counter(verdict for _, verdict in verdicts)
+    words = {
+        "TRUE": "true",
+        "DEBATABLE": "debatable (it happens, and harms nobody)",
+        "FALSE": "false",
+        "MISS": "missed",
+    }
+    said = [f"{counts[verdict]} {word}" for verdict, word in words.items() if counts.get(verdict)]
+    places = len({source for source, _ in verdicts})
+    text = f"{len(verdicts)} places in {places} of the {looked} were judged by reading the code: {', '.join(said)}."
+    if counts.get("FALSE"):
+        text += " That counts what earlier versions of jaxlint reported, too."
+    return f"## In real code\n\n{text}"
