@@ -75,10 +75,10 @@ def test_addresses_in_texts_of_ours_are_pages(site: Path) -> None:
 
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if (ROOT / "fixtures" / rule.name).is_dir()])
 def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
-    """If this fails, a fixture has changed: `python -m tools.site.executed RULE` runs it again."""
-    programs = chosen(rule)
+    assert rule in EXECUTED.rules, f"run its fixture for its page: python -m tools.site.executed {rule}"
     shown = EXECUTED.rules[rule]
-    assert shown.case == programs[0].case
+    programs = chosen(rule, shown.case)
+    assert programs, f"there is no fixture {shown.case} any more: python -m tools.site.executed {rule}"
     assert shown.frameworks.keys() <= {program.framework for program in programs}
     for program in programs:
         text = shown.frameworks.get(program.framework)

@@ -20,7 +20,6 @@ import msgspec
 
 from tests.oracle import cases
 from tests.oracle.cases import Program
-from tests.oracle.environments import Runners
 from tests.oracle.frameworks import FRAMEWORKS, MAIN
 from tools.site.measured import Measured, measured, probes
 
@@ -64,15 +63,17 @@ def read() -> Executed:
     return msgspec.json.decode(STORED.read_bytes(), type=Executed)
 
 
-def chosen(rule: str) -> list[Program]:
+def chosen(rule: str, case: str | None = None) -> list[Program]:
     """The fixture of a rule that its page shows, for each framework that the newest Python has.
 
-    That is the shortest bad program that holds for most frameworks, in one file.
+    That is `case`, or of the bad programs in one file the shortest that holds for most frameworks.
     """
     found: dict[str, list[Program]] = {}
     for program in cases.programs():
         if program.rule == rule and len(program.source.files) == 1 and FRAMEWORKS[program.framework].at_home == MAIN:
             found.setdefault(program.case, []).append(program)
+    if case is not None:
+        return found.get(case, [])
     bad = [programs for programs in found.values() if programs[0].is_bad]
     return min(bad, key=lambda one: (-len(one), len(one[0].files["main.py"]), one[0].case), default=[])
 
@@ -96,6 +97,8 @@ def _error(error: Mapping[str, Any]) -> list[str]:
 
 def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
     """The outcomes of programs that can be run here, by their ids."""
+    from tests.oracle.environments import Runners  # needs more than the site does
+
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         runners = Runners(root)

@@ -100,9 +100,9 @@ def _sections(rule: type[Rule]) -> Iterator[tuple[str, str]]:
 def _seen(rule: type[Rule], executed: Executed) -> Iterator[str]:
     """What the fixture of a rule shows in each framework, and the programs themselves."""
     shown = executed.rules.get(rule.name)
-    programs = {program.framework: program for program in chosen(rule.name)}
     if shown is None or not shown.frameworks:
         return
+    programs = {program.framework: program for program in chosen(rule.name, shown.case)}
     together: defaultdict[str, list[str]] = defaultdict(list)
     for framework, text in shown.frameworks.items():
         together[text].append(framework)
