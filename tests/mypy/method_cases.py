@@ -131,7 +131,7 @@ def f(s: S) -> S:
 @class A
     x: int = 0
 @class B
-    y: int = 0
+    y: int
 @class C(A, B)
     z: int = 0
 class D(A, B):  # E: undecorated
