@@ -129,7 +129,7 @@ def f(s: S) -> S:
     "replace_two_bases": "# only: flax chex"
     + """
 @class A
-    x: int = 0
+    x: int
 @class B
     y: int
 @class C(A, B)
