@@ -15,7 +15,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
-from jaxlint.rules.analyses.stale import run_by
+from jaxlint.rules.analyses.stale import is_own_alone, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -95,8 +95,9 @@ class LostMutation(BodyRule):
 
     What is changed and then used in the same function is not reported (unless it is counted up, or a method updates its
     own attribute), nor is what is returned or handed on. Names that speak of tracing (`self.traces += 1`), attributes
-    that are made once (`if self.grid is None`), what a method returns at the end (`return self.pop_state()`), and
-    values that do not depend on the arguments are taken to be meant.
+    that are made once (`if self.grid is None`, `if key not in self.table`), attributes that only the compiled method
+    and what it calls make and use, what a method returns at the end (`return self.pop_state()`), and values that do not
+    depend on the arguments are taken to be meant.
 
     ## References
 
@@ -225,6 +226,8 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # something that is the same whenever it is set
     if any(word in attr for word in _ABOUT_TRACING) or is_cache(mutation.slot, code.body):
         return
+    if method is not None and on_self and not mutation.purpose.updates and is_own_alone(attr, method, cls):
+        return  # a variable of this method and of those that it calls
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
         at=mutation.at,

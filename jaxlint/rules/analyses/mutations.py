@@ -74,9 +74,23 @@ def mutations(code: CodeRead, evaluator: Evaluator) -> list[Mutation]:
 
 
 def is_cache(slot: Slot, body: Body) -> bool:
-    """Whether a body asks whether an attribute is there: then it is made once, which is what is wanted."""
+    """Whether a body asks whether an attribute is there: then it is made once, which is what is wanted.
+
+    It may also ask for a key of a table of the same object, and put that key there: what else it changes goes with it.
+    """
     tests = [test for s in walk(body, nested=False) if isinstance(s, If) for test, _ in s.branches]
-    return any(_asks_for(part, slot) for test in tests for part in parts(test))
+    asked = [part for test in tests for part in parts(test)]
+    return any(_asks_for(part, slot) for part in asked) or _fills_table(slot.root, asked, body)
+
+
+def _fills_table(root: str, asked: list[Expr], body: Body) -> bool:
+    """Whether some tests ask for a key of a table of the object `root`, which the body puts something into."""
+    tables = {slot_of(p.comparators[0]) for p in asked if isinstance(p, Compare) and p.ops in (("in",), ("not in",))}
+    for statement in walk(body, nested=False):
+        for _, stored in changed_by(statement):
+            if stored.root == root and len(stored.path) == 2 and Slot(root, stored.path[:1]) in tables:
+                return stored.path[1].startswith("[")
+    return False
 
 
 class _Finder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
 from jaxlint.pytrees.model import PytreeClass
@@ -50,6 +51,20 @@ def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Fun
                 if any(a.attr == attr for a in function.self_assignments):
                     return function
     return None
+
+
+def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
+    """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does."""
+    inside = run_by(method, cls).values()
+    if attr not in reads(inside, cls):
+        return False
+    used = re.compile(rf"\.{attr}\b")
+    for module in {ancestor.module.path: ancestor.module for ancestor in cls.mro}.values():
+        rows = [f.body_rows for f in inside]
+        for row, line in enumerate(module.source.text.split("\n"), 1):
+            if used.search(line.partition("#")[0]) and not any(first <= row <= last for first, last in rows):
+                return False
+    return True
 
 
 def forgets(cls: PytreeClass) -> bool:
