@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.project.resolution import External
+from jaxlint.infer.values import Array, FunctionValue, UnknownValue, plain
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -101,7 +102,8 @@ class CachedProperty(ClassRule):
     ## When not to use it
 
     A property of an equinox module that is asked for inside of `jax.jit` only is cached at the instance that was made
-    there, and costs nothing; the finding is information of low confidence, and only shown when that is asked for.
+    there, and costs nothing; the finding is information of low confidence, and only shown when that is asked for. So it
+    is of an nnx module if the value is certainly no array.
 
     ## References
 
@@ -132,9 +134,19 @@ class CachedProperty(ClassRule):
                     reason=reason,
                     help="write `@property`, or compute the value once and make it a field",
                     severity=_SEVERITIES.get(cls.framework.id),
-                    confidence=Confidence.LOW if cls.framework is EQUINOX else None,
+                    confidence=_confidence(function, cls, evaluator),
                     fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
                 )
+
+
+def _confidence(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Confidence | None:
+    """How likely the cached value does harm: one that is no array costs a compilation, at most."""
+    if cls.framework is EQUINOX:
+        return Confidence.LOW
+    if cls.framework is not NNX:
+        return None
+    value = plain(evaluator.calls.returned(FunctionValue(FunctionSymbol(cls.module, function))))
+    return None if isinstance(value, (Array, UnknownValue)) else Confidence.LOW
 
 
 def _caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:
