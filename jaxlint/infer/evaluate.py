@@ -245,6 +245,8 @@ class Evaluator(Narrowing, Attributes):
             return None  # `pad = staticmethod(pad)`
         if "classmethod" in names or function.name in ("__init_subclass__", "__new__", "__class_getitem__"):
             return ClassObject(owner, False)
+        if function.self_name != "self" and _is_called_on_class(function, owner):
+            return None
         return Instance(owner)
 
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
@@ -361,6 +363,14 @@ class Evaluator(Narrowing, Attributes):
                 self.bind_pattern(item, known, env)
 
     # -- narrowing --------------------------------------------------------------------------
+
+
+def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
+    """Whether a class calls a function of its body as `Cls.pad(x)`: that needs no `staticmethod`."""
+    row = owner.symbol.declaration.at.row
+    unit = next(unit for unit in owner.module.outline.units if unit.first <= row <= unit.last)
+    lines = owner.module.source.text.split("\n")[unit.first - 1 : unit.last]
+    return any(f"{owner.name}.{function.name}(" in line for line in lines)
 
 
 def _is_single(value: Value) -> bool:
