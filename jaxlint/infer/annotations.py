@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxlint.infer.type_arguments import type_argument
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -122,9 +123,12 @@ class AnnotationReader:
                     return Container(_MAPPINGS[last], declared=True)
                 if f"{prefix}." in _TYPING and last in ("tuple", "Tuple"):
                     return Container("tuple")
-            case ValueSymbol(module=module, scope=scope, assignment=assignment):
+            case ValueSymbol(module=module, scope=scope, assignment=assignment) as variable:
                 value = assignment.value
                 if isinstance(value, Call):
+                    given = None if owner is None else type_argument(variable, owner, self.model.resolver)
+                    if given is not None:
+                        return self._read(given.expr, given.module, given.scope, owner, depth + 1)
                     return self._made(value, module, scope, owner, depth)
                 if value is not None:
                     return self._read(value, module, scope, owner, depth + 1)
