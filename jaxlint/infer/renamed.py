@@ -1,4 +1,4 @@
-"""Names under which a module imports functions that update or write."""
+"""Names under which a module has functions that update or write."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jaxlint.symbols.outline import (
     Assignment,
     Binding,
     Import,
+    Outline,
     Scope,
 )
 from jaxlint.syntax.expressions import Attribute, Name, dotted
@@ -32,6 +33,15 @@ UPDATES = frozenset(
 def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
     """The names of functions that update or write in some scopes (`from dataclasses import replace as r`)."""
     return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
+
+
+def fills_parameter(name: str, outline: Outline) -> bool:
+    """Whether a name is that of a function of a module that changes what it is given: `push(buffer, x)`."""
+    function = outline.functions.get(name)
+    if function is None:
+        return False
+    unit = next(unit for unit in outline.units if unit.first <= function.at.row <= unit.last)
+    return any(parameter.name in unit.mutations for parameter in function.parameters)
 
 
 def _is_update(binding: Binding) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
 from jaxlint.infer.given import GivenClasses, is_pytree
-from jaxlint.infer.renamed import UPDATES, renamed_updates
+from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
@@ -179,7 +179,7 @@ class Triggers:
         applying = _applying(pieces, module)
         found: set[Place] = set()
         for piece in pieces:
-            changes = every or self._changes(piece)
+            changes = every or self._changes(piece, module)
             functions = self._functions(module, piece)
             users = {
                 place(user)
@@ -327,7 +327,7 @@ class Triggers:
 
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
-        changes = self._changes(unit) or self._reaches_function_framework(module)
+        changes = self._changes(unit, module) or self._reaches_function_framework(module)
         functions = self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
         if transforms and (changes or any(self.given.takes_what_matters(function, module) for function in functions)):
@@ -362,12 +362,15 @@ class Triggers:
                     return True
         return False
 
-    def _changes(self, unit: Unit) -> bool:
+    def _changes(self, unit: Unit, module: Module) -> bool:
         """Whether something other than a local variable may be changed in it."""
-        stores = unit.stores or bool(unit.self_stores)
-        if stores or not unit.methods.isdisjoint(_CHANGING):
-            return True
-        return not unit.methods.isdisjoint(self.model.project_index.changing_method_names)
+        return (
+            unit.stores
+            or bool(unit.self_stores)
+            or not unit.methods.isdisjoint(_CHANGING)
+            or not unit.methods.isdisjoint(self.model.project_index.changing_method_names)
+            or any(fills_parameter(name, module.outline) for name in unit.discards)
+        )
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""

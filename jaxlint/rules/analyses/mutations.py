@@ -8,10 +8,11 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
-from jaxlint.infer.slots import Slot, changed_by, slot_of
+from jaxlint.infer.slots import Slot, changed_by, origin, slot_of
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
 from jaxlint.syntax.statements import (
     Assign,
@@ -123,11 +124,35 @@ class _Finder:
         for at, statement, slot in changes.values():
             if all(step.startswith("[") for step in slot.path) and not _removes(statement):
                 yield Mutation(at, slot, self._purpose(statement, slot, False))
+        for statement in walk(self.code.body, nested=False):
+            if isinstance(statement, Do) and isinstance(statement.value, Call):
+                yield from self._by_function(statement.value)
         owner = self.code.place.owner
         if owner is not None and not owner.is_pytree:
             for part in all_parts(self.code.body, nested=False):
                 if isinstance(part, Call) and self._is_on_self(part):
                     yield from self._by_method(part, owner)
+
+    def _by_function(self, call: Call) -> Iterator[Mutation]:
+        """`push(buffer, x)`, where the function of this module puts something into what it is given."""
+        place = self.code.place
+        symbol = self.evaluator.model.resolver.resolve(call.func, place.module, scope_of(place))
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.scope or symbol.module is not place.module:
+            return
+        function = symbol.declaration
+        if function.is_generator or function.decorators or self.evaluator.calls.transformed.of(function, symbol.module):
+            return
+        names = [p.name for p in function.parameters if p.kind == "positional"]
+        given = dict(zip(names, call.positional, strict=False)) if not call.has_star else {}
+        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        body = self.evaluator.calls.body_of(symbol) or () if given else ()
+        for statement in walk(body, nested=False):
+            for _, slot in changed_by(statement):
+                filled = None if _removes(statement) else origin(slot, body, given)
+                held = slot_of(given[filled.root]) if filled is not None else None
+                if filled is not None and held is not None and len(filled.path) == 1 and filled.path[0].startswith("["):
+                    yield Mutation(call.at, held.below(*filled.path), Purpose(computed=True))
+                    return
 
     def _is_on_self(self, call: Call) -> bool:
         """Whether a call is one of a method of `self`."""
