@@ -364,13 +364,11 @@ class Triggers:
 
     def _changes(self, unit: Unit, module: Module) -> bool:
         """Whether something other than a local variable may be changed in it."""
-        return (
-            unit.stores
-            or bool(unit.self_stores)
-            or not unit.methods.isdisjoint(_CHANGING)
-            or not unit.methods.isdisjoint(self.model.project_index.changing_method_names)
-            or any(fills_parameter(name, module.outline) for name in unit.discards)
-        )
+        if unit.stores or unit.self_stores or not unit.methods.isdisjoint(_CHANGING):
+            return True
+        if not unit.methods.isdisjoint(self.model.project_index.changing_method_names):
+            return True
+        return any(fills_parameter(name, module.outline) for name in unit.discards)
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""
