@@ -37,7 +37,7 @@ from jaxlint.pytrees.model import (
     truth,
 )
 from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
-from jaxlint.pytrees.project_decorators import a_field, decorate, is_unsure
+from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.symbols.outline import (
     Function,
@@ -144,7 +144,13 @@ class DeclaredClass:
                 guarded=guarded,
                 is_factory=self._is_factory(call.func),
             )
-            self._apply(callee, place)
+            if callee is not None:
+                self._apply(callee, place)
+            else:
+                seen = self._decorated()
+                made = decorate_by_call(self.model.interpreter, call, self.module, seen)
+                if made is not None and made.applied:
+                    self._apply_made(made, seen, place)
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
         """Note what a decorator of the project does to the class; False if that cannot be determined."""
@@ -153,9 +159,15 @@ class DeclaredClass:
             return False
         seen = self._decorated()
         made = decorate(self.model.interpreter, decorator, self.module, self.scope, seen)
-        self.attributes_set |= seen.attributes.keys()
         if made is None:
+            self.attributes_set |= seen.attributes.keys()
             return False
+        self._apply_made(made, seen, place)
+        return True
+
+    def _apply_made(self, made: Made, seen: TheClass, place: Registration) -> None:
+        """Note what a function of the project has made of the class."""
+        self.attributes_set |= seen.attributes.keys()
         self.unknown_decorator |= not made.is_known
         self.wraps_defaults |= made.may_wrap_defaults
         for callee, framework in made.applied:
@@ -163,7 +175,6 @@ class DeclaredClass:
                 self._apply(callee, place)
             else:
                 self._register(callee, framework, replace(place, framework=framework, function=callee.name))
-        return True
 
     def _decorated(self) -> TheClass:
         """The class as its decorators see it."""

@@ -119,13 +119,36 @@ def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls:
         return None
     if result is not cls or (cls.escaped and not cls.applied):
         return None
-    return _Reader(run, decorator, module, scope, cls).made()
+    named = dotted(decorator.func if isinstance(decorator, Call) else decorator)
+    return _Reader(run, decorator, f"@{named}", module, scope, cls).made()
+
+
+def decorate_by_call(run: Interpreter, call: Call, module: Module, cls: TheClass) -> Made | None:
+    """What a call at module level does to the class that it is given first: `register(State, static=("step",))`."""
+    run.start()
+    try:
+        positional, keywords = _arguments(run, call, module)
+        run.call(run.value(call.func, {}, module, ""), [cls, *positional[1:]], keywords)
+    except (Undecided, RecursionError):
+        return None
+    return _Reader(run, call, f"{dotted(call.func)}({cls.name})", module, "", cls).made()
+
+
+def _arguments(run: Interpreter, call: Call, module: Module) -> tuple[list[Value], dict[str, Value]]:
+    """What a call passes. Raises `Undecided`."""
+    if call.has_star:
+        raise Undecided
+    positional = [run.value(value, {}, module, "") for value in call.positional]
+    return positional, {a.keyword: run.value(a.value, {}, module, "") for a in call.args if a.keyword is not None}
 
 
 class _Reader:
-    def __init__(self, run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> None:
+    """Reads off the class what was done to it; `title` says in messages what has done it."""
+
+    def __init__(self, run: Interpreter, applied: Expr, title: str, module: Module, scope: str, cls: TheClass) -> None:
         self.run = run
-        self.decorator = decorator
+        self.at = applied.at
+        self.title = title
         self.module = module
         self.scope = scope
         self.cls = cls
@@ -163,8 +186,7 @@ class _Reader:
         return self._callee(name, (), {"data_fields": list(data), "meta_fields": list(meta)}), framework
 
     def _framework(self, key: str, unflatten: Unflatten) -> Framework:
-        decorator = self.decorator.func if isinstance(self.decorator, Call) else self.decorator
-        return project_framework(f"@{dotted(decorator)}", key, self._has_replace(), unflatten)
+        return project_framework(self.title, key, self._has_replace(), unflatten)
 
     def _has_replace(self) -> bool:
         function = self.cls.attributes.get("replace")
@@ -183,7 +205,7 @@ class _Reader:
         return Unflatten.CONSTRUCTOR if isinstance(made, AnInstance) and made.is_made else Unflatten.CUSTOM
 
     def _callee(self, name: str, positional: Iterable[Value], keywords: dict[str, Value]) -> Callee:
-        at = self.decorator.at
+        at = self.at
         own = Placed(Name(at, self.cls.name), self.module, self.scope)
         return Callee(
             name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.resolution import ClassSymbol, Resolver, Unknown, ValueSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver, Unknown, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.frameworks import (
     BY_DECORATOR,
@@ -45,23 +45,28 @@ class Registrations:
         self.resolver = resolver
         self.callees = callees
         self.importers = importers
-        self._registrations: dict[str, dict[str, list[tuple[Callee, Call, bool]]]] = {}
+        self._registrations: dict[str, dict[str, list[tuple[Callee | None, Call, bool]]]] = {}
 
-    def of_class(self, symbol: ClassSymbol) -> list[tuple[Callee, Call, bool]]:
-        """The registering calls that a module makes for one of its classes after declaring it.
+    def of_class(self, symbol: ClassSymbol) -> list[tuple[Callee | None, Call, bool]]:
+        """The calls that a module makes with one of its classes after declaring it, and that may register it.
 
-        With each: the call itself, and whether it is guarded (need not happen, or may fail).
+        With each: the known function that is called in the end, or None if it is a function of the project; the call
+        itself, and whether it is guarded (need not happen, or may fail).
         """
         path = symbol.module.path
         if path not in self._registrations:
-            found: dict[str, list[tuple[Callee, Call, bool]]] = {}
+            found: dict[str, list[tuple[Callee | None, Call, bool]]] = {}
             for call, guarded in _calls(symbol.module):
                 if not call.args or not isinstance(call.args[0].value, (Name, Attribute)):
                     continue
                 declared = _named_class(symbol.module, dotted(call.args[0].value) or "", call)
-                callee = self.callees.of_call(call, symbol.module, "") if declared is not None else None
-                if declared is not None and callee is not None and callee.name in BY_DECORATOR:
+                if declared is None:
+                    continue
+                callee = self.callees.of_call(call, symbol.module, "")
+                if callee is not None and callee.name in BY_DECORATOR:
                     found.setdefault(declared.qualname, []).append((callee, call, guarded))
+                elif isinstance(self.resolver.resolve(call.func, symbol.module), FunctionSymbol):
+                    found.setdefault(declared.qualname, []).append((None, call, guarded))
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
 
