@@ -15,6 +15,7 @@ from jaxlint.symbols.outline import (
     SelfAssignment,
     Unit,
 )
+from jaxlint.symbols.tables import LONG, without_tables
 
 #: Where rows end, as the Python tokenizer counts them.
 ROW_END = re.compile(r"\r\n?|\n")
@@ -24,12 +25,17 @@ _CONTAINER_TYPES = frozenset({"list", "dict", "set", "defaultdict", "deque", "Or
 
 
 def parse_tree(text: str) -> ast.Module:
-    """`ast.parse` without the warnings that Python prints for the user's code.
+    """`ast.parse` without the warnings that Python prints for the user's code, and without long tables of literals.
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError as `ast.parse` does.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if len(text) > LONG:
+            try:
+                return ast.parse(without_tables(text))
+            except SyntaxError:
+                pass  # then the text has the error, or what looked like a table is none
         return ast.parse(text)
 
 
