@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.unregistered import is_unregistered, refused_class
+from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -119,3 +120,17 @@ def is_pytree(cls: PytreeClass) -> bool:
 def _names_number(annotation: Expr) -> bool:
     """Whether an annotation names a type of Python's numbers."""
     return any(isinstance(p, Name) and p.id in ("int", "bool", "float") for p in parts(annotation))
+
+
+def may_take_no_items(value: Value) -> bool:
+    """Whether a value is, or holds, an array of jax or an instance of a pytree class."""
+    match plain(value):
+        case Array(library=library):
+            return library == "jax"
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(map(may_take_no_items, (element, *(items or ()))))
+        case Choice(options=options):
+            return any(map(may_take_no_items, options))
+    return False

@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
-from jaxlint.infer.given import GivenClasses, is_pytree
+from jaxlint.infer.given import GivenClasses, is_pytree, may_take_no_items
 from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
-from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
@@ -282,7 +281,7 @@ class Triggers:
             for parameter in function.parameters:
                 if parameter.name in unit.mutations and parameter.annotation is not None:
                     placed = Placed(parameter.annotation, module, function.scope)
-                    if _may_take_no_items(self.annotations.read(placed)):
+                    if may_take_no_items(self.annotations.read(placed)):
                         return True
         return False
 
@@ -423,20 +422,6 @@ def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[
             given = (argument.value for call in calls for argument in call.args)
             found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
     return found
-
-
-def _may_take_no_items(value: Value) -> bool:
-    """Whether a value is, or holds, an array of jax or an instance of a pytree class."""
-    match plain(value):
-        case Array(library=library):
-            return library == "jax"
-        case Instance(cls=cls):
-            return cls.is_pytree
-        case Container(items=items, element=element):
-            return any(map(_may_take_no_items, (element, *(items or ()))))
-        case Choice(options=options):
-            return any(map(_may_take_no_items, options))
-    return False
 
 
 def _imports_jax(module: Module) -> bool:
