@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from jaxlint.finding import Finding
     from jaxlint.fixes.running import FixedFiles, fix_paths, fix_source
     from jaxlint.linter.engine import check_paths, check_source
+    from jaxlint.linter.provider import PytreeProvider
     from jaxlint.linter.result import Result
 
 __all__ = [
     "Finding",
     "FixedFiles",
+    "PytreeProvider",
     "Result",
     "__version__",
     "check_paths",
@@ -30,6 +32,7 @@ __all__ = [
 _MODULES = {
     "Finding": "jaxlint.finding",
     "FixedFiles": "jaxlint.fixes.running",
+    "PytreeProvider": "jaxlint.linter.provider",
     "Result": "jaxlint.linter.result",
     "check_paths": "jaxlint.linter.engine",
     "check_source": "jaxlint.linter.engine",
