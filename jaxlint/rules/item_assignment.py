@@ -19,8 +19,8 @@ from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Assignment
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted, last_name
-from jaxlint.syntax.statements import all_parts, parts
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
+from jaxlint.syntax.statements import For, all_parts, parts, walk
 
 #: Methods of mappings.
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "pop", "setdefault", "update", "values"})
@@ -98,7 +98,7 @@ class ItemAssignment(EventRule):
     extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
     array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
     called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in a
-    module that imports numpy and not jax.
+    module that imports numpy and not jax; nor of an index that may be the key of a dict.
 
     ## References
 
@@ -129,6 +129,8 @@ class ItemAssignment(EventRule):
             return
         if declared and (is_whole(event.index) or _is_on_host(event.place.module)):
             return  # which is how references are written, or an array of numpy
+        if declared and _is_keyed(event, evaluator):
+            return  # a mapping, whatever the annotation says
         if arrays and may_be_rewritten(event.place, evaluator):
             return
         if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
@@ -181,6 +183,26 @@ def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluato
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
     used = {p.attr for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name}
     return any(misses_attribute(cls, attr, evaluator) for attr in used & _OF_MAPPINGS)
+
+
+def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:
+    """Whether the index may be a key: a string, or the variable of a loop over what need not be numbers."""
+    index = event.index
+    if isinstance(index, Constant):
+        return isinstance(index.value, str)
+    function = event.place.functions[0] if event.place.functions else None
+    if not isinstance(index, Name) or function is None:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, function)) or ()
+    loops = [s for s in walk(body) if isinstance(s, For) and any(same(part, index) for part in parts(s.target))]
+    return any(not _counts(loop.iterable) for loop in loops)
+
+
+def _counts(iterable: Expr) -> bool:
+    """Whether what a loop runs through is made of numbers, or made by a function of which that may be said."""
+    if isinstance(iterable, Display):
+        return all(isinstance(item, Constant) and isinstance(item.value, int) for item in iterable.items)
+    return isinstance(iterable, Call) and last_name(iterable.func) not in ("keys", "items")
 
 
 def _is_on_host(module: Module) -> bool:
