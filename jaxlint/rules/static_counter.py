@@ -15,7 +15,8 @@ from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.syntax.expressions import Attribute, Binary, Display, Expr, Name, Starred, dotted
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted
 from jaxlint.syntax.statements import all_parts, parts
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
@@ -200,9 +201,21 @@ def _is_repeated(
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    return (
-        not (is_moved or not _RARELY.isdisjoint(words)) or _is_compiled(event) or _is_called_compiled(event, evaluator)
-    )
+    if not is_moved and _RARELY.isdisjoint(words):
+        return True
+    if _is_handed_down(event, evaluator):
+        return False
+    return _is_compiled(event) or _is_called_compiled(event, evaluator)
+
+
+def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model."""
+    if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
+    at = place_of(event.call.at)
+    calls = (part for part in all_parts(body) if isinstance(part, Call))
+    return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)
 
 
 def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
