@@ -302,7 +302,7 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
             return True if True in found else False if False in found else None
         case Choice(options=options):
             held = [option for option in options if option != NONE]
-            if any(isinstance(option, Scalar) for option in held):  # an array may be one in the place of a number
+            if any(map(_is_of_numbers, held)):  # an array may be one in the place of a number, or of some
                 held = [o for o in held if not isinstance(o, Array) or o.single is False]
             found = [holds_array(option, cls, evaluator, depth + 1) for option in held]
             if not any(f is not None for f in found):
@@ -315,6 +315,14 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
             found = [holds_array(one, inner, evaluator, depth + 1) for one in held]
             return True if True in found else None
     return None
+
+
+def _is_of_numbers(value: Value) -> bool:
+    """Whether a value is a Python number, or a sequence of them."""
+    value = plain(value)
+    if isinstance(value, Container):
+        return all(isinstance(plain(one), Scalar) for one in (value.items or (value.element,)))
+    return isinstance(value, Scalar)
 
 
 def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
