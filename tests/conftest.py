@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import pytest
 from tests.browser import browser
 from tests.oracle.environments import Runners
 from tools.external import Unavailable
+
+# Where Python is asked to store no byte code, each of the thousand processes that tests start would compile all anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
