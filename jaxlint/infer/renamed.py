@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from jaxlint.symbols.outline import (
@@ -40,7 +41,7 @@ def fills_parameter(name: str, outline: Outline) -> bool:
     function = outline.functions.get(name)
     if function is None:
         return False
-    unit = next(unit for unit in outline.units if unit.first <= function.at.row <= unit.last)
+    unit = outline.units[bisect_right(outline.units, function.at.row, key=lambda unit: unit.first) - 1]
     return any(parameter.name in unit.mutations for parameter in function.parameters)
 
 

@@ -60,13 +60,20 @@ class TracedClasses:
     ) -> dict[Key, TracedBy]:
         """The classes that declarations of a module and calls in it send into transformed functions."""
         found: dict[Key, TracedBy] = {}
+        through: list[tuple[Function, Module, tuple[Applied, ...]]] = []
         for function in functions:
-            applied = self.evaluator.calls.transformed.decorating(function, module)
-            for value, by in self._through(function, module, applied):
-                self._add(value, by, found)
+            through.append((function, module, self.evaluator.calls.transformed.decorating(function, module)))
         for application in applications:
             symbol = application.function
-            for value, by in self._through(symbol.declaration, symbol.module, (application.applied,)):
+            through.append((symbol.declaration, symbol.module, (application.applied,)))
+        filtered: dict[str, bool] = {}
+        for function, home, applied in through:
+            for value, by in self._through(function, home, applied):
+                if any(cls.framework is EQUINOX for cls in instances_in(value)):
+                    if home.path not in filtered:
+                        filtered[home.path] = is_filtered(home)
+                    if filtered[home.path]:
+                        continue
                 self._add(value, by, found)
         return found
 
@@ -115,8 +122,7 @@ class TracedClasses:
         if returning is not None:
             values += [(value, returning) for value in self._returned(function, module)]
         for value, by in values:
-            if not (is_filtered(module) and any(c.framework is EQUINOX for c in instances_in(value))):
-                yield value, TracedBy(function.name, by.transform.name)
+            yield value, TracedBy(function.name, by.transform.name)
 
     def _returned(self, function: Function, module: Module) -> Iterator[Value]:
         """What a function returns: what it is annotated with, or an instance that a `return` makes."""
