@@ -111,7 +111,7 @@ def _rename_function(change: RenameFunction, tree: Tree, locate: Locate) -> dict
         candidates = [node.func, *(arg.value for arg in node.args[:1])]
     chosen = [one for one in candidates if one is not None and m.matches(one, named)]
     if len(chosen) != 1:
-        raise CannotChange("it is not told by its name")
+        raise CannotChange("its name does not tell what it is")
     new = cst.parse_expression(change.code)
     return {chosen[0]: lambda old: new}
 

@@ -144,17 +144,17 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the loops of a body put into static fields."""
-        crossing = classes_compiled(code)
+        compiled = classes_compiled(code)
         scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
         for loop in outermost_loops(code.body):
             fresh = _Freshness(code.place.module, scope, (loop,), evaluator)
             inside = {id(part): part for part in all_parts((loop,), nested=False) if isinstance(part, Call)}
             for put in _puts(code, inside, fresh):
-                if put.cls in crossing or is_seen_to_cross(put.cls, evaluator):
+                if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
                     yield _problem(put)
             for call in inside.values():
                 made = _by_factory(call, code, scope, evaluator)
-                if made is not None and (made.cls in crossing or is_seen_to_cross(made.cls, evaluator)):
+                if made is not None and (made.cls in compiled or is_seen_to_cross(made.cls, evaluator)):
                     yield _problem(msgspec.structs.replace(made, at=call.at))
 
 

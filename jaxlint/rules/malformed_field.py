@@ -279,7 +279,7 @@ def _marks_static(call: Call, function: str) -> bool:
 
 
 def _says_nothing(call: Call, function: str) -> bool:
-    """Whether a field function is told nothing that a bare annotation would not say: the field is as it is meant."""
+    """Whether a field function is given nothing that a bare annotation would not say: the field is as it is meant."""
     if function.startswith(_OTHERS):
         return False
     return all(a.keyword in ("pytree_node", "static", "kw_only") and isinstance(a.value, Constant) for a in call.args)

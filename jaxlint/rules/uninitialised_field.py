@@ -156,9 +156,9 @@ class UninitialisedField(ClassRule, BodyRule):
         said = {f.name for f in never}
         for field in missing:
             if ways.anywhere.get(field.name, 0) < _MANY and field.name not in said:
-                lacking = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
-                said.update(f.name for f in lacking)
-                yield _problem(cls, function, lacking, True)
+                missed = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
+                said.update(f.name for f in missed)
+                yield _problem(cls, function, missed, True)
 
 
 def _is_checked(cls: PytreeClass) -> bool:

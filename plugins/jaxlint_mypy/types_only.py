@@ -40,7 +40,7 @@ _MUTABLE = {
     "collections.OrderedDict": "a dict",
 }
 _MAX_DEPTH = 4
-#: The rules that are closest to what is told here.
+#: The rules that are closest to what is said here.
 _EQUALITY, _MUTATIONS, _WRITES, _UPDATES = (
     ArrayEquality(),
     MutatedStaticValue(),

@@ -23,6 +23,6 @@ def outermost_loops(body: Body) -> Iterator[For | While]:
 
 def classes_compiled(code: CodeRead) -> set[PytreeClass]:
     """The classes of the instances that a body passes to compiled functions."""
-    crossing = (event for event in code.events if isinstance(event, Cross))
-    values = (plain(e.value) for e in crossing if any(a.transform.kind is Kind.JIT for a in e.applied))
+    crosses = (event for event in code.events if isinstance(event, Cross))
+    values = (plain(e.value) for e in crosses if any(a.transform.kind is Kind.JIT for a in e.applied))
     return {value.cls for value in values if isinstance(value, Instance)}
