@@ -79,6 +79,42 @@ def test_search_finds_a_rule_by_the_text_of_its_error(
     page.close()
 
 
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/me/train.py", line 12, in <module>
+    class State:
+  File "/usr/lib/python3.12/dataclasses.py", line 852, in _process_class
+    raise ValueError(f'mutable default {type(f.default)} for field '
+ValueError: mutable default <class 'jaxlib._jax.ArrayImpl'> for field running_mean is not allowed: use default_factory
+"""
+
+
+@pytest.mark.parametrize(
+    ("pasted", "rule"),
+    [
+        ("dataclasses.FrozenInstanceError: cannot assign to field 'my_own_parameters'", "frozen-assignment"),
+        (TRACEBACK, "mutable-default"),
+        (
+            "ValueError: Non-hashable static arguments are not supported. An error occurred while trying to hash an"
+            " object of type <class 'model.Net'>, Net(w=1). The error was:\nTypeError: unhashable type: 'Net'",
+            "unhashable-static-argument",
+        ),
+        ("TypeError: scan body function carry input and carry output must have the same pytree", "changing-structure"),
+    ],
+)
+def test_an_error_that_was_pasted_leads_to_its_rule(
+    chromium_browser: Any, address: str, wrong: list[str], pasted: str, rule: str
+) -> None:
+    page = opened(chromium_browser, address, wrong)
+    page.goto(f"{address}errors/")
+    page.get_by_label("The error").fill(pasted)
+    assert "the closest first" in page.locator("#said").inner_text()
+    links = page.locator("#errors tbody tr:visible a")
+    closest = links.evaluate_all("found => found.slice(0, 4).map(link => link.text)")
+    picture(page, f"error-{rule}")
+    assert rule in closest, closest
+    page.close()
+
+
 def test_every_rule_can_be_opened(chromium_browser: Any, address: str, wrong: list[str]) -> None:
     page = opened(chromium_browser, address, wrong)
     for rule in all_rules():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.site.errors_page import errors_page
 from tools.site.executed import read
 from tools.site.framework_page import framework_page
 from tools.site.rule_pages import rule_pages
@@ -28,6 +29,7 @@ def write(folder: Path) -> None:
         page.write_text(re.sub(r"\]\((?:\.\./)+(?!\.)", f"]({REPOSITORY}/", text), encoding="utf-8")
     executed = read()
     (folder / "frameworks.md").write_text(framework_page(executed), encoding="utf-8")
+    (folder / "errors.md").write_text(errors_page(executed), encoding="utf-8")
     (folder / "rules").mkdir()
     for name, text in rule_pages(executed).items():
         (folder / "rules" / name).write_text(text, encoding="utf-8")
