@@ -28,7 +28,7 @@ def errors_page(executed: Executed) -> str:
             rules[text][rule.name] = rule.code
     rows = []
     for text, names in sorted(rules.items(), key=lambda row: row[0].lower()):
-        links = ", ".join(f'<a href="../rules/{name}/">{name}</a> ({code})' for name, code in names.items())
+        links = ", ".join(f'<a href="rules/{name}/">{name}</a> ({code})' for name, code in names.items())
         rows.append(f"<tr><td><code>{escape(text)}</code></td><td>{links}</td></tr>")
     return "\n".join(
         [
@@ -36,9 +36,11 @@ def errors_page(executed: Executed) -> str:
             "",
             "Paste what Python said, a whole traceback if you like; names of your own do not matter.",
             "",
-            '<p><textarea id="pasted" rows="5" style="width: 100%; font-family: monospace; border: 1px solid;'
-            ' padding: 0.5em" aria-label="The error" placeholder="FrozenInstanceError: cannot assign to field'
-            " 'params'\"></textarea></p>",
+            '<p><textarea id="pasted" rows="5" aria-label="The error"',
+            ' style="width: 100%; padding: 0.5em; border: 1px solid; font-family: monospace; color: inherit;',
+            ' background: transparent"',
+            " placeholder=\"FrozenInstanceError: cannot assign to field 'params'\"></textarea></p>",
+            "",
             '<p id="said" role="status"></p>',
             "",
             '<table id="errors"><thead><tr><th>error</th><th>rule</th></tr></thead><tbody>',
