@@ -11,7 +11,17 @@ from mypy.expandtype import expand_type, expand_type_by_instance
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import ArgKind, TypeInfo
 from mypy.semanal_shared import has_placeholder
-from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    TupleType,
+    Type,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+)
 from mypy.typevars import fill_typevars
 
 from jaxlint.pytrees.model import PytreeClass
@@ -89,7 +99,9 @@ def filled(info: TypeInfo) -> Instance | None:
 def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
     """A type that takes any number or array where `typ` takes one."""
     proper = get_proper_type(typ)
-    if depth > _MAX_DEPTH or not is_numeric(proper):
+    if isinstance(proper, CallableType):
+        return _any_function(proper)
+    if depth > _MAX_DEPTH or not is_loose(proper):
         return typ
     if isinstance(proper, UnionType):
         return UnionType.make_union([widened(front, item, depth + 1) for item in proper.items])
@@ -106,6 +118,25 @@ def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
 
 def _of_any(info: TypeInfo) -> Instance:
     return Instance(info, [ANY] * len(info.type_vars))
+
+
+def _any_function(typ: CallableType) -> CallableType:
+    """A function of any parameters and result: what `partial` and transformations leave of one is rarely told well."""
+    return typ.copy_modified(
+        arg_types=[ANY, ANY],
+        arg_kinds=[nodes.ARG_STAR, nodes.ARG_STAR2],
+        arg_names=[None, None],
+        ret_type=ANY,
+        variables=[],
+        is_ellipsis_args=True,
+    )
+
+
+def is_loose(typ: Type) -> bool:
+    """Whether something else than a type says may be given for it: for numbers, arrays and functions."""
+    proper = get_proper_type(typ)
+    items = proper.items if isinstance(proper, UnionType) else [proper]
+    return is_numeric(proper) or any(isinstance(get_proper_type(item), CallableType) for item in items)
 
 
 def is_numeric(typ: Type, depth: int = 0) -> bool:
@@ -145,6 +176,10 @@ def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:
         if len(formal.items) != len(given.items):
             return False
         return all(fits(f, g, depth + 1) for f, g in zip(formal.items, given.items, strict=True))
+    if isinstance(formal, CallableType):
+        return isinstance(given, FunctionLike) or (
+            isinstance(given, Instance) and given.type.has_readable_member("__call__")
+        )
     if not isinstance(formal, Instance) or not isinstance(given, Instance):
         return formal == given
     if _is_number(formal.type):

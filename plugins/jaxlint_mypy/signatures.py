@@ -27,7 +27,7 @@ from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import type_again
 from jaxlint_mypy.methods import is_flax_method
-from jaxlint_mypy.parameters import ANY, Parameters, field_type, fits, is_numeric, of_create, of_gradients, replaced
+from jaxlint_mypy.parameters import ANY, Parameters, field_type, fits, is_loose, of_create, of_gradients, replaced
 
 
 class Signatures:
@@ -84,7 +84,7 @@ class Signatures:
             return typ
         if given is None:
             return ANY if _has_splat(ctx) else typ  # mypy takes what `**changes` holds for the value of each field
-        if not is_numeric(typ):
+        if not is_loose(typ):
             return typ
         return ANY if fits(typ, type_again(checker, given)) else typ
 

@@ -557,6 +557,22 @@ def f(s: S) -> None:
     e: Other = s  # E: assignment
     print(a, b, c, d, e)
 """,
+    "functions_given": "# only: flax node"
+    + """
+from functools import partial
+@class S
+    x: jax.Array
+    fn: static t.Callable[[jax.Array], jax.Array]
+    other: static t.Optional[t.Callable[[jax.Array], jax.Array]] = None
+def two(x: jax.Array, k: t.Any) -> t.Union[str, jax.Array]:
+    return x * k
+def f(s: S) -> None:
+    print(s.replace(fn=partial(two, k=2), other=jax.vmap(partial(two, k=3))))
+    print(s.replace(fn="relu"))  # E: type
+    update = s.replace
+    print(update(fn=partial(two, k=2)))
+    print(update(fn="relu"))  # E: type
+""",
     "known_package_class": "# only: flax"
     + """
 from flax.nnx.training.metrics import Statistics
