@@ -26,8 +26,8 @@ from jaxlint_mypy.internals import note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
-#: These questions are never used to say what failed, so that an answer need not be asked for again.
-_FREQUENT = ("method_signature", "function_signature", "method")
+#: Questions that mypy asks hundred thousands of times.
+_FREQUENT = ("method_signature", "function_signature", "method", "function", "attribute", "class_attribute")
 
 
 class JaxlintPlugin(Plugin):
@@ -37,7 +37,7 @@ class JaxlintPlugin(Plugin):
         super().__init__(options)
         self._failure = ""
         self._told = False
-        #: By the questions that mypy asks hundred thousands of times: names about which there is nothing to be said.
+        #: By these questions, names about which there is nothing to be said, unless something has failed.
         self._dull: dict[str, set[str]] = {question: set() for question in _FREQUENT}
         self._hooks = self._try("the start", lambda: None, self._start)
 
@@ -84,32 +84,38 @@ class JaxlintPlugin(Plugin):
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
-        if fullname in self._dull["method_signature"]:
+        if fullname in self._dull["method_signature"] and not self._failure:
             return None
         return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
-        if fullname in self._dull["function_signature"]:
+        if fullname in self._dull["function_signature"] and not self._failure:
             return None
         return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if fullname in self._dull["method"]:
+        if fullname in self._dull["method"] and not self._failure:
             return None
         return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, constructors, and fields."""
+        if fullname in self._dull["function"] and not self._failure:
+            return None
         return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
+        if fullname in self._dull["attribute"] and not self._failure:
+            return None
         return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
+        if fullname in self._dull["class_attribute"] and not self._failure:
+            return None
         return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     # -- what must not happen ------------------------------------------------------------------
