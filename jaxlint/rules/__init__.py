@@ -8,18 +8,34 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from functools import cache
 
 from jaxlint.rules.base import Rule
 
 #: The files that hold none.
 _NO_RULES = ("__init__.py", "base.py", "plugins.py")
+#: The class statement of a rule, and what kinds of rules it is.
+_RULE = re.compile(r"^class \w+\((?P<kinds>\w*Rule(?:, \w+)*)\):$", re.MULTILINE)
 
 
 def rule_names() -> list[str]:
     """The names of all rules, sorted; none of them is imported."""
     files = [file for folder in __path__ for file in os.listdir(folder) if file.endswith(".py")]
     return sorted(file[: -len(".py")].replace("_", "-") for file in files if file not in _NO_RULES)
+
+
+def body_rule_names() -> frozenset[str]:
+    """The names of the rules that look at nothing but bodies, by their class statements; none of them is imported."""
+    found: set[str] = set()
+    for name in rule_names():
+        for folder in __path__:
+            path = os.path.join(folder, f"{name.replace('-', '_')}.py")
+            with open(path, encoding="utf-8") as file:
+                kinds = [match["kinds"] for match in _RULE.finditer(file.read())]
+            if kinds == ["BodyRule"]:
+                found.add(name)
+    return frozenset(found)
 
 
 @cache

@@ -29,7 +29,7 @@ from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules import all_rules
+from jaxlint.rules import all_rules, body_rule_names
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
 from jaxlint.suppression.comments import suppressions
 from jaxlint.symbols.outline import Class, Function
@@ -46,33 +46,17 @@ if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader
     from jaxlint_mypy.readings import Readings
 
-#: Rules that are not run here. What some report are mypy's own errors, once it knows the signatures: JAX402 and JAX412
-#: (call-arg), JAX404 (attr-defined). The others read whole bodies, transformations, comments, or what other modules do
-#: with a class.
-LEFT_OUT = frozenset(
+#: Rules not run here, beside those that only read bodies. What some report are mypy's own errors, once it knows
+#: the signatures: JAX402 and JAX412 (call-arg), JAX404 (attr-defined). The others look at transformations, at comments,
+#: or at what other modules do with a class.
+_LEFT_OUT = frozenset(
     {
         "replace-unknown-field",
         "no-replace-method",
         "train-state",
-        "conversion-in-init",
-        "validation-in-init",
-        "rebound-self",
-        "lost-first-update",
-        "copy-and-mutate",
-        "lost-mutation",
-        "stateful-module",
         "unhashable-static-argument",
         "jit-static-annotation",
-        "traced-static-value",
-        "data-field-as-static",
-        "init-recursion",
         "grad-over-int",
-        "donated-reuse",
-        "array-equality",
-        "changing-structure",
-        "chex-super",
-        "jitted-bound-method",
-        "select-on-state",
         "uninitialised-field",
         "unregistered-class",
         "unreadable-file",
@@ -168,7 +152,7 @@ class FrontEnd:
     @cached_property
     def rules(self) -> list[Rule]:
         """The rules that the settings enable, but for those that are not run here."""
-        return [rule() for rule in all_rules(LEFT_OUT) if rule_enabled(rule, self.settings)]
+        return [rule() for rule in all_rules(left_out()) if rule_enabled(rule, self.settings)]
 
     # -- mypy's modules and classes -----------------------------------------------------------
 
@@ -438,6 +422,11 @@ class FrontEnd:
         except Unreadable:
             return False
         return any(comment.suppresses(finding) for comment in suppressions(source))
+
+
+def left_out() -> frozenset[str]:
+    """The names of the rules that are not run here."""
+    return _LEFT_OUT | (body_rule_names() - {BODY_RULE})
 
 
 def describe(what: str, error: Exception) -> str:
