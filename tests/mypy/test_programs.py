@@ -1,0 +1,73 @@
+"""Programs written without a look at the plugin: mypy with it reports what goes wrong in them, and nothing else.
+
+`programs/correct.txt` and `wrong.txt` hold one module after the other, each below a line `#### name`. Their functions
+are run: those called `ok…` and `silent…` go through (the latter assert what is lost), those called `bad…` raise.
+`# BAD` marks the lines that are to be reported, `# MISSED` those that are wrong and are not.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mypy.run import CONFIG, mypy, reports
+from tests.patience import PATIENCE
+
+pytest.importorskip("flax")
+pytest.importorskip("equinox")
+
+_PROGRAMS = Path(__file__).with_name("programs")
+_RUN = """
+import importlib, sys, types, warnings
+warnings.simplefilter("ignore")
+for name in sys.argv[1:]:
+    for key, function in list(vars(importlib.import_module(name)).items()):
+        if isinstance(function, types.FunctionType) and key.startswith(("ok", "silent", "bad")):
+            try:
+                function()
+                raised = None
+            except Exception as error:
+                raised = error
+            if (raised is not None) != key.startswith("bad"):
+                print("odd:", name, key, repr(raised))
+"""
+
+
+def modules(kind: str) -> dict[str, str]:
+    """The modules of a file, by name."""
+    parts = re.split(r"^#### (\w+)\n", (_PROGRAMS / f"{kind}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def write(folder: Path, kind: str) -> list[str]:
+    """Write the modules of a file and say their names."""
+    found = modules(kind)
+    for name, text in found.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return list(found)
+
+
+@pytest.mark.parametrize("kind", ["correct", "wrong"])
+def test_reports(kind: str, tmp_path: Path, libraries: Path) -> None:
+    names = write(tmp_path, kind)
+    shutil.copytree(libraries, tmp_path / ".mypy_cache")
+    (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
+    found = reports(mypy(tmp_path, *(f"{name}.py" for name in names)))
+    reported = {(Path(r.path).stem, r.row) for r in found if r.kind == "error" or "jaxlint" in r.text}
+    lines = [(name, row, line) for name, text in modules(kind).items() for row, line in enumerate(text.splitlines(), 1)]
+    assert reported == {(name, row) for name, row, line in lines if line.endswith("# BAD")}
+    assert sum(line.endswith("# MISSED") for _, _, line in lines) < 10
+
+
+@pytest.mark.parametrize("kind", ["correct", "wrong"])
+def test_runs(kind: str, tmp_path: Path) -> None:
+    names = write(tmp_path, kind)
+    command = [sys.executable, "-c", _RUN, *names]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert not [line for line in done.stdout.splitlines() if line.startswith("odd:")], done.stdout
