@@ -26,7 +26,7 @@ _OPTIONS = (
         default="full",
         show_default=True,
         help="How findings are shown: to people, to programs (json, json-lines), as annotations (github), Code Quality"
-        " report (gitlab), test report (junit) or for code scanning (sarif).",
+        " report (gitlab), test report (junit), suggestions (rdjson) or for code scanning (sarif).",
     ),
     click.option("--output-file", metavar="FILE", help="Write to this file what would go to the standard output."),
     click.option("--statistics", is_flag=True, help="Show how many findings each rule has, as text or JSON."),

@@ -157,7 +157,7 @@ class _File:
         """
         before = self._text
         text = applied(before, made_together(chosen)[1])
-        known = set(map(_identity, self._found))
+        known = Counter(map(_identity, self._found))
         for _ in range(_MOST_LAYERS):
             try:
                 source = _source(self.result.before, text)
@@ -165,7 +165,8 @@ class _File:
                 self._fixer.give(_source(self.result.before, before))
                 return problem.message
             found, interface = self._fixer.look(source.path, source, self._group)
-            hidden = [finding for finding in found if _identity(finding) not in known]
+            more = Counter(map(_identity, found)) - known
+            hidden = [finding for finding in found if _identity(finding) in more]
             if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
                 break
             text = applied(text, made_together(hidden)[1])

@@ -26,6 +26,7 @@ FORMATS = {
     "github": "github:write",
     "gitlab": "gitlab:write",
     "junit": "junit:write",
+    "rdjson": "rdjson:write",
     "sarif": "sarif:write",
 }
 

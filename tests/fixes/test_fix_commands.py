@@ -223,6 +223,14 @@ def test_what_was_hidden_is_fixed_too() -> None:
     assert after == text.replace("state.replace(stp=2)", "state = state.replace(step=2)")
 
 
+def test_what_was_hidden_is_fixed_too_where_the_same_is_found_elsewhere() -> None:
+    two = "def f(state: State):\n    state.replace({}=2)\n    return state\n\n\n"
+    two += "def g(state: State):\n    state.replace(step=2)\n    return state\n"
+    after, left = fix_source(HEADER + two.format("stp"), unsafe=True)
+    assert not left
+    assert after == (HEADER + two.format("step")).replace("    state.replace", "    state = state.replace")
+
+
 def test_what_holds_it_is_renewed() -> None:
     text = HEADER + (
         "@struct.dataclass\nclass Run:\n    state: State\n\n\n"

@@ -149,7 +149,14 @@ def compare(name: str, text: str, tmp_path: Path) -> None:
     assert text == path.read_bytes().decode("utf-8")
 
 
-SUFFIXES = {"json": ".json", "json-lines": ".jsonl", "gitlab": ".json", "junit": ".xml", "sarif": ".json"}
+SUFFIXES = {
+    "json": ".json",
+    "json-lines": ".jsonl",
+    "gitlab": ".json",
+    "junit": ".xml",
+    "rdjson": ".json",
+    "sarif": ".json",
+}
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -243,7 +250,7 @@ def test_a_text_that_is_not_on_disk(format_: str, project: Path) -> None:
     path.unlink()
     report = Report(findings(), read=reader("pkg/train.py", SOURCE.encode()), summary=True)
     assert written(format_, report) == on_disk
-    if format_ in ("full", "json", "gitlab", "sarif"):
+    if format_ in ("full", "json", "gitlab", "rdjson", "sarif"):
         assert written(format_) != on_disk
 
 
@@ -447,3 +454,25 @@ def test_any_text_and_any_name(name: str, message: str, reason: str) -> None:
         text = written(format_, said)
         assert "\x1b" not in text and "\r" not in text
     assert len(written("concise", said).split("\n")) == 2
+
+
+# -- rdjson ----------------------------------------------------------------------------------------
+
+
+def test_rdjson_suggests_what_the_fix_writes(tmp_path: Path) -> None:
+    before, after = "    print('é'); s.x = 1\n", "    print('é'); s = s.replace(x=1)\n"
+    path = tmp_path / "a.py"
+    path.write_text("# é\n" * 20 + before, encoding="utf-8")
+    start = 80 + before.index("s.x")
+    near = (Edit(start, start, "s = "), Edit(start + 1, start + 7, ".replace(x=1)"))
+    fix = Fix("Bind it", Applicability.SAFE, (Edit(0, 0, "import copy\n"), *near))
+    one = finding(str(path), 21, 17, 21, 20, fix=fix)
+    (diagnostic,) = json.loads(written("rdjson", Report([one])))["diagnostics"]
+    assert diagnostic["location"]["range"]["start"] == {"line": 21, "column": 18}  # in bytes
+    first, second = diagnostic["suggestions"]
+    assert (first["range"]["start"], first["text"]) == ({"line": 1, "column": 1}, "import copy\n")
+    ends = [second["range"][word] for word in ("start", "end")]
+    assert [end["line"] for end in ends] == [21, 21]
+    line = before.encode()
+    fixed = line[: ends[0]["column"] - 1] + second["text"].encode() + line[ends[1]["column"] - 1 :]
+    assert fixed.decode() == after
