@@ -15,13 +15,18 @@ END = "<!-- rules:end -->"
 
 
 def render(rules: Iterable[type[Rule]]) -> str:
-    """A Markdown table with one row per rule, without a final newline."""
-    rows = ["| code | name | what it finds |", "|---|---|---|"]
+    """A Markdown table with one row per rule that is on by default, and the codes of the others below it.
+
+    There is no final newline.
+    """
+    rows, off = ["| code | name | what it finds |", "|---|---|---|"], []
     for rule in rules:
-        escaped = rule.in_short().replace("|", "\\|")
-        state = ("" if rule.enabled else " (off by default)") + (" (preview)" if rule.preview else "")
-        rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {escaped}{state} |")
-    return "\n".join(rows)
+        if rule.enabled:
+            escaped = rule.in_short().replace("|", "\\|")
+            rows.append(f"| {rule.code} | [{rule.name}]({rule.url()}) | {escaped} |")
+        else:
+            off.append(f"[{rule.code}]({rule.url()})")
+    return "\n".join([*rows, *(["", f"Off unless selected: {', '.join(off)}."] if off else [])])
 
 
 def insert(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:

@@ -339,8 +339,8 @@ TABLE = """\
 |---|---|---|
 | JAX202 | [static-counter](https://jaxlint-pytree.readthedocs.io/en/latest/rules/static-counter/) \
 | `int \\| Array` counters in static fields. They recompile |
-| JAX407 | [returned-old-state](https://jaxlint-pytree.readthedocs.io/en/latest/rules/returned-old-state/) \
-| updates (off by default) (preview) |"""
+
+Off unless selected: [JAX407](https://jaxlint-pytree.readthedocs.io/en/latest/rules/returned-old-state/)."""
 
 
 def test_rules_table() -> None:
