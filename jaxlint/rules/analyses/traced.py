@@ -6,7 +6,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
 
@@ -62,10 +62,9 @@ def _hashes_itself(cls: PytreeClass) -> bool:
 
 def holds_settings(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether all leaves that are known are Python values with defaults: what is written once, and read on the host."""
-    leaves = cls.leaves
-    return bool(leaves) and all(
-        leaf.has_default and _is_setting(evaluator.promises.field(leaf, cls)) for leaf in leaves or ()
-    )
+    leaves = [f for f in cls.fields if f.role is Role.LEAF]
+    settings = (leaf.has_default and _is_setting(evaluator.promises.field(leaf, cls)) for leaf in leaves)
+    return bool(leaves) and all(settings)
 
 
 def _is_setting(value: Value, depth: int = 0) -> bool:
