@@ -15,7 +15,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
-from jaxlint.rules.analyses.stale import is_own_alone, run_by
+from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -136,7 +136,7 @@ class LostMutation(BodyRule):
                 if certain is not None:
                     found.append((mutation, slot, certain))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in own:
-                if not _is_returned_by_method(mutation, code, evaluator):
+                if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
         for mutation, slot, certain in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
@@ -251,6 +251,21 @@ def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evalua
     funcs = [call.func for call in calls if isinstance(call.func, Attribute)]
     names = {func.attr for func in funcs if dotted(func.value) == method.self_name}
     return any(_may_read(owner, name, mutation.slot.path[0], evaluator) for name in names)
+
+
+def _is_kept_once(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether another method makes the attribute only if it is not there yet: then any trace may leave it behind."""
+    method, owner = code.place.method, code.place.owner
+    if method is None or owner is None or mutation.slot.root != method.self_name:
+        return False
+    attr = mutation.slot.path[0]
+    for cls in owner.mro:
+        for other in own_methods(cls):
+            if other is not method and attr in other.self_reads and other.self_name is not None:
+                body = evaluator.calls.body_of(FunctionSymbol(cls.module, other)) or ()
+                if is_cache(Slot(other.self_name, (attr,)), body):
+                    return True
+    return False
 
 
 def _may_read(cls: PytreeClass, name: str, attr: str, evaluator: Evaluator) -> bool:
