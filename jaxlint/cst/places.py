@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
 from typing import TypeAlias
 
 from jaxlint.symbols.outline import Class, Function, Outline
@@ -13,20 +13,25 @@ from jaxlint.syntax.expressions import Expr, Span
 Rows: TypeAlias = tuple[int, int]
 
 
-def rows_around(outline: Outline, place: Span) -> Rows | None:
-    """The rows of the innermost function or class that holds a place, else of the top-level statement."""
-    holding = [rows for rows in _blocks(outline) if rows[0] <= place.row and place.end_row <= rows[1]]
-    return min(holding, key=lambda rows: rows[1] - rows[0], default=None)
+class Blocks:
+    """The top-level statements, functions and classes of a file, by their rows."""
 
+    def __init__(self, outline: Outline) -> None:
+        self._units = [(unit.first, unit.last) for unit in outline.units]
+        inner = [_with_decorators(cls, cls.at.end_row) for cls in outline.classes.values()]
+        inner += [_with_decorators(f, f.body_rows[1]) for f in outline.functions.values() if f.body_rows[1]]
+        self._inner = sorted(inner)
 
-def _blocks(outline: Outline) -> Iterator[Rows]:
-    for unit in outline.units:
-        yield unit.first, unit.last
-    for cls in outline.classes.values():
-        yield _with_decorators(cls, cls.at.end_row)
-    for function in outline.functions.values():
-        if function.body_rows[1]:
-            yield _with_decorators(function, function.body_rows[1])
+    def rows_around(self, place: Span) -> Rows | None:
+        """The rows of the innermost function or class that holds a place, else of the top-level statement."""
+        behind = bisect_right(self._units, place.row, key=lambda rows: rows[0])
+        if not behind or self._units[behind - 1][1] < place.end_row:
+            return None
+        unit = self._units[behind - 1]
+        start = bisect_left(self._inner, unit[0], key=lambda rows: rows[0])
+        end = bisect_right(self._inner, place.row, key=lambda rows: rows[0])
+        holding = (rows for rows in (unit, *self._inner[start:end]) if place.end_row <= rows[1])
+        return min(holding, key=lambda rows: rows[1] - rows[0])
 
 
 def _with_decorators(declared: Class | Function, last: int) -> Rows:

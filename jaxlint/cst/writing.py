@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Sequence
+from functools import cached_property
 
 from jaxlint.cst.changes import Change, EditText, Proposal, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
-from jaxlint.cst.places import Rows, rows_around
+from jaxlint.cst.places import Blocks, Rows
 from jaxlint.finding import Edit, Fix
 from jaxlint.symbols.outline import Outline
 from jaxlint.syntax.ast_expressions import place_of
@@ -33,6 +34,10 @@ class Writer:
         self._trees: dict[Rows, Tree | None] = {}
         self._fixes: dict[tuple[str, tuple[Span, ...], str], Fix | None] = {}
 
+    @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self._outline)
+
     def fix(self, proposal: Proposal) -> Fix | None:
         """The fix that a rule proposes; None if the code does not fit it."""
         edits: list[Edit] = []
@@ -41,7 +46,7 @@ class Writer:
             if isinstance(change, EditText):
                 edits += change.edits
                 continue
-            rows = rows_around(self._outline, self.locate(change.at))
+            rows = self._blocks.rows_around(self.locate(change.at))
             if rows is None and isinstance(change, TakeResult):
                 continue  # in a comment
             if rows is None:

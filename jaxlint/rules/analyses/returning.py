@@ -50,7 +50,7 @@ def _may_return(function: Function, module: Module, evaluator: Evaluator) -> boo
         return False
     if evaluator.calls.transformed.is_wrapped(function, module) or evaluator.calls.transformed.of(function, module):
         return False
-    if function.owner is not None and _is_ambiguous(function.name, module):
+    if _is_ambiguous(function.name, module):
         return False
     importers = evaluator.model.importers(module)
     return not any(function.name in unit.calls for other in importers for unit in other.outline.units)
