@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.values import Array, options, plain
 from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
 from jaxlint.rules.analyses.traced import is_seen_to_cross
@@ -130,7 +130,9 @@ def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether some leaf may hold an array: the class is made for transformations."""
-    return any(_is_array(leaf, cls, evaluator) for leaf in cls.leaves or ())
+    annotated = [leaf.annotation for leaf in cls.leaves or () if leaf.annotation is not None]
+    held = [one for annotation in annotated for one in options(plain(evaluator.annotations.read(annotation, cls)))]
+    return any(isinstance(plain(one), Array) for one in held)
 
 
 def _is_constructed(cls: PytreeClass) -> bool:
