@@ -91,7 +91,6 @@ class CallableLeaf(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     calls = frozenset({"MLP", "Lambda", "apply_updates", "init"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -122,7 +122,6 @@ class CapturedState(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""

@@ -80,7 +80,6 @@ class ChexExtraAttribute(EventRule):
     name = "chex-extra-attribute"
     group = "frameworks"
     since = "0.1.0"
-    enabled = False
     events = (AssignAttribute,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -88,7 +87,13 @@ class ChexExtraAttribute(EventRule):
         assert isinstance(event, AssignAttribute)
         cls, attr = event.receiver.cls, event.attr
         family = (cls, *(() if event.receiver.exact else evaluator.model.subclasses(cls)))
-        if event.alternatives or event.how not in _SETTING or attr.startswith("__") or not all(map(_is_open, family)):
+        if (
+            not attr
+            or event.alternatives
+            or event.how not in _SETTING
+            or attr.startswith("__")
+            or not all(map(_is_open, family))
+        ):
             return
         if any(_knows(one, attr) for one in family):
             return

@@ -86,7 +86,6 @@ class ChexMapping(BodyRule):
     group = "frameworks"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     calls = _COMPARING
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -99,7 +99,6 @@ class ConstructorArguments(EventRule):
     name = "constructor-arguments"
     group = "construction"
     since = "0.1.0"
-    enabled = False
     events = (Construct,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -126,6 +125,8 @@ def _is_known(cls: PytreeClass) -> bool:
         return False
     if any("__new__" in c.symbol.declaration.methods or is_stub(c.module) for c in cls.mro) and not is_train_state(cls):
         return False
+    if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
+        return False  # which may make a dataclass of it
     if any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases):
         return False
     init = cls.custom_init()

@@ -88,7 +88,6 @@ class FilteredScalar(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body counts up."""

@@ -16,7 +16,7 @@ from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_par
 
 _MAKING = frozenset(
     """__init__ __post_init__ __new__ __setstate__ __check_init__ __copy__ __deepcopy__ __setattr__ tree_unflatten
-    __init_subclass__""".split()
+    __init_subclass__ __set__ __set_name__""".split()
 )
 _WRITING = frozenset({"update", "setdefault", "pop", "clear", "popitem"})
 
@@ -112,7 +112,8 @@ class ForcedSetattr(BodyRule):
             if instance is None or instance.cls.frozen is not True or root in own or root not in code.parameters:
                 continue
             cls = instance.cls
-            if owner is not None and owner in cls.mro and is_called_only_by(function.name, cls.mro, _MAKING):
+            family = (*cls.mro, *evaluator.model.subclasses(cls))
+            if owner is not None and owner in cls.mro and is_called_only_by(function.name, family, _MAKING):
                 continue
             yield _problem(at, cls, what)
 

@@ -119,7 +119,6 @@ class FreshStaticObject(BodyRule, ClassRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what makes the defaults of the class's own static fields."""

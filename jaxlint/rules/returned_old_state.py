@@ -100,7 +100,6 @@ class ReturnedOldState(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for copies that are made in a function, and for what it returns."""

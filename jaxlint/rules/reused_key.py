@@ -11,6 +11,7 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
 from jaxlint.infer.values import Instance, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
@@ -137,6 +138,8 @@ def _stays(key: Expr, cls: PytreeClass, updates: list[Replace], code: CodeRead) 
     own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
     if not own or any(u.call.has_star for u in updates) or len(own) != len(updates):
         return False
+    if any(u.function not in (*REPLACE_FUNCTIONS, u.receiver.cls.framework.replace_method) for u in own):
+        return False  # a method of the class, which may do more
     if any(k.name == attr for u in updates for k in u.keywords):
         return False
     if any(isinstance(e, AssignAttribute) and e.attr == attr for e in code.events):

@@ -88,7 +88,6 @@ class SharedDefault(ClassRule):
     group = "construction"
     severity = Severity.WARNING
     since = "0.1.0"
-    enabled = False
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the defaults of the class's own fields."""

@@ -131,7 +131,6 @@ class StaticMismatch(BodyRule):
     group = "roles"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
-from jaxlint.infer.values import Array, Scalar, options, plain
+from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary
-from jaxlint.syntax.statements import Assign, Body, Return, own_parts, parts, walk
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary
+from jaxlint.syntax.statements import Assign, Body, Return, bound_by, own_parts, parts, target_names, walk
+
+#: Methods of arrays, and functions of `jax.numpy`, that make one number of many.
+_REDUCTIONS = frozenset("max min sum mean prod any all argmax argmin std var".split())
+_MAX_DEPTH = 4
 
 
 class TracedStaticValue(BodyRule):
@@ -101,6 +106,7 @@ class TracedStaticValue(BodyRule):
             return
         names = _depending(frozenset(traced), code.body)
         leaves = TracedLeaves(traced, code.body, evaluator)
+        numbers = _Numbers(function, traced, code.body)
         for event in made:
             cls, given = (
                 (event.cls.cls, event.arguments)
@@ -114,7 +120,7 @@ class TracedStaticValue(BodyRule):
                 expr = _given(value, event.call)
                 if field is None or field.role is not Role.STATIC or expr is None or field.is_converted:
                     continue
-                if _is_traced(expr, value, names, leaves):
+                if _is_traced(expr, value, names, leaves) or numbers.are_put(expr, field, cls, evaluator):
                     yield _problem(value.at, cls, field, function, abstracting(code.applied)[0].transform.name)
 
 
@@ -131,6 +137,50 @@ def _is_traced(expr: Expr, value: KeywordValue, names: frozenset[str], leaves: T
         return False
     found = plain(value.value)
     return isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
+
+
+class _Numbers:
+    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced."""
+
+    def __init__(self, function: Function, traced: Mapping[str, Value], body: Body) -> None:
+        bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
+        self._parameters = {
+            p.name
+            for p in function.parameters
+            if p.name in traced
+            and p.annotation is None
+            and p.default is None
+            and isinstance(traced[p.name], UnknownValue)
+        } - bound.keys()
+        self._variables = {
+            s.targets[0].id: s.value
+            for s in walk(body, nested=False)
+            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and bound[s.targets[0].id] == 1
+        }
+
+    def are_put(self, expr: Expr, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+        """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number."""
+        if isinstance(expr, Name):
+            declared = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+            if not isinstance(declared, Scalar) or declared.kind not in ("int", "float", "bool"):
+                return False
+        return self.computes(expr)
+
+    def computes(self, expr: Expr, depth: int = 0) -> bool:
+        """Whether an expression is such a parameter, a sum with one, or the largest of its elements and the like."""
+        match expr:
+            case Name(id=name):
+                if name in self._parameters:
+                    return True
+                value = self._variables.get(name)
+                return value is not None and depth < _MAX_DEPTH and self.computes(value, depth + 1)
+            case Binary(left=left, right=right):
+                return self.computes(left, depth) or self.computes(right, depth)
+            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in _REDUCTIONS:
+                return self.computes(held, depth)
+            case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in _REDUCTIONS:
+                return self.computes(given.value, depth)
+        return False
 
 
 def _computes_with(expr: Expr, leaves: TracedLeaves) -> bool:

@@ -116,7 +116,6 @@ class TreeAt(EventRule):
     group = "updates"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     events = (Update,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:

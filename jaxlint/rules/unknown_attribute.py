@@ -15,7 +15,7 @@ from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, root
 from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, parts, walk
 
 #: What every object has, and what the machinery adds to a class.
@@ -101,10 +101,12 @@ class UnknownAttribute(BodyRule):
         instances = LocalInstances(code, evaluator)
         written = {id(t) for s in walk(code.body) for t in _targets(s)}
         seen: set[tuple[str, str]] = set()
+        method = code.place.method
+        own = None if method is None or method.self_name == "self" else method.self_name
         for part in parts_expected_to_work(code.body):
             if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
                 continue
-            instance = instances.instance(part.value)
+            instance = None if dotted(root(part)) == own else instances.instance(part.value)
             if instance is None or (instance.cls.name, part.attr) in seen:
                 continue
             if _lacks(instance, part.attr, evaluator):
@@ -124,12 +126,16 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     """Whether no class that the instance may be of has the attribute."""
     if attr in _ANY_OBJECT or attr in UPDATE_METHODS or attr.startswith("__"):
         return False  # JAX404 tells of missing methods that copy
+    if not instance.exact and not instance.cls.fields:
+        return False  # an annotation that stands for whatever state there is
     family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
     return all(_is_known(cls) and misses_attribute(cls, attr, evaluator) for cls in family)
 
 
 def _is_known(cls: PytreeClass) -> bool:
     known = cls.fields_known and cls.attributes_known and cls.is_dataclass and cls.registered is True
+    if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
+        return False
     return known and not any(is_stub(c.module) for c in cls.mro)
 
 
