@@ -90,6 +90,7 @@ class CallableLeaf(BodyRule):
     name = "callable-leaf"
     group = "transformations"
     since = "0.1.0"
+    enabled = False
     confidence = Confidence.MEDIUM
     calls = frozenset({"MLP", "Lambda", "apply_updates", "init"})
 

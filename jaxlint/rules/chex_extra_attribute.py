@@ -8,6 +8,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.frozen import in_construction
 from jaxlint.rules.base import EventRule, Problem
 
 _SETTING = frozenset({"assign", "augment", "unpack", "loop", "with", "setattr"})
@@ -86,6 +87,8 @@ class ChexExtraAttribute(EventRule):
         """Look at one assignment."""
         assert isinstance(event, AssignAttribute)
         cls, attr = event.receiver.cls, event.attr
+        if in_construction(event):
+            return  # which runs again whenever the instance is rebuilt
         family = (cls, *(() if event.receiver.exact else evaluator.model.subclasses(cls)))
         if (
             not attr

@@ -10,11 +10,11 @@ import msgspec
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Event
 from jaxlint.pytrees.frameworks import CHEX, NNX
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.symbols.outline import Parameter
+from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Call
 
 
@@ -129,10 +129,21 @@ def _is_known(cls: PytreeClass) -> bool:
         return False  # which may make a dataclass of it
     if any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases):
         return False
+    if cls.registered is not True or not all(c.options_known for c in cls.mro):
+        return False
     init = cls.custom_init()
-    if init is not None and (init.decorators or not init.parameters):
+    if init is not None and (init.decorators or not init.parameters or _is_guarded(cls)):
         return False
     return len(cls.symbol.declaration.methods.get("__init__", ())) <= 1 and not _is_declared_again(cls)
+
+
+def _is_guarded(cls: PytreeClass) -> bool:
+    """Whether the `__init__` need not be there, or is there for type checkers only."""
+    found = cls.method("__init__")
+    if found is None:
+        return False
+    binding = found[0].module.outline.scopes[found[0].symbol.declaration.qualname].bindings["__init__"][-1]
+    return not isinstance(binding, Definition) or bool(binding.guard)
 
 
 def _is_declared_again(cls: PytreeClass) -> bool:
@@ -200,7 +211,7 @@ def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by
         if parameter.kind not in ("positional", "keyword") or parameter.default is not None or parameter.name in given:
             continue
         field = cls.field(parameter.name)
-        if is_generated and (field is None or field.opaque or field.has_default or _is_described(cls, parameter.name)):
+        if is_generated and (field is None or _may_be_left_out(field, cls)):
             continue
         if is_generated and cls.framework is NNX and field is not None and field.call is not None:
             continue
@@ -209,7 +220,13 @@ def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by
     return None
 
 
-def _is_described(cls: PytreeClass, name: str) -> bool:
-    """Whether a class of a library that is described by us declares the field: JAX412 says what `TrainState` needs."""
-    field = cls.field(name)
-    return field is not None and is_stub(field.owner.module)
+def _may_be_left_out(field: Field, cls: PytreeClass) -> bool:
+    """Whether a field may have a default after all, or another rule tells what is wrong with it.
+
+    JAX412 says what `TrainState` needs, and JAX115 that `x: jnp.zeros(3)` is no default; a method is one.
+    """
+    if field.opaque or field.has_default or is_stub(field.owner.module):
+        return True
+    if field.annotation is not None and isinstance(field.annotation.expr, Call):
+        return True
+    return cls.method(field.name) is not None or cls.binds(field.name)

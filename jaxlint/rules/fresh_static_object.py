@@ -118,6 +118,7 @@ class FreshStaticObject(BodyRule, ClassRule):
     group = "roles"
     severity = Severity.WARNING
     since = "0.1.0"
+    enabled = False
     confidence = Confidence.MEDIUM
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:

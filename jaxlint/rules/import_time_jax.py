@@ -91,6 +91,7 @@ class ImportTimeJax(ClassRule, BodyRule):
     group = "construction"
     severity = Severity.WARNING
     since = "0.1.0"
+    enabled = False
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a class body binds, and at the defaults of its methods."""

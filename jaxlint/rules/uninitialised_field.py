@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -36,7 +36,7 @@ class UninitialisedField(ClassRule, BodyRule):
 
     Finds fields of equinox modules and penzai structs that a handwritten `__init__` does not set: at all, on one branch
     of an `if`, because it does not call that of the base class, or because a subclass has fields that the inherited
-    `__init__` does not know.
+    `__init__` does not know; also attributes of equinox modules that it sets though they are no fields.
 
     ## Why is this bad?
 
@@ -46,7 +46,8 @@ class UninitialisedField(ClassRule, BodyRule):
     ## What you will see
 
     `TypeError: Field 'bias' was not initialized.` with equinox, `AttributeError: A value for field "bias" was not set
-    during __init__!` with penzai, when an instance is made.
+    during __init__!` with penzai, when an instance is made. For what is no field, `FrozenInstanceError: cannot assign
+    to field 'scale'`.
 
     ## Example
 
@@ -133,6 +134,8 @@ class UninitialisedField(ClassRule, BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a handwritten `__init__` sets on each of its ways."""
         cls, function = code.place.owner, code.function
+        if cls is not None and cls.framework is EQUINOX:
+            yield from _undeclared(cls, code, evaluator)
         if cls is None or function is None or function.name != "__init__" or not function.owner:
             return
         if function.owner != cls.symbol.declaration.qualname or not _is_checked(cls) or function.decorators:
@@ -168,6 +171,33 @@ def _is_checked(cls: PytreeClass) -> bool:
     declarations = [c.symbol.declaration for c in cls.mro]
     strange = any({"__new__", "__getattr__", "__getattribute__"} & set(d.methods) for d in declarations)
     return not strange and not any(d.conditional_body for d in declarations) and not cls.abstract_methods
+
+
+def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The attributes that the constructor of a module sets, and that no class declares as fields."""
+    if code.function is None or code.function.name not in ("__init__", "__post_init__"):
+        return
+    family = (cls, *evaluator.model.subclasses(cls))
+    if not all(_is_checked(one) and one.fields_known for one in family):
+        return
+    scopes = [one.module.outline.scopes.get(one.symbol.declaration.qualname) for f in family for one in f.mro]
+    known = {f.name for one in family for f in one.fields} | {
+        name for scope in scopes if scope is not None for name in scope.bindings
+    }
+    for event in code.events:
+        if isinstance(event, AssignAttribute) and event.on_self and event.how == "assign" and event.attr not in known:
+            way_out = f"declare `{event.attr}` in the class"
+            yield Problem(
+                at=event.at,
+                message=(
+                    f"`{event.attr}` is no field of `{cls.name}`: equinox refuses the assignment (FrozenInstanceError);"
+                    f" {way_out}"
+                ),
+                reason="while a module is made, its fields may be assigned, and nothing else",
+                help=way_out,
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+            )
+            return
 
 
 def _required(cls: PytreeClass) -> list[Field]:
