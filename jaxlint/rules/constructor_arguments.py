@@ -15,7 +15,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
-from jaxlint.syntax.expressions import Call
+from jaxlint.syntax.expressions import Call, Constant
 
 
 class _Wrong(msgspec.Struct, frozen=True):
@@ -227,6 +227,7 @@ def _may_be_left_out(field: Field, cls: PytreeClass) -> bool:
     """
     if field.opaque or field.has_default or is_stub(field.owner.module):
         return True
-    if field.annotation is not None and isinstance(field.annotation.expr, Call):
+    declared = None if field.annotation is None else field.annotation.expr
+    if isinstance(declared, Call) or (isinstance(declared, Constant) and declared.kind != "str"):
         return True
     return cls.method(field.name) is not None or cls.binds(field.name)
