@@ -83,6 +83,26 @@ LEAST_BAD = {
     "penzai-inheritance": 5,
     "mutable-not-inherited": 3,
     "enforced-annotations": 2,
+    "aliased-container": 13,
+    "callable-leaf": 1,
+    "captured-state": 16,
+    "chex-extra-attribute": 2,
+    "chex-mapping": 2,
+    "constructor-arguments": 15,
+    "derived-field": 10,
+    "dropped-field": 1,
+    "filtered-scalar": 2,
+    "forced-setattr": 8,
+    "fresh-static-object": 11,
+    "import-time-jax": 4,
+    "leaf-order": 4,
+    "returned-old-state": 9,
+    "reused-key": 9,
+    "shared-default": 7,
+    "static-mismatch": 7,
+    "static-without-equality": 7,
+    "tree-at": 1,
+    "unknown-attribute": 8,
 }
 LEAST_GOOD = 467
 
@@ -154,6 +174,34 @@ HOLDS_FOR = {
     "enforced-annotations": "jax-dataclasses",
     "init-false-field": "flax-dataclass flax-node train-state register-dataclass register-dataclass-mutable equinox"
     " mjx",
+    "aliased-container": "chex equinox flax-dataclass flax-node"
+    " jax-dataclasses namedtuple register-dataclass simple-pytree",
+    "callable-leaf": "equinox",
+    "captured-state": "chex equinox flax-dataclass jax-dataclasses namedtuple penzai register-dataclass simple-pytree",
+    "chex-extra-attribute": "chex",
+    "chex-mapping": "chex chex-frozen",
+    "constructor-arguments": "chex chex-frozen equinox flax-dataclass flax-node"
+    " jax-dataclasses penzai register-dataclass simple-pytree tjax",
+    "derived-field": "chex equinox flax-dataclass flax-node"
+    " jax-dataclasses namedtuple penzai register-dataclass simple-pytree",
+    "dropped-field": "register-dataclass",
+    "filtered-scalar": "equinox nnx",
+    "forced-setattr": "chex-frozen equinox flax-dataclass flax-node"
+    " jax-dataclasses penzai register-dataclass simple-pytree",
+    "fresh-static-object": "equinox flax-dataclass flax-node jax-dataclasses"
+    " penzai register-dataclass simple-pytree train-state",
+    "import-time-jax": "equinox flax-dataclass namedtuple register-dataclass",
+    "leaf-order": "chex chex-frozen simple-pytree",
+    "returned-old-state": "chex equinox flax-dataclass flax-node"
+    " jax-dataclasses namedtuple penzai register-dataclass train-state",
+    "reused-key": "chex equinox flax-dataclass flax-node"
+    " jax-dataclasses namedtuple penzai register-dataclass simple-pytree",
+    "shared-default": "chex-frozen equinox flax-dataclass flax-node jax-dataclasses penzai register-dataclass",
+    "static-mismatch": "equinox flax-dataclass flax-node jax-dataclasses penzai register-dataclass simple-pytree",
+    "static-without-equality": "equinox flax-dataclass flax-node"
+    " jax-dataclasses penzai register-dataclass simple-pytree",
+    "tree-at": "equinox",
+    "unknown-attribute": "chex equinox flax-dataclass flax-node jax-dataclasses namedtuple penzai register-dataclass",
 }
 
 
