@@ -10,6 +10,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Update
 from jaxlint.infer.values import Array, Instance, Value, plain
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Role
 from jaxlint.rules.analyses.missing_members import misses_attribute
@@ -175,6 +176,8 @@ def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _
     value = tree
     for step in reversed(steps):
         if isinstance(value, Array) and value.library != "numpy":
+            if isinstance(step, Attribute) and step.attr not in ARRAY_ATTRIBUTES | ARRAY_METHODS | ARRAY_REDUCTIONS:
+                return None  # an earlier call has put something else there
             return _Wrong(step.at, "selects a part of an array", _OF_LEAF[type(step)], "select the array itself")
         if not isinstance(value, Instance) or not value.cls.is_pytree or isinstance(step, Subscript):
             return None
