@@ -47,12 +47,13 @@ if TYPE_CHECKING:
     from jaxlint_mypy.readings import Readings
 
 #: Rules not run here, beside those that only read bodies. What some report are mypy's own errors, once it knows
-#: the signatures: JAX402 and JAX412 (call-arg), JAX404 (attr-defined). The others look at transformations, at comments,
-#: or at what other modules do with a class.
+#: the signatures: JAX311, JAX402 and JAX412 (call-arg), JAX404 (attr-defined). The others look at transformations, at
+#: comments, or at what other modules do with a class.
 _LEFT_OUT = frozenset(
     {
         "replace-unknown-field",
         "no-replace-method",
+        "constructor-arguments",
         "train-state",
         "unhashable-static-argument",
         "jit-static-annotation",

@@ -49,5 +49,5 @@ class Declared(Waiting):
 @pytest.mark.parametrize(("rule", "rows"), [(Waiting, []), (Declared, [10])])
 def test_a_rule_says_what_it_waits_for(rule: type[BodyRule], rows: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody else has to know: code in which nothing else happens is read because a rule waits for a call in it."""
-    monkeypatch.setattr(checker, "all_rules", lambda: (rule,))
+    monkeypatch.setattr(checker, "rules_with", lambda plugins: (rule,))
     assert [finding.row for finding in check_source(PROGRAM)] == rows

@@ -111,12 +111,12 @@ def test_unreadable_text_on_the_command_line(tmp_path: Path) -> None:
     done = run(".", cwd=tmp_path)
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert [line.split(" ")[:2] for line in lines[:-1]] == [
+    assert [line.split(" ")[:2] for line in lines[:3]] == [
         ["good.py:10:5:", "JAX401"],
         ["null.py:1:5:", "JAX001"],
         ["syntax.py:1:5:", "JAX001"],
     ]
-    assert lines[-1] == "Found 3 errors."
+    assert lines[3:] == ["Found 3 errors.", "1 fixable with `--fix --unsafe-fixes`."]
     assert done.stderr == ""
 
 
@@ -320,6 +320,7 @@ def test_deep_on_the_command_line(tmp_path: Path) -> None:
             "deep.py:13:5: JAX401",
             "good.py:10:5: JAX401",
             "Found 4",
+            "2 fixable",
         ]
         assert done.stderr == ""
 
@@ -455,6 +456,7 @@ def test_without_permission() -> None:
     assert [line.split(" ")[:2] for line in lines if "JAX001" not in line] == [
         ["good.py:10:5:", "JAX401"],
         ["Found", "3"],
+        ["1", "fixable"],
     ]
     assert done.stderr == ""
 

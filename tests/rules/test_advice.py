@@ -36,7 +36,8 @@ class Member:
             def mutate(member: Member) -> None:
                 member.genome = member.genome + 1
             """,
-            "return `member.replace(genome=...)` and let the caller rebind it",
+            "write `def mutate(member: Member)-> Member:` and `member = member.replace(genome=member.genome + 1)` and"
+            " `return member`",
         ),
         (
             """

@@ -84,7 +84,6 @@ def test_a_discarded_update_is_assigned(before: str, after: str) -> None:
         "def f(state: State):\n    state and state.replace(step=1)\n",
         "def f(state: State):\n    state.replace(step=1) if state else None\n",
         "def f(states: list[State]):\n    [state.replace(step=1) for state in states]\n",
-        "class T:\n    state: State\n    def f(self):\n        self.state.replace(step=1)\n",
         "state = State(step=0)\ndef f():\n    state.replace(step=1)\n",
         "def f(state: State):\n    state.replace(step=1).replace(step=2)\n",
     ],
