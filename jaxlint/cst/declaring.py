@@ -95,7 +95,8 @@ def _return_last(change: ReturnLast, tree: Tree, locate: Locate) -> dict[cst.CST
     own = next((one for one in _parameters(function) if one.name.value == change.value), None)
 
     def declared(old: cst.CSTNode) -> New:
-        return old.with_changes(returns=None if own is None or own.annotation is None else own.annotation)
+        annotation = None if own is None or own.annotation is None else cst.Annotation(own.annotation.annotation)
+        return old.with_changes(returns=annotation)
 
     made: dict[cst.CSTNode, Rewriter] = {function.body: extended, **dict.fromkeys(returns, returned)}
     if function.returns is not None:

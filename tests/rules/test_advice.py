@@ -36,7 +36,7 @@ class Member:
             def mutate(member: Member) -> None:
                 member.genome = member.genome + 1
             """,
-            "write `def mutate(member: Member)-> Member:` and `member = member.replace(genome=member.genome + 1)` and"
+            "write `def mutate(member: Member) -> Member:` and `member = member.replace(genome=member.genome + 1)` and"
             " `return member`",
         ),
         (
