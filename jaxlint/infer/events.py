@@ -7,7 +7,7 @@ need not know which front end it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,7 +17,7 @@ from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.syntax.expressions import Call, Expr
-from jaxlint.syntax.statements import Body
+from jaxlint.syntax.statements import Body, all_parts
 
 if TYPE_CHECKING:
     from jaxlint.symbols.outline import Function
@@ -47,6 +47,10 @@ class Place(msgspec.Struct, frozen=True):
     def function(self) -> Function | None:
         """The innermost function around the event."""
         return self.functions[-1] if self.functions else None
+
+    def family(self, one: Instance | ClassObject) -> tuple[PytreeClass, ...]:
+        """The classes that may be meant: that which is known and, unless it is exact, the visible ones below it."""
+        return (one.cls,) if one.exact else (one.cls, *self.subclasses(one.cls))
 
     @property
     def method(self) -> Function | None:
@@ -241,6 +245,21 @@ class CodeRead(Event, frozen=True):
     parameters: Mapping[str, Value]
     #: What happened in it, in source order; what happens in the functions inside is not among it.
     events: tuple[Event, ...]
+    #: What was found out about the body, by what finds it out: several rules ask for the same.
+    shared: dict[object, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def scope(self) -> str:
+        """The scope in which the names of the body are looked up."""
+        return "" if self.function is None else f"{self.function.qualname}.<locals>"
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """All expressions of the body; those of functions and classes inside are not among them."""
+        if all_parts not in self.shared:
+            self.shared[all_parts] = tuple(all_parts(self.body, nested=False))
+        found: tuple[Expr, ...] = self.shared[all_parts]
+        return found
 
     @property
     def applied(self) -> tuple[Applied, ...]:

@@ -315,7 +315,7 @@ class Triggers:
         for function in functions:
             if function.owner is not None and function.name in _CONSTRUCTION:
                 cls = self._class(function.owner, module)
-                family = (cls, *self.model.subclasses(cls))
+                family = self.model.family(cls)
                 if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
                     return True
                 if function.name == "__post_init__" and not unit.calls.isdisjoint((cls.name, "type", "__class__")):

@@ -42,8 +42,7 @@ def is_unregistered(cls: PytreeClass, model: PytreeModel, *, exact: bool = False
     """Whether an instance of a class (or, unless `exact`, of any of its subclasses) is certainly no pytree."""
     if not exact and (not _holds_something(cls) or cls.abstract_methods):
         return False  # a mixin or an interface
-    family = [cls] if exact else [cls, *model.subclasses(cls)]
-    return all(_is_unregistered(one, model) for one in family)
+    return all(_is_unregistered(one, model) for one in model.family(cls, exact=exact))
 
 
 def _holds_something(cls: PytreeClass) -> bool:

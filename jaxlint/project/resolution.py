@@ -133,6 +133,11 @@ class Resolver:
         symbol = self._resolve(expr, module, scope)
         return self.follow(symbol) if follow else symbol
 
+    def library_name(self, expr: Expr, module: Module, scope: str = "") -> str:
+        """The full name of what an expression names in a library; empty if it names nothing there."""
+        symbol = self.resolve(expr, module, scope)
+        return symbol.name if isinstance(symbol, External) else ""
+
     def resolve_name(self, name: str, module: Module, scope: str = "") -> Symbol:
         """What a single name means in `scope` of `module`, looking outwards; aliases are not followed."""
         return self._lookup(name, module, scope)

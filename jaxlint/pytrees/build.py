@@ -236,6 +236,10 @@ class PytreeModel:
         found = map(self._class_of, self.project_index.subclasses.get(cls.symbol.key, ()))
         return [subclass for subclass in found if subclass is not None]
 
+    def family(self, cls: PytreeClass, *, exact: bool = False) -> tuple[PytreeClass, ...]:
+        """The classes that an instance may be of: `cls` and, unless it is exact, the visible ones that inherit it."""
+        return (cls,) if exact else (cls, *self.subclasses(cls))
+
     def _class_of(self, key: Key) -> PytreeClass | None:
         """The class of a key; None if its file can no longer be read."""
         known = self._classes.get(key)

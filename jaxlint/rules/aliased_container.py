@@ -12,7 +12,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, MutateField, Replace
 from jaxlint.infer.slots import Slot, changed_by
 from jaxlint.infer.values import Array, Container, Value, plain
-from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
@@ -137,7 +136,7 @@ def _is_changed(held: Value, how: str) -> bool:
 def _copies(code: CodeRead, evaluator: Evaluator) -> dict[str, _Copy]:
     """The variables that are bound once, to a shallow copy of another one."""
     updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
-    instances = LocalInstances(code, evaluator)
+    instances = LocalInstances.of(code, evaluator)
     found: dict[str, list[_Copy | None]] = {}
     for statement in walk(code.body, nested=False):
         if not isinstance(statement, Assign):
@@ -160,10 +159,9 @@ def _copy(
             return None
         return None if _remakes(cls) else _Copy(original, frozenset(k.name for k in update.keywords))
     if isinstance(value, Call) and len(value.args) == 1:
-        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
-        symbol = evaluator.model.resolver.resolve(value.func, code.place.module, scope)
+        name = evaluator.model.resolver.library_name(value.func, code.place.module, code.scope)
         original, held = dotted(value.args[0].value), instances.instance(value.args[0].value)
-        if isinstance(symbol, External) and symbol.name in _COPIES and original is not None and held is not None:
+        if name in _COPIES and original is not None and held is not None:
             if held.cls.method("__copy__") is None:
                 return _Copy(original, frozenset())
     return None

@@ -103,8 +103,8 @@ class ArrayEquality(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body compares and hashes, and at what a cached function is given."""
-        instances = LocalInstances(code, evaluator)
-        for part in parts_expected_to_work(code.body):
+        instances = LocalInstances.of(code, evaluator)
+        for part in parts_expected_to_work(code):
             found: Problem | None = None
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
@@ -142,7 +142,7 @@ def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluat
 
 def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:
     """The problem of a comparison, if all fields are compared and one holds arrays."""
-    family = [instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls))]
+    family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
     field = _array_field(instance.cls, evaluator)
@@ -207,7 +207,7 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
 
 
 def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:
-    family = [instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls))]
+    family = evaluator.model.family(instance.cls, exact=instance.exact)
     reasons = [unhashable_instance(cls, evaluator) for cls in family]
     first = reasons[0]
     if first is None or None in reasons:

@@ -9,7 +9,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
@@ -17,7 +16,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, all_parts, walk
+from jaxlint.syntax.statements import Assign, walk
 
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"equinox.nn.MLP", "equinox.nn.Lambda"})
@@ -143,8 +142,7 @@ def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
 def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The modules that an optimizer is given as they are."""
     instances = _Modules(code, evaluator)
-    scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
-    for part in all_parts(code.body, nested=False):
+    for part in code.parts:
         if not isinstance(part, Call) or len(part.positional) != len(part.args) or not part.args:
             continue
         given, what = part.args[0].value, ""
@@ -152,8 +150,8 @@ def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             case Attribute(value=held, attr="init") if instances.is_optimizer(held) and len(part.args) == 1:
                 what = f"`{dotted(part.func) or 'init'}`"
             case _:
-                symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
-                if isinstance(symbol, External) and symbol.name == "optax.apply_updates":
+                resolver = evaluator.model.resolver
+                if resolver.library_name(part.func, code.place.module, code.scope) == "optax.apply_updates":
                     what = "`optax.apply_updates`"
         held_in = instances.holder(given) if what else None
         if held_in is not None:
@@ -167,7 +165,7 @@ class _Modules:
     """Tells which variables are modules that hold functions, and which are optimizers."""
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
-        self._instances = LocalInstances(code, evaluator)
+        self._instances = LocalInstances.of(code, evaluator)
         self._evaluator = evaluator
         self._code = code
         self._made: dict[str, list[Expr]] = {}
@@ -177,10 +175,7 @@ class _Modules:
                     self._made.setdefault(name, []).append(value)
 
     def _name(self, expr: Expr) -> str:
-        function = self._code.function
-        scope = f"{function.qualname}.<locals>" if function is not None else ""
-        symbol = self._evaluator.model.resolver.resolve(expr, self._code.place.module, scope)
-        return symbol.name if isinstance(symbol, External) else ""
+        return self._evaluator.model.resolver.library_name(expr, self._code.place.module, self._code.scope)
 
     def is_optimizer(self, expr: Expr) -> bool:
         """Whether an expression certainly is an optimizer of optax."""

@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Replace, Transformed
+from jaxlint.infer.events import CodeRead, Transformed
 from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
@@ -145,7 +145,7 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
                 yield one
     module, scope = code.place.module, code.function.qualname if code.function is not None else None
     if scope is None:
-        called = {dotted(part.func) for part in all_parts(code.body, nested=False) if isinstance(part, Call)}
+        called = {dotted(part.func) for part in code.parts if isinstance(part, Call)}
         functions = [
             f for f in module.outline.functions.values() if not f.scope and f.owner is None and f.name in called
         ]
@@ -188,17 +188,11 @@ def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
     found: dict[str, PytreeClass] = {}
     for parameter, given in code.parameters.items():
         _keep(found, parameter, given)
-    made: dict[int, Value] = {}
-    for event in code.events:
-        if isinstance(event, Construct):
-            made[id(event.call)] = Instance(event.cls.cls)
-        elif isinstance(event, Replace):
-            made[id(event.call)] = event.receiver
-    instances = LocalInstances(code, evaluator)
+    instances = LocalInstances.of(code, evaluator)
     for statement in walk(code.body, nested=False):
         match statement:
             case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=Call() as value):
-                _keep(found, name, made.get(id(value)) or instances.value(value))
+                _keep(found, name, instances.value(value))
     return found
 
 

@@ -89,7 +89,7 @@ class ChexExtraAttribute(EventRule):
         cls, attr = event.receiver.cls, event.attr
         if in_construction(event):
             return  # which runs again whenever the instance is rebuilt
-        family = (cls, *(() if event.receiver.exact else evaluator.model.subclasses(cls)))
+        family = evaluator.model.family(cls, exact=event.receiver.exact)
         if (
             not attr
             or event.alternatives

@@ -8,12 +8,11 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
-from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr
-from jaxlint.syntax.statements import Assign, all_parts, walk
+from jaxlint.syntax.statements import Assign, walk
 
 _COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
 
@@ -92,8 +91,7 @@ class ChexMapping(BodyRule):
         """Look at what a body unpacks and compares."""
         if not any("chex" in name for _, name in code.place.module.outline.imported_modules) and not _given(code):
             return
-        instances = LocalInstances(code, evaluator)
-        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        instances = LocalInstances.of(code, evaluator)
 
         def is_mapping(expr: Expr) -> Instance | None:
             instance = instances.instance(expr)
@@ -105,14 +103,13 @@ class ChexMapping(BodyRule):
                     found = is_mapping(value)
                     if found is not None:
                         yield _problem(value.at, found, "unpacking it gives the names of the fields", "`to_tuple()`")
-        for part in all_parts(code.body, nested=False):
+        for part in code.parts:
             if isinstance(part, Call):
                 for argument in part.args:
                     found = is_mapping(argument.value) if argument.star == "*" else None
                     if found is not None:
                         yield _problem(argument.at, found, "`*` gives the names of the fields", "`to_tuple()`")
-                symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
-                name = symbol.name if isinstance(symbol, External) else ""
+                name = evaluator.model.resolver.library_name(part.func, code.place.module, code.scope)
                 if name.startswith(("numpy.", "jax.numpy.")) and name.rpartition(".")[2] in _COMPARING:
                     found = is_mapping(part.args[0].value) if part.args else None
                     if found is not None:
@@ -127,7 +124,7 @@ def _given(code: CodeRead) -> bool:
 
 def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
     """Whether an instance certainly is a mapping, and is iterated over as such."""
-    family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
+    family = evaluator.model.family(instance.cls, exact=instance.exact)
     return all(
         cls.framework is CHEX
         and cls.registered is True

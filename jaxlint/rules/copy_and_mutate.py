@@ -385,8 +385,7 @@ def _assigned(event: AssignAttribute, path: str, block: _Block, evaluator: Evalu
         return
     field = cls.field(event.attr)
     if field is None:
-        family = [cls, *(() if event.receiver.exact else event.place.subclasses(cls))]
-        if all(_has_no(c, event.attr) for c in family):
+        if all(_has_no(c, event.attr) for c in event.place.family(event.receiver)):
             yield _unknown_attribute(event, block)
     elif block.validates and field.annotation is not None and not _is_none(field.default):
         before = plain(evaluator.annotations.read(field.annotation, cls))

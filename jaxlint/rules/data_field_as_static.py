@@ -12,7 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
@@ -156,8 +156,7 @@ class _Reader:
             return self._kind_of(expr, leaves, scope)
 
         def name_of(expr: Expr) -> str:
-            symbol = self._evaluator.model.resolver.resolve(expr, self._module, scope)
-            return symbol.name if isinstance(symbol, External) else ""
+            return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
         for use in StaticUses(is_traced, kind_of, name_of).of(body):
             leaf = leaves.leaf(use.expr)

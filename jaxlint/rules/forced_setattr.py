@@ -105,7 +105,7 @@ class ForcedSetattr(BodyRule):
         written = [found for s in walk(code.body, nested=False) for found in _written(s)]
         if not written:
             return
-        instances, own = LocalInstances(code, evaluator), assigned_names(code.body)
+        instances, own = LocalInstances.of(code, evaluator), assigned_names(code.body)
         for at, base, what in written:
             instance = instances.instance(base)
             root = (dotted(base) or "").partition(".")[0]

@@ -11,7 +11,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.traced import is_seen_to_cross
@@ -145,7 +145,7 @@ class FreshStaticObject(BodyRule, ClassRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the loops of a body put into static fields."""
         compiled = classes_compiled(code)
-        scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        scope = code.scope
         for loop in outermost_loops(code.body):
             fresh = _Freshness(code.place.module, scope, (loop,), evaluator)
             inside = {id(part): part for part in all_parts((loop,), nested=False) if isinstance(part, Call)}
@@ -231,8 +231,6 @@ class _Freshness:
 
     def _called(self, func: Expr) -> str | None:
         name = self._name(func)
-        if name is None:
-            return None
         if name in _NEVER_TWICE:
             return "a value"
         if name == "functools.partial":
@@ -253,9 +251,8 @@ class _Freshness:
                 found.append(self.of(statement.value, depth + 1))
         return found[0] if found and None not in found else None
 
-    def _name(self, expr: Expr) -> str | None:
-        symbol = self._evaluator.model.resolver.resolve(expr, self._module, self._scope)
-        return symbol.name if isinstance(symbol, External) else None
+    def _name(self, expr: Expr) -> str:
+        return self._evaluator.model.resolver.library_name(expr, self._module, self._scope)
 
 
 #: What makes a `GradientTransformation`, which is a tuple of new functions.

@@ -167,7 +167,7 @@ def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bo
 
 
 def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
-    family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+    family = event.place.family(receiver)
     operator = _OPERATOR.get(event.how, "__setitem__")
     return receiver.cls.is_pytree and all(misses_attribute(cls, operator, evaluator) for cls in family)
 

@@ -8,13 +8,12 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, plain
-from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
-from jaxlint.syntax.statements import Assign, all_parts, walk
+from jaxlint.syntax.statements import Assign, walk
 
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -98,7 +97,7 @@ class LeafOrder(BodyRule):
         for statement in walk(code.body, nested=False):
             if isinstance(statement, Assign) and len(statement.targets) == 1:
                 yield from _unpacked(statement.targets[0], statement.value, reader)
-        for part in all_parts(code.body, nested=False):
+        for part in code.parts:
             if isinstance(part, Call) and part.args and (part.args[0].star == "*" or _is_from_tuple(part)):
                 yield from _put_back(part, reader)
 
@@ -108,14 +107,13 @@ class _Leaves:
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
         self._module = code.place.module
-        self._scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        self._scope = code.scope
         self.evaluator = evaluator
-        self._instances = LocalInstances(code, evaluator)
+        self._instances = LocalInstances.of(code, evaluator)
 
     def name(self, func: Expr) -> str:
         """The dotted name of a function of a library."""
-        symbol = self.evaluator.model.resolver.resolve(func, self._module, self._scope)
-        return symbol.name if isinstance(symbol, External) else ""
+        return self.evaluator.model.resolver.library_name(func, self._module, self._scope)
 
     def made_class(self, func: Expr) -> PytreeClass | None:
         """The class that an expression is."""

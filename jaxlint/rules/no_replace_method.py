@@ -106,7 +106,7 @@ class NoReplaceMethod(EventRule):
         receiver, func = event.receiver, event.call.func
         if event.name not in _METHODS or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
             return
-        family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+        family = event.place.family(receiver)
         if not isinstance(func.value, Call) and all(misses_attribute(cls, event.name, evaluator) for cls in family):
             fix = _updating(event, receiver, evaluator)
             yield _problem(receiver.cls, event.call, func.at, event.name, fix)

@@ -123,7 +123,7 @@ class _Reader:
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
         self._updates = {id(e.call): e for e in code.events if isinstance(e, Update)}
-        self._instances = LocalInstances(code, evaluator)
+        self._instances = LocalInstances.of(code, evaluator)
 
     def made(self, statement: Statement) -> _Made | None:
         """The update that a statement keeps."""

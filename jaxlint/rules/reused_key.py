@@ -9,13 +9,12 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
 from jaxlint.infer.values import Instance, plain
-from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, Return, all_parts, parts, walk
+from jaxlint.syntax.statements import Assign, Body, Return, parts, walk
 
 _KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
 #: Functions of `jax.random` that make keys of other things, or of a key and a number.
@@ -105,13 +104,11 @@ class ReusedKey(BodyRule):
         updates = [e for e in code.events if isinstance(e, Replace) and isinstance(e.base, Name)]
         if not updates:
             return
-        instances = LocalInstances(code, evaluator)
-        scope = f"{code.function.qualname}.<locals>"
-        for part in all_parts(code.body, nested=False):
+        instances = LocalInstances.of(code, evaluator)
+        for part in code.parts:
             if not isinstance(part, Call) or not part.positional:
                 continue
-            symbol = evaluator.model.resolver.resolve(part.func, code.place.module, scope)
-            name = symbol.name if isinstance(symbol, External) else ""
+            name = evaluator.model.resolver.library_name(part.func, code.place.module, code.scope)
             if not name.startswith("jax.random.") or name.rpartition(".")[2] in _NOT_USING:
                 continue
             key = part.positional[0]

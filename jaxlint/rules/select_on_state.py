@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
-from jaxlint.project.resolution import External
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, last_name
@@ -98,17 +97,17 @@ class SelectOnState(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
-        parts = parts_expected_to_work(code.body)
+        parts = parts_expected_to_work(code)
         calls = [part for part in parts if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         if not calls:
             return
-        instances = LocalInstances(code, evaluator)
+        instances = LocalInstances.of(code, evaluator)
         for call in calls:
             given = [(expr, instances.instance(expr)) for expr in _arrays(call)]
             found = next(((expr, one) for expr, one in given if one is not None), None)
             if found is None or any(found[1].cls.method(name) is not None for name in _ARRAY_METHODS):
                 continue
-            name = _function(call, code, evaluator)
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if name in _FUNCTIONS:
                 yield _problem(found[0], found[1], name)
 
@@ -120,13 +119,6 @@ def _arrays(call: Call) -> tuple[Expr, ...]:
         first = positional[0] if positional else None
         return first.items if isinstance(first, Display) else ()
     return positional[1:]
-
-
-def _function(call: Call, code: CodeRead, evaluator: Evaluator) -> str:
-    """The dotted name of what is called."""
-    scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
-    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
-    return symbol.name if isinstance(symbol, External) else ""
 
 
 def _problem(expr: Expr, instance: Instance, name: str) -> Problem:

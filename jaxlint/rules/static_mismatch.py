@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
-from jaxlint.project.resolution import External, FunctionSymbol, Symbol
+from jaxlint.project.resolution import FunctionSymbol, Symbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -29,7 +29,6 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     Return,
     Statement,
-    all_parts,
     bound_by,
     target_names,
     walk,
@@ -46,6 +45,7 @@ _TOGETHER = {
     "optax.apply_updates": 0,
 }
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
 
 
@@ -134,13 +134,12 @@ class StaticMismatch(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
-        names = {name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES)}
-        calls = [p for p in all_parts(code.body, nested=False) if isinstance(p, Call) and last_name(p.func) in names]
-        instances = _Instances(code, evaluator) if calls else None
-        for call in calls if instances is not None else ():
-            assert instances is not None
-            symbol = instances.symbol(call.func)
-            name = symbol.name if isinstance(symbol, External) else ""
+        calls = [p for p in code.parts if isinstance(p, Call) and last_name(p.func) in _LAST_NAMES]
+        if not calls:
+            return
+        instances = _Instances(code, evaluator)
+        for call in calls:
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if name in _TOGETHER:
                 yield from _mapped(call, name, instances)
             elif name in _BRANCHES:
@@ -152,7 +151,7 @@ class _Instances:
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
         self._module = code.place.module
-        self._scope = f"{code.function.qualname}.<locals>" if code.function is not None else ""
+        self._scope = code.scope
         self._evaluator = evaluator
         self.functions = {s.name: s.body for s in walk(code.body, nested=False) if isinstance(s, FunctionDefinition)}
         bound: dict[str, list[Expr | None]] = {}

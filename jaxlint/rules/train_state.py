@@ -130,7 +130,7 @@ class TrainState(EventRule, BodyRule):
 def _is_flax_method(event: CallMethod) -> bool:
     """Whether flax's own method is called, whatever visible subclass the receiver is of."""
     receiver = event.receiver
-    family = [receiver.cls, *(() if receiver.exact else event.place.subclasses(receiver.cls))]
+    family = event.place.family(receiver)
     found = [cls.method(event.name) for cls in family]
     return all(f is not None and is_stub(f[0].module) for f in found)
 

@@ -184,7 +184,7 @@ def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _
         cls, attr = value.cls, step.attr
         field = cls.field(attr)
         if field is None:
-            family = (cls, *(() if value.exact else evaluator.model.subclasses(cls)))
+            family = evaluator.model.family(cls, exact=value.exact)
             if all(one.fields_known and misses_attribute(one, attr, evaluator) for one in family):
                 way_out = f"select a field of `{cls.name}`"
                 return _Wrong(step.at, f"selects `{attr}`, which `{cls.name}` does not have", "AttributeError", way_out)

@@ -177,7 +177,7 @@ def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Itera
     """The attributes that the constructor of a module sets, and that no class declares as fields."""
     if code.function is None or code.function.name not in ("__init__", "__post_init__"):
         return
-    family = (cls, *evaluator.model.subclasses(cls))
+    family = evaluator.model.family(cls)
     if not all(_is_checked(one) and one.fields_known for one in family):
         return
     scopes = [one.module.outline.scopes.get(one.symbol.declaration.qualname) for f in family for one in f.mro]

@@ -98,12 +98,12 @@ class UnknownAttribute(BodyRule):
         asked = {dotted(p.func) for p in all_parts(code.body) if isinstance(p, Call)}
         if not asked.isdisjoint(_ASKING):
             return  # it may be of another class after all
-        instances = LocalInstances(code, evaluator)
+        instances = LocalInstances.of(code, evaluator)
         written = {id(t) for s in walk(code.body) for t in _targets(s)}
         seen: set[tuple[str, str]] = set()
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
-        for part in parts_expected_to_work(code.body):
+        for part in parts_expected_to_work(code):
             if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
                 continue
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
@@ -128,7 +128,7 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
         return False  # JAX404 tells of missing methods that copy
     if not instance.exact and not instance.cls.fields:
         return False  # an annotation that stands for whatever state there is
-    family = (instance.cls, *(() if instance.exact else evaluator.model.subclasses(instance.cls)))
+    family = evaluator.model.family(instance.cls, exact=instance.exact)
     return all(_is_known(cls) and misses_attribute(cls, attr, evaluator) for cls in family)
 
 

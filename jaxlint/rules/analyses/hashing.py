@@ -53,8 +53,7 @@ def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) ->
         case Instance(cls=cls) if made is not None:
             return unhashable_instance(cls, evaluator, made)
         case Instance(cls=cls, exact=exact):
-            family = [cls] if exact else [cls, *evaluator.model.subclasses(cls)]
-            reasons = [unhashable_instance(c, evaluator) for c in family]
+            reasons = [unhashable_instance(c, evaluator) for c in evaluator.model.family(cls, exact=exact)]
             return reasons[0] if all(reasons) else None
     return None
 

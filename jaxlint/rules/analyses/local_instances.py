@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
@@ -30,6 +30,14 @@ from jaxlint.syntax.statements import (
 
 class LocalInstances:
     """Parameters, and variables of which every assignment gives an instance of the same class."""
+
+    @classmethod
+    def of(cls, code: CodeRead, evaluator: Evaluator) -> LocalInstances:
+        """Those of a body, found out once for all rules that ask."""
+        if cls not in code.shared:
+            code.shared[cls] = cls(code, evaluator)
+        found: LocalInstances = code.shared[cls]
+        return found
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -80,11 +88,9 @@ class LocalInstances:
 
     def _returned(self, call: Call) -> Value:
         """What the annotation of a function promises."""
-        place, function = self._code.place, self._code.function
-        scope = f"{function.qualname}.<locals>" if function is not None else ""
         if not isinstance(call.func, Name) or call.func.id in self._names:
             return UNKNOWN
-        symbol = self._evaluator.model.resolver.resolve(call.func, place.module, scope)
+        symbol = self._evaluator.model.resolver.resolve(call.func, self._code.place.module, self._code.scope)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.returns is None or symbol.declaration.is_async:
             return UNKNOWN
         if self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module):
@@ -93,8 +99,15 @@ class LocalInstances:
         return plain(self._evaluator.annotations.read(placed))
 
 
-def parts_expected_to_work(body: Body) -> Iterator[Expr]:
+def parts_expected_to_work(code: CodeRead) -> Sequence[Expr]:
     """The expressions of a body, but for functions inside it and for what is expected to fail."""
+    if parts_expected_to_work not in code.shared:
+        code.shared[parts_expected_to_work] = tuple(_expected_to_work(code.body))
+    found: tuple[Expr, ...] = code.shared[parts_expected_to_work]
+    return found
+
+
+def _expected_to_work(body: Body) -> Iterator[Expr]:
     for statement in body:
         if isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
             continue
@@ -104,4 +117,4 @@ def parts_expected_to_work(body: Body) -> Iterator[Expr]:
         ):
             continue
         for block in blocks(statement):
-            yield from parts_expected_to_work(block)
+            yield from _expected_to_work(block)

@@ -15,12 +15,12 @@ _MAX_DEPTH = 4
 
 def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an instance of the class, or of one that inherits from it, goes into a transformation."""
-    return any(evaluator.traced.of(one) is not None for one in (cls, *evaluator.model.subclasses(cls)))
+    return any(evaluator.traced.of(one) is not None for one in evaluator.model.family(cls))
 
 
 def is_seen_to_be_mapped(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an instance is seen to go into a transformation that gives the function other leaves: slices of them."""
-    traced = [evaluator.traced.of(one) for one in (cls, *evaluator.model.subclasses(cls))]
+    traced = [evaluator.traced.of(one) for one in evaluator.model.family(cls)]
     kinds = {TRANSFORMS[one.transform].kind for one in traced if one is not None}
     return not kinds.isdisjoint({Kind.MAP, Kind.LOOP})
 

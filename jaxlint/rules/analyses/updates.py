@@ -39,8 +39,7 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
 def unknown_keywords(update: Replace) -> list[KeywordValue]:
     """The keywords that neither the class nor any visible subclass accepts."""
     cls = update.receiver.cls
-    candidates = [cls] if update.receiver.exact else [cls, *update.place.subclasses(cls)]
-    accepted = [accepted_keywords(c) for c in candidates]
+    accepted = [accepted_keywords(c) for c in update.place.family(update.receiver)]
     known = frozenset().union(*(a for a in accepted if a is not None))
     if None in accepted or not cls.is_pytree:
         return []
