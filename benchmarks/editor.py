@@ -82,7 +82,7 @@ def program(lines: int) -> str:
 
 
 def processor_seconds(pid: int) -> float:
-    """The processor time that the threads of a process have taken; 0 where that is not said."""
+    """The processor time that the threads of a process have taken; 0 where the system does not tell."""
     files = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(file.read_text().split()[0]) for file in files) / 1e9
 

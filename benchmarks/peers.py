@@ -14,7 +14,7 @@ from benchmarks.packages import FOR_PEERS, PEERS
 from benchmarks.rows import Bench
 
 _UNEVENTFUL = ("--no-cache", "--isolated", "-q", "--exit-zero")
-#: What each tool is said; `{cache}` is a new folder.
+#: What each tool is asked; `{cache}` is a new folder.
 _COMMANDS = {
     "ruff": ["ruff", "check", *_UNEVENTFUL, "."],
     "ruff, all rules": ["ruff", "check", *_UNEVENTFUL, "--select=ALL", "."],

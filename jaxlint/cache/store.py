@@ -138,7 +138,7 @@ class Cache:
 
     @cached_property
     def _writable(self) -> bool:
-        """Whether the folder is there or can be made; backup programs and git are said to leave it alone."""
+        """Whether the folder is there or can be made; backup programs and git are asked to leave it alone."""
         try:
             os.makedirs(self._root, exist_ok=True)
             names = os.listdir(self._root)

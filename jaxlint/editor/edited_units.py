@@ -124,7 +124,7 @@ class Difference(msgspec.Struct):
 
 
 def difference(before: ProjectIndex, after: ProjectIndex) -> Difference | None:
-    """How two states of the project_index differ; None if that may concern everything."""
+    """How two states of the index differ; None if that may concern everything."""
     if before is after:
         return Difference()
     if before.cycles or after.cycles or any(getattr(before, n) != getattr(after, n) for n in _FAR_REACHING):
@@ -175,15 +175,15 @@ class Edit:
             return None
         return cls(before, after, changed) if all(_is_local(before, o, after, n) for o, n in changed) else None
 
-    def concerned(self, project_index: Sequence[ProjectIndex], unlike: Difference) -> set[int] | None:
+    def concerned(self, indexes: Sequence[ProjectIndex], unlike: Difference) -> set[int] | None:
         """The units, as they are now, that may say something else, because of what units show or of what is known.
 
-        None if that may be all. `project_index` is that of before and after, as far as it is there.
+        None if that may be all. `indexes` are those of before and after, as far as it is there.
         """
-        families = [family for one in project_index for family in one.subclasses.items()]
+        families = [family for one in indexes for family in one.subclasses.items()]
         found: set[int] = set()
         pending: list[int | None] = [*self.showing, *self._meaning_otherwise(unlike)]
-        if pending and any(_imports_itself(self.after.path, one) for one in project_index):
+        if pending and any(_imports_itself(self.after.path, one) for one in indexes):
             return None
         while pending:
             index = pending.pop()

@@ -1,4 +1,4 @@
-"""Checking a module again after an edit: what was found in units that the edit does not concern is stored.
+"""Checking a module again after an edit: what was found in units that the edit does not concern still holds.
 
 Which units it concerns by what is declared, `jaxlint.editor.edited_units` says. Apart from that, an edit changes
 nothing but comments, the place of what follows, and what happens inside of functions that say what they return. The
@@ -229,7 +229,7 @@ def _again(checker: Checker, module: Module, units: Units, record: _Record) -> _
     own = {units.declaring(key) for i in again for key in reading.found[i].effects.passed_to}
     if not own <= again:
         return None
-    said = [_told(found, units, again) for found in (record.found, reading.found)]
+    said = [_effects_of(found, units, again) for found in (record.found, reading.found)]
     applied = [{key: list(notes) for key, notes in one.applied.items()} for one in said]
     if applied[0] != applied[1]:
         return None
@@ -298,7 +298,7 @@ def _stored(
     return stored
 
 
-def _told(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
+def _effects_of(found: Iterable[_Found], units: Units, again: set[int]) -> _Effects:
     """What all units tell, of functions those that are not read again, wherever they are transformed."""
     traced: dict[Key, TracedBy] = {}
     applied: Notes = {}

@@ -1,4 +1,4 @@
-"""Indexing again what a project tells after an edit: what modules and units tell that it does not concern is stored."""
+"""Indexing again what a project tells after an edit: what it does not concern is taken over."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class _ModulePart(msgspec.Struct):
 
 
 class _Changes(msgspec.Struct):
-    """What to index again: all but the modules `stored` and, of the one with the units `edited`, what is `said`."""
+    """What to index again: all but the modules `unchanged` and, of the one with the units `edited`, what is `said`."""
 
-    stored: set[str] = msgspec.field(default_factory=set)
+    unchanged: set[str] = msgspec.field(default_factory=set)
     edited: Units | None = None
     said: dict[Mark, _IndexParts] = msgspec.field(default_factory=dict)
 
@@ -61,7 +61,7 @@ class ModuleParts:
             module.forget_source()
             step()
         if any(module.problem is not None and module.path in self._module_parts for module in seen):
-            checker.build_index(modules, step, neighbours)  # what it said is stored until it can be parsed again
+            checker.build_index(modules, step, neighbours)  # what it said holds until it can be parsed again
             return
         graph = import_graph(seen, checker.project, checker.packages)
         telling = [module for module in seen if module.path in graph.relevant]
@@ -70,7 +70,7 @@ class ModuleParts:
         module_parts: dict[str, _ModulePart] = {}
         project_index = ProjectIndex(graph)
         for module in telling:
-            if module.path in changes.stored:
+            if module.path in changes.unchanged:
                 module_part = self._module_parts[module.path]
             else:
                 is_edited = changes.edited is not None and changes.edited.path == module.path

@@ -1,7 +1,7 @@
 """The files that are checked together, and what is known of them while some of them are being edited.
 
 A `Tree` is all files below a folder, or one file of its own. Its files with the same settings are a `Group`: what one
-run of `jaxlint check` checks with one `Checker`. A group is said which files change; it makes a new checker when it is
+run of `jaxlint check` checks with one `Checker`. A group hears which files change; it makes a new checker when it is
 asked, which shares all that does not depend on these files, and keeps what was found in the others unless the change
 can be seen from them (`jaxlint.symbols.interface`).
 """

@@ -107,7 +107,7 @@ class Workspace:
         self._configuration = configuration
         self._forget_trees()
 
-    # -- what it is said --------------------------------------------------------------------
+    # -- what it hears -----------------------------------------------------------------------
 
     def findings(self, path: str, *, is_complete: bool = True) -> list[Finding]:
         """What is found in a file, but for what comments and baselines hide. Raises `UserError`.

@@ -39,7 +39,7 @@ class Applied(msgspec.Struct, frozen=True):
     #: The parameters whose buffers are given away, by position and by name; None where that cannot be read.
     donate_argnums: tuple[int, ...] | None = ()
     donate_argnames: tuple[str, ...] | None = ()
-    #: What `equinox.filter_jit` is notified of it: "all", "all-except-first", ….
+    #: What `equinox.filter_jit` donates: "all", "all-except-first", ….
     donate: str = ""
 
     @property

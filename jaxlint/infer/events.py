@@ -232,7 +232,7 @@ class Cross(Event, frozen=True):
     made: Mapping[str, Value] | None = None
     #: The module that declares the function.
     module: Module | None = None
-    #: Whether its buffers are given away; then it is notified of values of which nothing is known, too.
+    #: Whether its buffers are given away; then values of which nothing is known are events, too.
     donated: bool = False
 
 

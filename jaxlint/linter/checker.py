@@ -141,7 +141,7 @@ class Checker:
         project_index.close()
 
     def indexer(self, project_index: ProjectIndex) -> Indexer:
-        """What adds to some project_index what modules tell; who imports whom must be known."""
+        """What adds to an index what modules tell; who imports whom must be known."""
         return Indexer(self.reader.evaluator, self.reader.calls.transformed, project_index)
 
     @property

@@ -128,7 +128,7 @@ def check_paths(
     is about to end need not wait until all of it is freed.
 
     The `settings` are the same for all files, or those that a configuration says for each. `progress(done, total)`
-    is notified about the advance. Raises `UserError` for a path that does not exist or settings that cannot be
+    hears how far it is. Raises `UserError` for a path that does not exist or settings that cannot be
     used; what cannot be read or parsed is a finding.
     """
     if isinstance(settings, Configuration):
@@ -184,13 +184,13 @@ class _Check:
         self._settings = settings
         self._modules = modules
         self._neighbours = neighbours
-        self._keeping = storage
+        self._storage = storage
         self._advance = advance
         self._is_marked = False
         self._run: Run | None = None
         self._checker_is_ready = self._workers_are_ready = False
         #: What this run has indexed of the project.
-        self._indexed_module: ProjectIndex | None = None
+        self._fresh_index: ProjectIndex | None = None
 
     @cached_property
     def _checker(self) -> Checker:
@@ -202,27 +202,27 @@ class _Check:
     def _workers(self) -> Workers:
         from jaxlint.linter.parallel import Workers
 
-        return Workers(self._project, self._settings, self._modules, self._neighbours, self._keeping)
+        return Workers(self._project, self._settings, self._modules, self._neighbours, self._storage)
 
     def findings(self, mine: Sequence[Module]) -> list[Finding]:
         """The findings of the modules that are `mine`; those that comments hide among them."""
         try:
             find = self._check
-            if self._keeping.cache is not None:
+            if self._storage.cache is not None:
                 self._run = run = Run(
-                    self._keeping.cache,
+                    self._storage.cache,
                     self._project,
                     self._settings,
                     self._modules,
                     self._neighbours,
                     self._build_index,
                 )
-                self._keeping.needed |= run.contents()
+                self._storage.needed |= run.contents()
                 find = partial(
                     findings_of,
                     run,
                     check=self._check,
-                    indexed=lambda: self._indexed_module,
+                    indexed=lambda: self._fresh_index,
                     failed=lambda: bool(self.errors),
                 )
             found = find(mine)
@@ -244,7 +244,7 @@ class _Check:
     def _mark_irrelevant_files(self) -> None:
         if not self._is_marked:
             self._is_marked = True
-            modules, is_stored = [*self._modules, *self._neighbours], self._keeping.cache is not None
+            modules, is_stored = [*self._modules, *self._neighbours], self._storage.cache is not None
             mark_irrelevant_files(modules, self._project, self._settings, digests=is_stored)
 
     def _build_index(self, unread: Sequence[Module]) -> None:
@@ -253,12 +253,12 @@ class _Check:
             return
         if len(unread) > len(self._modules) // 2:  # a first run
             self._mark_irrelevant_files()
-        if self._keeping.jobs > 1:
+        if self._storage.jobs > 1:
             self._workers.build_index([module for module in unread if not module.is_irrelevant])
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
-        in_several = self._keeping.jobs > 1 and self._workers.pay(missing)
+        in_several = self._storage.jobs > 1 and self._workers.pay(missing)
         if in_several or not self._is_known(missing):
             self._mark_irrelevant_files()
         missing = [module for module in missing if not module.is_irrelevant]
@@ -268,7 +268,7 @@ class _Check:
             self._workers.build_index([m for m in (*self._modules, *self._neighbours) if not m.is_irrelevant])
             if not self._workers_are_ready:
                 known = self._workers.adopt(self._known)
-                self._indexed_module = None if known is self._stored else known
+                self._fresh_index = None if known is self._earlier_index else known
                 self._workers_are_ready = True
             from jaxlint.linter.checker import failure_line
 
@@ -289,7 +289,7 @@ class _Check:
 
         Then it does not matter which modules are silent, which takes long to find out.
         """
-        if self._stored is None:
+        if self._earlier_index is None:
             return False
         for module in missing:
             _ = module.outline
@@ -297,7 +297,7 @@ class _Check:
         return all(module.problem is None for module in missing)
 
     @cached_property
-    def _stored(self) -> ProjectIndex | None:
+    def _earlier_index(self) -> ProjectIndex | None:
         """What an earlier run has indexed of the project, if that still holds."""
         return None if self._run is None else self._run.project_index()
 
@@ -310,13 +310,13 @@ class _Check:
             self._checker.adopt(known)
         else:
             self._checker.build_index(self._modules, self._advance, self._neighbours)
-            self._indexed_module = self._checker.project_index
+            self._fresh_index = self._checker.project_index
         self._checker_is_ready = True
 
     @property
     def _known(self) -> ProjectIndex | None:
         """What is known of the project so far."""
-        return self._indexed_module or self._stored
+        return self._fresh_index or self._earlier_index
 
 
 class _Progress:

@@ -77,7 +77,7 @@ class Workers:
         self._settings = settings
         self._modules = modules
         self._neighbours = neighbours
-        self._keeping = storage
+        self._storage = storage
         self._method = start_method()
         self._processes: list[tuple[Any, Connection]] = []
         self._owners: dict[str, int] = {}
@@ -85,7 +85,7 @@ class Workers:
 
     def pay(self, modules: Sequence[Module]) -> bool:
         """Whether several processes are faster at reading or checking these modules."""
-        if self._keeping.jobs < 2 or len(modules) < 2:
+        if self._storage.jobs < 2 or len(modules) < 2:
             return False
         bound = PAYS_FROM[self._method]
         total = 0
@@ -117,12 +117,12 @@ class Workers:
         """
         self._share()
         if project_index is None:
-            project_index = self._told()
+            project_index = self._merged()
         if project_index is not None:
             self._ask_all("adopt", repeat(msgspec.msgpack.encode(project_index)))
         return project_index
 
-    def _told(self) -> ProjectIndex | None:
+    def _merged(self) -> ProjectIndex | None:
         """What the modules tell of the project; nothing if it depends on the order in which they are asked."""
         from jaxlint.linter.prefilter import framework_packages
         from jaxlint.project.index import ProjectIndex
@@ -164,7 +164,7 @@ class Workers:
         self._start()
         places: list[Place | None] = self._ask_all("packs", repeat(None))
         written = [place for place in places if place is not None]
-        files = {m.path: _told(m) for m in (*self._modules, *self._neighbours)}
+        files = {m.path: _known_of(m) for m in (*self._modules, *self._neighbours)}
         self._ask_all("known", repeat((written, files)))
 
     def _ask_all(self, command: str, arguments: Iterable[Any]) -> list[Any]:
@@ -183,16 +183,16 @@ class Workers:
         context: Any = get_context(self._method)
         project = self._project
         large = is_large(m.path for m in (*self._modules, *self._neighbours))
-        for _ in range(self._keeping.jobs):
+        for _ in range(self._storage.jobs):
             plan = _Plan(
                 self._settings,
                 project.roots,
                 project.site_packages,
                 tuple(m.path for m in self._modules if not m.is_irrelevant),
                 tuple(m.path for m in self._neighbours if not m.is_irrelevant),
-                tuple(self._keeping.known),
-                self._keeping.new_place(),
-                self._keeping.cache is not None,
+                tuple(self._storage.known),
+                self._storage.new_place(),
+                self._storage.cache is not None,
                 large,
             )
             ours, theirs = context.Pipe()
@@ -283,7 +283,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _told(module: Module) -> _Known:
+def _known_of(module: Module) -> _Known:
     """What is known of a module, as it is sent."""
     problem = module.problem
     said = None if problem is None else (problem.message, problem.row, problem.column)
@@ -343,7 +343,7 @@ def _serve(connection: Connection, plan: _Plan, inherited: Sequence[Connection])
 
 
 class _Server:
-    """What a process can be determined to do."""
+    """What a process can be asked to do."""
 
     def __init__(self, plan: _Plan) -> None:
         import gc
@@ -375,7 +375,7 @@ class _Server:
             except Unreadable as problem:
                 module.problem = problem
             module.forget_source()
-            known.append(_told(module))
+            known.append(_known_of(module))
         return known
 
     def packs(self, _: None) -> Place | None:

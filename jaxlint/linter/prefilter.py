@@ -17,7 +17,7 @@ from jaxlint.project.files import DEFAULT_EXCLUDES, SUFFIXES
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.paths import stamp
 
-#: Less than that (bytes) is parsed in any case, so that syntax errors are said.
+#: Less than that (bytes) is parsed in any case, so that syntax errors are reported.
 _WORTH_A_LOOK = 500_000
 #: In a larger folder it is not looked which files have to do with JAX.
 _MAX_FOLDERS = 4000

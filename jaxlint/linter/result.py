@@ -74,17 +74,17 @@ def ordered(findings: list[Finding]) -> list[Finding]:
     """
     certain = {(f.code, f.subject) for f in findings if f.subject and f.confidence is not Confidence.LOW}
     known = {_place(f) for f in findings if f.confidence is Confidence.HIGH}
-    stored = [
+    shown = [
         f
         for f in findings
         if f.confidence is Confidence.HIGH
         or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
     ]
-    stored.sort(key=lambda f: f.sort_key)
-    first = {(_place(f), f.subject): f for f in reversed(stored)}
-    return [f for f in stored if not f.subject or first[_place(f), f.subject] is f]
+    shown.sort(key=lambda f: f.sort_key)
+    first = {(_place(f), f.subject): f for f in reversed(shown)}
+    return [f for f in shown if not f.subject or first[_place(f), f.subject] is f]
 
 
 def _place(finding: Finding) -> tuple[str, str, int, int]:
-    """What is found, and where; a function that is read once for each caller may be said more of by one of them."""
+    """What is found, and where; a function that is read once for each caller may be blamed for more by one of them."""
     return finding.code, finding.path, finding.row, finding.column

@@ -103,16 +103,16 @@ class Run:
 
     def project_index(self) -> ProjectIndex | None:
         """What is known of the project as a whole, if it need not be indexed."""
-        if not self._indexed_module:
+        if not self._encoded_index:
             return None
         from jaxlint.project.index import ProjectIndex
 
         with suppress(msgspec.MsgspecError, RecursionError):
-            return msgspec.msgpack.decode(self._indexed_module, type=ProjectIndex)
+            return msgspec.msgpack.decode(self._encoded_index, type=ProjectIndex)
         return None
 
     @cached_property
-    def _indexed_module(self) -> bytes:
+    def _encoded_index(self) -> bytes:
         """What the earlier run has indexed, as it was stored, if that still holds; nothing if it cannot be had."""
         still = self._still
         return b"" if still is None else self._cache.indexed(self._key, still.project_index) or b""
@@ -135,15 +135,15 @@ class Run:
             others = still.others | others
             folders = still.folders | folders
             findings = still.findings | findings
-            if not encoded and self._indexed_module:
-                encoded, project_index = self._indexed_module, still.project_index
+            if not encoded and self._encoded_index:
+                encoded, project_index = self._encoded_index, still.project_index
         leaves = (self._files.keys() if still is None else still.leaves) - self._project.imported
         if previous is None or leaves != previous.leaves:
             self._state = self._state_without(leaves)
         record = RunRecord(self._started, self._state, self._files, others, folders, findings, project_index, leaves)
         self._cache.keep_run(self._key, record, encoded)
         self._previous = self._still = record
-        self._indexed_module = encoded
+        self._encoded_index = encoded
 
     def _state_without(self, leaves: Collection[str]) -> bytes:
         """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""

@@ -49,7 +49,7 @@ def discover(
     for `*.py` and `*.pyi`, without `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what
     `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
     Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
-    listed, a link to nowhere): `Source.read` says why. `visit` is notified of each directory. Raises `PathError` for a
+    listed, a link to nowhere): `Source.read` says why. `visit` is called with each directory. Raises `PathError` for a
     path that does not exist.
     """
     found: dict[str, str] = {}

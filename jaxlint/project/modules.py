@@ -204,7 +204,7 @@ class Module:
         return outline
 
     def _parsed(self) -> Outline:
-        """The outline as the text says, which the store is said. Raises `Unreadable` if there is no text."""
+        """The outline as the text says, which the store takes. Raises `Unreadable` if there is no text."""
         from jaxlint.symbols.interface import interface_digest
         from jaxlint.symbols.parsing import parse
 

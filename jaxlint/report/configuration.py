@@ -1,4 +1,4 @@
-"""What is notified about the configuration: its JSON schema, and the keys in the documentation.
+"""What is said about the configuration: its JSON schema, and the keys in the documentation.
 
 `python -m jaxlint.report.configuration docs [--check]` brings both up to date.
 """

@@ -133,7 +133,7 @@ def _consequence(cls: PytreeClass, remake: Remake) -> tuple[str, str, Severity]:
             reason = f"`{remake.exception}: {remake.text} …` is raised when the class is created"
             return f"the class cannot be created ({remake.exception})", reason, Severity.ERROR
         case Outcome.NO_INSTANCE:
-            reason = "the `__init__` of the first dataclass is stored, and assigns; the second one refuses assignment"
+            reason = "the `__init__` of the first dataclass is kept, and assigns; the second one refuses assignment"
             return "no instance can be made (FrozenInstanceError)", reason, Severity.ERROR
         case Outcome.UNREGISTERED:
             reason = "`slots=True` returns a new class, and it is the old one that is registered"

@@ -23,7 +23,7 @@ class FrozenInheritance(ClassRule):
     ## Why is this bad?
 
     The dataclass machinery refuses the class: the module cannot be imported. It is easily overlooked because most
-    frameworks freeze their classes without being said to, and `@dataclasses.dataclass` and `@chex.dataclass` do not.
+    frameworks freeze their classes without being asked to, and `@dataclasses.dataclass` and `@chex.dataclass` do not.
 
     ## What you will see
 
@@ -64,7 +64,7 @@ class FrozenInheritance(ClassRule):
 
     ## Frameworks
 
-    All that build on dataclasses. flax.struct, jax_dataclasses, tjax, penzai and mjx freeze; chex does if it is said;
+    All that build on dataclasses. flax.struct, jax_dataclasses, tjax, penzai and mjx freeze; chex does if it is asked;
     `register_dataclass`, simple_pytree and nnx leave it to the `@dataclass` below; equinox.Module is frozen in its own
     way, and counts as not frozen here.
 

@@ -199,7 +199,7 @@ def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:
 
 
 def _counts(iterable: Expr) -> bool:
-    """Whether what a loop runs through is made of numbers, or made by a function of which that may be said."""
+    """Whether what a loop runs through is made of numbers, or made by a function that may give them."""
     if isinstance(iterable, Display):
         return all(isinstance(item, Constant) and isinstance(item.value, int) for item in iterable.items)
     return isinstance(iterable, Call) and last_name(iterable.func) not in ("keys", "items")

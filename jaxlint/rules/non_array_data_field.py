@@ -152,7 +152,7 @@ class NonArrayDataField(ClassRule, EventRule):
 
 
 def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None:
-    """Where to point at: the field, or the event in another module; None if the field's own module is said already."""
+    """Where to point at: the field, or the event in another module; None if the field's own module says so already."""
     owner = field.owner
     if owner.module is event.place.module:
         return field.at

@@ -42,7 +42,7 @@ class UnreadableFile(Rule):
     Exclude files that are not meant to be Python, such as templates, with `exclude` in `[tool.jaxlint]`.
 
     In projects of more than half a megabyte, files that name no framework and import nothing that does are not parsed,
-    so that syntax errors in them are not said.
+    so that syntax errors in them are not reported.
 
     ## References
 

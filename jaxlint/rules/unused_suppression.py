@@ -72,7 +72,7 @@ class UnusedSuppression(SuppressionRule):
     ## When not to use it
 
     If parts of a project are checked in runs of their own: what is found in a file may depend on modules that such
-    a run does not see. A comment is stored with `# noqa: JAX401, JAX002`.
+    a run does not see. A comment is kept with `# noqa: JAX401, JAX002`.
 
     ## References
 

@@ -37,7 +37,7 @@ from jaxlint.symbols.scanner import Scanner
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Argument, Name, Span
 
-#: Packages of which it is said which of their parts are imported by name.
+#: Packages of which an outline says which of their parts are imported by name.
 _PARENTS = frozenset({"jax._src", "jax.experimental"})
 #: `type X = …`, of Python 3.12.
 _TypeAlias: Any = getattr(ast, "TypeAlias", ast.Assign)
@@ -58,7 +58,7 @@ class OutlineBuilder(Scanner):
         return self.outline([referring(unit, functions) for unit in units], has_suppressions)
 
     def read_unit(self, first: int, last: int, kind: str, statements: list[ast.stmt]) -> Unit:
-        """Read the statements of a unit; it is notified of all names in it as if they were functions."""
+        """Read the statements of a unit; all names in it count as if they were functions."""
         self._start_unit()
         for statement in statements:
             self._statement(statement, self.scopes[""])

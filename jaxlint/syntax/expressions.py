@@ -3,7 +3,7 @@
 Trees of `ast` and of mypy are translated into the small language of this module, so that names, types and values
 are understood in one place only.
 
-Each expression knows where it stands: `at` is a `Span` in an outline, which is stored, and the node itself
+Each expression knows where it stands: `at` is a `Span` in an outline, which lasts, and the node itself
 in code that is read and dropped (its range is computed only if it is reported).
 """
 

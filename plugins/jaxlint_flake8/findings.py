@@ -68,7 +68,7 @@ class Findings:
             self._found.setdefault(finding.path, []).append(finding)
 
     def _reported(self, result: Result) -> list[Finding]:
-        """What flake8 is said: its own parser reports what cannot be parsed."""
+        """What flake8 reports: its own parser reports what cannot be parsed."""
         for error in result.errors:
             print(f"jaxlint: internal error: {error}", file=sys.stderr)
         findings = [*result.findings, *(result.suppressed if self._keeps_suppressed else ())]

@@ -1,4 +1,4 @@
-"""What mypy must be said of classes: generated constructors that it does not see, and the method `replace`."""
+"""What mypy must know of classes: generated constructors that it does not see, and the method `replace`."""
 
 from __future__ import annotations
 

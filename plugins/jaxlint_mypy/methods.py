@@ -105,7 +105,7 @@ class MethodMaker:
         _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
 
     def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
-        """`to_tuple` and `from_tuple`, and the methods of a mapping unless the decorator is said that it is none."""
+        """`to_tuple` and `from_tuple`, and the methods of a mapping unless an option says that it is none."""
         owner = filled(info)
         if owner is None:
             return

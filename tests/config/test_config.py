@@ -307,7 +307,7 @@ def test_explicit_and_no_configuration(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_broken_shared_configurations_on_the_way() -> None:
-    """A broken project file is notified of if it may concern jaxlint."""
+    """A broken project file is reported if it may concern jaxlint."""
     pyproject("[tool.jaxlint\n", "repo/pyproject.toml")
     with pytest.raises(ConfigError) as caught:
         Configuration().settings("repo/a.py")

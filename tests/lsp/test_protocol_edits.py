@@ -46,7 +46,7 @@ def applied(text: str, change: dict[str, Any]) -> str:
 
 
 def said(client: Client, uri: str) -> list[tuple[str, int, int]] | None:
-    """What the client was said last of a document: codes and rows."""
+    """What the client heard last of a document: codes and rows."""
     published = [p for p in client.said("textDocument/publishDiagnostics") if p["uri"] == uri]
     if not published:
         return None

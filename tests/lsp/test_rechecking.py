@@ -1,4 +1,4 @@
-"""After an edit, what was found in units that it does not concern is stored, and is what a fresh check finds."""
+"""After an edit, what was found in units that it does not concern still holds, and is what a fresh check finds."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class State:
 
 #: Functions that tell others something, and an edit of what they tell.
 ENTANGLED = (
-    # what a call passes is said to the function that is called
+    # what a call passes concerns the function that is called
     (
         "def helper(state):\n    state.step = 1\n\n\n"
         "def caller(state: State, other: object) -> None:\n    helper(other)\n",

@@ -210,7 +210,7 @@ def test_parts_make_the_whole(tmp_path: Path) -> None:
 
 
 def write_family(folder: Path) -> list[str]:
-    """Modules whose classes can only be said once all modules are read: a later one may register them."""
+    """Modules whose classes are only known once all modules are read: a later one may register them."""
     texts = {
         "base": "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass Base:\n    x: jax.Array\n",
         "child": "from base import Base\n\n\nclass Child(Base):\n    y: int = 0\n",

@@ -1,4 +1,4 @@
-"""Baselines: known findings are left out by content, new ones and stale entries are said."""
+"""Baselines: known findings are left out by content, new ones and stale entries are reported."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _tries(body: Body, field: str) -> bool:
 
 
 def _keeps_class(body: Body, base: str) -> bool:
-    """Whether it is stored of which class an instance is, or that is compared in a way by which no class is known."""
+    """Whether the class of an instance is put into a variable, or compared in a way by which no class is known."""
     for statement in walk(body):
         keeps = isinstance(statement, (Assign, Annotate))
         for part in own_parts(statement):
