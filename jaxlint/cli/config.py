@@ -10,7 +10,6 @@ import click
 
 from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
-from jaxlint.syntax.paths import shown_path
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration, Setting
@@ -66,14 +65,10 @@ def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], 
         elif not isinstance(setting.value, dict):
             lines.append(f"{setting.key} = {_toml(setting.value)}  # {origins}")
     running = [f"#   {rule.code} {rule.name}" for rule in rules]
+    from jaxlint.config.versions import shown_versions
+
     taken = ["", "# The versions that the code runs with:", *(f"#   {line}" for line in shown_versions(versions))]
     return "\n".join([*lines, *tables, *taken, "", f"# {len(rules)} rules run:", *running])
-
-
-def shown_versions(versions: Mapping[str, Known]) -> list[str]:
-    """Which versions were taken, and from where, line by line."""
-    lines = [f"{name} {one.versions} ({shown_path(one.origin)})" for name, one in sorted(versions.items())]
-    return [*lines, "otherwise any Python from 3.10 on, and the newest of everything else"]
 
 
 def _toml(value: object) -> str:

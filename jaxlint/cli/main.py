@@ -22,7 +22,7 @@ from jaxlint.cli.facts import facts
 from jaxlint.cli.fix import Fixing, fixing
 from jaxlint.cli.input import show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
-from jaxlint.cli.report import Reporting, report, reporting, tell_of_run
+from jaxlint.cli.report import Reporting, report, reporting, tell_of_run, tell_of_versions
 from jaxlint.cli.rule import rule
 from jaxlint.cli.server import server
 from jaxlint.cli.tree import tree
@@ -213,6 +213,7 @@ def check(
         report(result, reporting, read, fixed=len(fixed.fixed) if fixed is not None else 0, to_stderr=is_shown)
     if reporting.verbose:
         tell_of_run(result, time.monotonic() - started)
+        tell_of_versions(result, configuration)
     if not quiet or strict_baseline:
         hide.tell_of_stale_entries(result.stale, strict_baseline)
     if not quiet:

@@ -14,6 +14,7 @@ from jaxlint.cli.output import output
 from jaxlint.report import FORMATS, STATISTICS, writer
 
 if TYPE_CHECKING:
+    from jaxlint.config.configuration import Configuration
     from jaxlint.linter.result import Result
     from jaxlint.syntax.source import Source
 
@@ -119,6 +120,15 @@ def tell_of_run(result: Result, seconds: float) -> None:
     for environment in dict.fromkeys(environment_of(settings) for settings, _ in result.checked):
         read = f"installed packages are read from {environment}" if environment else "no environment is activated"
         click.echo(f"jaxlint: {read}" + ("" if environment else ", so installed packages are not read"), err=True)
+
+
+def tell_of_versions(result: Result, configuration: Configuration) -> None:
+    """Say with which versions the code is taken to run, and who says so."""
+    from jaxlint.config.versions import shown_versions
+
+    lines = [line for _, paths in result.checked if paths for line in shown_versions(configuration.versions(paths[0]))]
+    for line in dict.fromkeys(lines):
+        click.echo(f"jaxlint: the code runs with {line}", err=True)
 
 
 def tell_of_no_files() -> None:

@@ -13,7 +13,7 @@ from jaxlint.errors import UserError
 from jaxlint.project.environment import site_packages
 from jaxlint.pytrees.target import DISTRIBUTIONS
 from jaxlint.pytrees.versions import VersionRange, version
-from jaxlint.syntax.paths import ancestors
+from jaxlint.syntax.paths import ancestors, shown_path
 
 #: Where a project says what it depends on.
 PROJECT_FILE = "pyproject.toml"
@@ -85,3 +85,9 @@ def project_file(directory: str) -> str | None:
     """The nearest `pyproject.toml` at or above a directory."""
     paths = (os.path.join(above, PROJECT_FILE) for above in ancestors(directory))
     return next(filter(os.path.isfile, paths), None)
+
+
+def shown_versions(versions: Mapping[str, Known]) -> list[str]:
+    """Which versions were taken, and from where, line by line."""
+    lines = [f"{name} {one.versions} ({shown_path(one.origin)})" for name, one in sorted(versions.items())]
+    return [*lines, "otherwise any Python from 3.10 on, and the newest of everything else"]

@@ -34,8 +34,8 @@ def dotted(numbers: Version) -> str:
 class Fact(msgspec.Struct, frozen=True):
     """What the distribution `of` does from the version `since` on, and no more from `until` on.
 
-    Where it shows in a text, `now` is what is seen while the fact holds, and `otherwise` what is seen else, each as
-    `Type: text`.
+    Where it shows in an error, `now` is what is raised while the fact holds, and `otherwise` what may be raised else,
+    each as `Type: beginning of the text`; "…" stands for anything.
     """
 
     name: str
@@ -45,13 +45,19 @@ class Fact(msgspec.Struct, frozen=True):
     since: Version = ()
     until: Version = ()
     now: str = ""
-    otherwise: str = ""
+    otherwise: tuple[str, ...] = ()
 
     @property
     def when(self) -> str:
         """Where it holds: `from jax 0.12 on`."""
         bounds = [f"from {self._title} {dotted(self.since)} on"] if self.since else []
         return " ".join([*bounds, *([f"before {self._title} {dotted(self.until)}"] if self.until else [])])
+
+    @property
+    def not_when(self) -> str:
+        """Where it does not hold."""
+        bounds = [self.before] if self.since else []
+        return " and ".join([*bounds, *([f"from {self._title} {dotted(self.until)} on"] if self.until else [])])
 
     @property
     def before(self) -> str:

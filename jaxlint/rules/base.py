@@ -36,6 +36,23 @@ HEADINGS = (
 _FEW_WORDS = 7
 
 
+#: Under this heading stands what a run shows.
+_SEEN = "## What you will see\n"
+
+
+def _seen_otherwise(shown: str) -> str:
+    """What other versions show instead of what is `shown`, as the facts of the frameworks say."""
+    from jaxlint.pytrees.frameworks import FACTS
+
+    words = " ".join(shown.split())
+    lines = []
+    for fact in FACTS.values():
+        text = fact.now.partition(": ")[2]
+        if fact.otherwise and text and all(part.strip() in words for part in text.split("…")):
+            lines.append(f"* {fact.not_when}: " + " or ".join(f"`{one}`" for one in fact.otherwise))
+    return "\n".join(["\n\nOther versions show something else instead:\n", *lines]) if lines else ""
+
+
 class Problem(msgspec.Struct, frozen=True):
     """What a rule yields: a place (a span of the outline or a node), a sentence, its reason, the way out.
 
@@ -76,8 +93,11 @@ class Rule:
 
     @classmethod
     def page(cls) -> str:
-        """The rule's documentation in Markdown: its docstring, dedented."""
-        return inspect.cleandoc(cls.__doc__ or "")
+        """The rule's documentation in Markdown: its docstring, dedented, with what other versions show."""
+        page = inspect.cleandoc(cls.__doc__ or "")
+        before, heading, rest = page.partition(_SEEN)
+        shown, next_heading, after = rest.partition("\n\n## ")
+        return before + heading + shown + _seen_otherwise(shown) + next_heading + after
 
     @classmethod
     def summary(cls) -> str:

@@ -131,7 +131,7 @@ def _too_old(cls: PytreeClass, registration: Registration, severity: Severity) -
             f"`{registration.name}` does not read the fields of `{cls.name}` itself {READS_FIELDS.before}: it raises"
             " TypeError; list them in data_fields and meta_fields"
         ),
-        reason=f"`{READS_FIELDS.otherwise}` is raised {READS_FIELDS.before}, which is among the versions of jax here",
+        reason=f"`{READS_FIELDS.otherwise[0]}` is raised {READS_FIELDS.before}, and such a jax is targeted",
         severity=severity,
         help=f"write `@functools.partial({registration.name}, data_fields=[...], meta_fields=[...])`",
     )

@@ -68,9 +68,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     `ValueError: Exception raised while checking equality of metadata fields of pytree. Make sure that metadata fields
     are hashable and have simple equality semantics. (Note: arrays cannot be passed as metadata fields!)`, on the
-    second instance; up to jax 0.5 `ValueError: The truth value of an array with more than one element is ambiguous`.
-    Equinox warns `A JAX array is being set as static!`; nnx refuses the instance: `Found unexpected data on value of
-    type …`.
+    second instance. Equinox warns `A JAX array is being set as static!`; nnx refuses the instance: `Found unexpected
+    data on value of type …`.
 
     ## Example
 

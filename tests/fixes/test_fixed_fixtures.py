@@ -140,7 +140,7 @@ def shown(program: Program, outcome: dict[str, Any]) -> list[str]:
     kinds = tuple(pattern.split(":")[0] for pattern in expected.warns)
     found = [f"warns {text}" for text in outcome["warnings"] if text.startswith(kinds)]
     for call, result in zip(expected.calls, outcome["calls"], strict=True):
-        if call.raises and matches(call.raises, result["error"]):
+        if call.raises and matches(call.raises, result["error"], program.versions):
             found.append(f"{call.expression} raises {result['error']['text']}")
         elif result["error"] is not None:
             found.append(f"{call.expression} raises {result['error']['text']} instead")

@@ -9,7 +9,7 @@ REPLACE_RAISES_TYPE_ERROR = Fact(
     since=(3, 13),
     says="`_replace` of a named tuple raises TypeError for a name that is no field, and not ValueError",
     now="TypeError: Got unexpected field names",
-    otherwise="ValueError: Got unexpected field names",
+    otherwise=("ValueError: Got unexpected field names",),
 )
 
 NAMED_TUPLE = Framework(

@@ -1,0 +1,140 @@
+"""Which versions code is taken to run with, and who says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jaxlint.cli import main as cli
+from jaxlint.config.configuration import Configuration
+from jaxlint.config.layers import ConfigError
+
+BARE = """\
+import jax
+from dataclasses import dataclass
+
+@jax.tree_util.register_dataclass
+@dataclass
+class A:
+    x: jax.Array
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty current directory, and no activated environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    yield tmp_path
+
+
+def environment(*names: str, folder: str = "env") -> str:
+    """An environment of Python 3.12 with metadata of distributions."""
+    site = Path(folder, "lib", "python3.12", "site-packages")
+    for name in names:
+        (site / f"{name}.dist-info").mkdir(parents=True)
+    return str(Path(folder).absolute())
+
+
+def taken(path: str = ".", **options: object) -> dict[str, tuple[str, str]]:
+    """The versions for a path, each with who says so."""
+    given = {name.replace("_", "-"): value for name, value in options.items()}
+    known = Configuration(options=given).versions(path)
+    return {name: (str(one.versions), one.origin) for name, one in known.items()}
+
+
+def test_nobody_says() -> None:
+    assert taken() == {}
+
+
+def test_the_activated_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    python = environment("jax-0.6.2", "jax_dataclasses-1.6.1", "jaxlib-0.6.2", "flax-0.10.6+local", "numpy-2.0.0")
+    monkeypatch.setenv("VIRTUAL_ENV", python)
+    assert taken() == {
+        "python": ("3.12", python),
+        "jax": ("0.6.2", python),
+        "jax-dataclasses": ("1.6.1", python),
+        "flax": ("0.10.6", python),
+    }
+    other = environment("jax-0.4.35", folder="other")
+    assert taken(python="other")["jax"] == ("0.4.35", other)
+
+
+def test_dependencies_of_the_project(folder: Path) -> None:
+    Path("pyproject.toml").write_text(
+        "[project]\nrequires-python = '>=3.11'\n"
+        "dependencies = ['jax[cuda] >=0.4.35,<0.7; sys_platform == \"linux\"', 'numpy>=2', 'chex', 'flax @ file:///x']\n"
+        "[project.optional-dependencies]\nall = ['equinox~=0.11.3', 'jax>=0.1']\n"
+    )
+    Path("package").mkdir()
+    asked = str(folder / "pyproject.toml")
+    expected = {
+        "python": (">=3.11", asked),
+        "jax": (">=0.4.35,<0.7", asked),
+        "equinox": (">=0.11.3,<0.12", asked),
+    }
+    assert taken() == taken("package") == expected
+    Path("package/jaxlint.toml").write_text("preview = true\n")
+    assert taken("package") == expected
+    with Path("pyproject.toml").open("a") as file:
+        file.write("[tool.jaxlint]\ntarget-versions = { jax = '0.5.3' }\n")
+    assert taken() == expected | {"jax": ("0.5.3", "pyproject.toml:7")}
+
+
+def test_what_counts_first(folder: Path) -> None:
+    """Settings before the environment, the environment before the dependencies."""
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.35', 'flax>=0.8', 'chex>=0.1.80']\n")
+    python = environment("jax-0.6.2", "flax-0.10.6")
+    assert taken(python="env", target_jax="0.7") == {
+        "python": ("3.12", python),
+        "jax": ("0.7", "--target-jax"),
+        "flax": ("0.10.6", python),
+        "chex": (">=0.1.80", str(folder / "pyproject.toml")),
+    }
+
+
+@pytest.mark.parametrize("text", ["[project", "project = 3\n", "[project]\ndependencies = 'jax'\n", "[tool.poetry]\n"])
+def test_project_files_that_say_nothing(text: str) -> None:
+    Path("pyproject.toml").write_text(text)
+    assert taken() == {}
+
+
+@pytest.mark.parametrize(
+    ("versions", "message"),
+    [
+        ({"equinax": "0.6"}, "names `equinax`, of which no version matters; did you mean `equinox`?"),
+        ({"jax": "new"}, 'must be like "0.4.35" or ">=0.4.35,<0.7", not "new"'),
+    ],
+)
+def test_mistakes(versions: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Configuration(options={"target-versions": versions}).versions(".")
+    assert message in str(caught.value)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_findings_for_some_of_the_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.py").write_text(BARE)
+    assert run(capsys, "check", "a.py")[0] == 0
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30']\n")
+    code, out, err = run(capsys, "check", "a.py", "--verbose")
+    assert code == 1 and "does not read the fields of `A` itself before jax 0.4.36: it raises TypeError" in out
+    assert "jaxlint: the code runs with jax >=0.4.30 (pyproject.toml)\n" in err
+    assert run(capsys, "check", "a.py", "--target-jax", "0.6.2")[0] == 0
+
+
+def test_they_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", environment("jax-0.6.2"))
+    _, out, _ = run(capsys, "config")
+    assert "# The versions that the code runs with:\n#   jax 0.6.2 (env)\n#   python 3.12 (env)\n" in out
+    _, out, _ = run(capsys, "config", "--output-format", "json")
+    assert json.loads(out)["versions"]["jax"] == {"versions": "0.6.2", "origin": str(Path("env").absolute())}
