@@ -23,7 +23,13 @@ from jaxlint.pytrees.frameworks import (
     PENZAI,
     REGISTER_DATACLASS,
 )
-from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, NEEDS_BOTH_LISTS, READS_FIELDS, REFUSES_OVERLAP
+from jaxlint.pytrees.frameworks.jax_register import (
+    DROPS_ALONE,
+    DROPS_BY_NAME,
+    NEEDS_BOTH_LISTS,
+    READS_FIELDS,
+    REFUSES_OVERLAP,
+)
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
@@ -317,6 +323,8 @@ class _Creation:
             asks = self.holds(NEEDS_BOTH_LISTS)
             text = "data_fields and meta_fields must both be specified when either is" if asks else ""
             yield UNSURE if asks is None else CreationError("TypeError", text)
+        if lists is not None and lists.dropped and self.holds(DROPS_BY_NAME) is not True:
+            yield UNSURE
         if problems.missing:
             yield CreationError("ValueError", "Missing fields")
         if problems.unexpected or problems.dropped_too:

@@ -12,7 +12,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.frameworks.namedtuple import REPLACE_RAISES_TYPE_ERROR
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.target import Target
 from jaxlint.rules.analyses.filled import filled_keys
 from jaxlint.rules.analyses.lookups import is_looked_up
 from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
@@ -36,8 +38,8 @@ class ReplaceUnknownField(EventRule):
     ## What you will see
 
     `TypeError: Ball.__init__() got an unexpected keyword argument 'velocty'`; with chex `ValueError: __init__() got
-    unexpected kwargs: {'velocty'}.`; with a NamedTuple `ValueError: Got unexpected field names: ['velocty']`
-    (`TypeError` since Python 3.13).
+    unexpected kwargs: {'velocty'}.`; with a NamedTuple `TypeError: Got unexpected field names:
+    ['velocty']`.
 
     ## Example
 
@@ -108,7 +110,7 @@ class ReplaceUnknownField(EventRule):
                 at=keyword.at,
                 message=(
                     f"`{cls.name}` has no field `{keyword.name}`: `{_spelled(event.function)}` raises"
-                    f" {_error(cls, event.function)}; {hint}"
+                    f" {_error(cls, event.function, evaluator.model.target)}; {hint}"
                 ),
                 reason="every keyword of an update is passed on to the constructor, which takes the fields only",
                 help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
@@ -150,9 +152,12 @@ def _spelled(function: str) -> str:
     return function if "." in function else f".{function}"
 
 
-def _error(cls: PytreeClass, function: str) -> str:
+def _error(cls: PytreeClass, function: str, target: Target) -> str:
     if cls.framework.id == "chex" and function != "apply_gradients":
         return "ValueError"
     if function == "_replace":
-        return "ValueError (TypeError since Python 3.13)"
+        raises_type_error = target.holds(REPLACE_RAISES_TYPE_ERROR)
+        if raises_type_error is None:
+            return f"TypeError {REPLACE_RAISES_TYPE_ERROR.when}, ValueError before"
+        return "TypeError" if raises_type_error else "ValueError"
     return "TypeError"

@@ -82,7 +82,15 @@ def look_up(name: str) -> str | Unavailable:
         if importlib.util.find_spec("jax") is None:
             return Unavailable("jax is not installed here: see [frameworks] in pyproject.toml")
         return sys.executable
-    column, requirements = versions.COLUMNS[name], versions.lock(name)
+    return build(name, versions.lock(name))
+
+
+def build(name: str, requirements: Path, kept: bool = False) -> str | Unavailable:
+    """The Python of an environment with the Python of the column `name` and what a file of requirements pins.
+
+    Other environments of that name are removed, unless they are to be `kept`.
+    """
+    column = versions.COLUMNS[name]
     python = next(filter(None, map(find_python, column.pythons)), None)
     if python is None:
         return Unavailable(f"no Python {' or '.join(column.pythons)} on this machine")
@@ -94,7 +102,7 @@ def look_up(name: str) -> str | Unavailable:
     with FileLock(ENVIRONMENTS / f"{name}.lock"):
         if done.exists():
             return str(inside)
-        for old in ENVIRONMENTS.glob(f"{name}-*"):
+        for old in () if kept else ENVIRONMENTS.glob(f"{name}-*"):
             shutil.rmtree(old)
         print(f"building the environment {name} ({python})", file=sys.stderr)
         make = [UV, "venv", "--quiet", "--python", python, str(folder)]

@@ -199,7 +199,7 @@ FRAMEWORKS: dict[str, Framework] = {
             field_import="from flax import nnx",
             static="nnx.static",
             style="nnx",
-            needs="flax>=0.12",
+            needs="flax>=0.12.1",
             frozen=False,
         ),
         Framework(

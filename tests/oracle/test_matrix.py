@@ -20,6 +20,12 @@ TESTS = ("tests/rules/test_fixtures_run.py", "tests/pytrees")
 ABOUT_FIXTURES = "not test_enough_programs and not test_every_rule_on_every_framework"
 
 
+def column_command(python: str) -> list[str]:
+    """What runs a column in the environment of `python`."""
+    command = [python, "-m", "pytest", "-n0", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-k", ABOUT_FIXTURES]
+    return [*command, *TESTS]
+
+
 @pytest.mark.versions
 @pytest.mark.parametrize("name", versions.MATRIX)
 def test_column(name: str) -> None:
@@ -27,8 +33,8 @@ def test_column(name: str) -> None:
         python = environments.interpreter(name)
     except environments.Unavailable as reason:
         pytest.skip(str(reason))
-    command = [python, "-m", "pytest", "-n0", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-k", ABOUT_FIXTURES]
-    done = subprocess.run([*command, *TESTS], cwd=ROOT, env=dict(os.environ, JAX_PLATFORMS="cpu"), text=True)
+    command = column_command(python)
+    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ, JAX_PLATFORMS="cpu"), text=True)
     assert done.returncode == 0, f"what {' '.join(command)} says stands above"
 
 

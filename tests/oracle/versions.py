@@ -77,8 +77,13 @@ def lock(name: str) -> Path:
 @cache
 def locked(name: str) -> Versions:
     """What the environment `name` holds."""
-    pinned = {normalised(one): version(number) for one, number in _PINNED.findall(lock(name).read_text())}
-    return {"python": version(COLUMNS[name].pythons[0])} | pinned
+    return pinned(lock(name).read_text(), COLUMNS[name])
+
+
+def pinned(text: str, column: Column) -> Versions:
+    """What an environment of a column holds for which the `text` pins what is in it."""
+    found = {normalised(one): version(number) for one, number in _PINNED.findall(text)}
+    return {"python": version(column.pythons[0])} | found
 
 
 @cache

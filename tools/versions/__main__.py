@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from tests.oracle import versions
+from tests.oracle import environments, versions
+from tools.versions import facts
+from tools.versions import watch as watching
 from tools.versions.locks import resolve
 
 
 @click.group()
 def main() -> None:
     """What the frameworks do in other versions than those that the tests run with."""
+
+
+@main.command()
+@click.option("--lock", "given", type=Path, help="Look at what this file pins, not at what the registry has today.")
+@click.option("--run/--no-run", default=True, help="Whether to run the fixtures and the model there.")
+@click.option("--record", "is_recording", is_flag=True, help="Keep the public names for the next time.")
+def watch(given: Path | None, run: bool, is_recording: bool) -> None:
+    """Say what the newest of everything does otherwise than what is recorded.
+
+    Makes the environment of the column `newest` anew, and prints the versions, the public names and the declared
+    facts that differ from its lock; then it runs all that compares jaxlint with the real libraries. Exits with 1 if
+    a program shows what no fact declares.
+    """
+    if given is None:
+        given = environments.ENVIRONMENTS / "today.txt"
+        given.parent.mkdir(exist_ok=True)
+        given.write_text(resolve("newest"))
+    before, now = versions.locked("newest"), versions.pinned(given.read_text(), versions.COLUMNS["newest"])
+    python = environments.build("newest", given, kept=True)
+    if isinstance(python, environments.Unavailable):
+        raise click.ClickException(str(python))
+    names = watching.names_in(python)
+    for title, lines in (
+        ("versions", watching.changed_versions(before, now)),
+        ("public names", watching.changed_names(watching.recorded(), names)),
+        ("facts", watching.changed_facts(before, now)),
+    ):
+        click.echo(f"{title} that differ:")
+        click.echo("\n".join(f"  {line}" for line in lines) or "  none")
+    if is_recording:
+        watching.record(names)
+    if run:
+        raise SystemExit(watching.run_tests(python))
+
+
+@main.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if the page is out of date.")
+def table(check: bool) -> None:
+    """Bring docs/versions.md up to date: which facts hold for which versions."""
+    text = facts.page()
+    if check and facts.PAGE.read_text() != text:
+        raise click.ClickException(f"{facts.PAGE}: is out of date; run python -m tools.versions table")
+    facts.PAGE.write_text(text)
 
 
 @main.command()

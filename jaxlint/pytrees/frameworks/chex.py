@@ -1,6 +1,17 @@
 """chex (0.1.92): mutable unless `frozen=True`, no static fields, leaves in alphabetical order."""
 
 from jaxlint.pytrees.model import Framework, LeafOrder, Unflatten
+from jaxlint.pytrees.versions import Fact
+
+#: What an attribute that is no field of a frozen mappable class raises: its methods belong to the class before.
+SUPER_NAMES_OBJECT = Fact(
+    "super-of-another-class",
+    of="python",
+    since=(3, 13),
+    says="`super()` names the object that is of another class",
+    now="TypeError: super(type, obj): obj … is not an instance or subtype of type",
+    otherwise=("TypeError: super(type, obj): obj must be an instance or subtype of type",),
+)
 
 CHEX = Framework(
     id="chex",
@@ -20,4 +31,5 @@ CHEX = Framework(
     replace_overwrites=True,
     keyword_only=True,
     reads_dict=True,
+    facts=(SUPER_NAMES_OBJECT,),
 )

@@ -1,6 +1,34 @@
 """equinox (0.13.8): `equinox.Module`, a frozen dataclass that may be assigned to while it is constructed."""
 
 from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.versions import Fact
+
+NEW_IS_OPEN = Fact(
+    "module-new-is-open",
+    of="equinox",
+    since=(0, 13),
+    says="an instance that `__new__` or `copy.copy` makes may be assigned to, not only one that is being constructed",
+)
+IS_NO_FROZEN_DATACLASS = Fact(
+    "module-under-dataclass",
+    of="equinox",
+    since=(0, 13),
+    says="the dataclass machinery does not take a module for a frozen dataclass",
+)
+WARNS_OF_INIT_FALSE = Fact(
+    "module-init-false",
+    of="equinox",
+    since=(0, 13, 3),
+    says="a field with `init=False` is warned of",
+)
+NAMES_UNSET_FIELD = Fact(
+    "module-unset-field",
+    of="equinox",
+    since=(0, 13, 3),
+    says="a field that the constructor leaves out raises TypeError, and names the first only",
+    now="TypeError: Field '…' was not initialized",
+    otherwise=("ValueError: The following fields were not initialised during __init__",),
+)
 
 EQUINOX = Framework(
     id="equinox",
@@ -31,4 +59,5 @@ EQUINOX = Framework(
     },
     static_spelling="eqx.field(static=True)",
     compares_fields=False,
+    facts=(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD),
 )

@@ -2,6 +2,7 @@
 
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Role
+from jaxlint.pytrees.versions import Fact
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 
 STATIC = "jax_dataclasses.Static"
@@ -44,6 +45,13 @@ def _role(field: FieldContext) -> Role:
     return Role.UNKNOWN
 
 
+TAKES_NUMBERS = Fact(
+    "copy-and-mutate-numbers",
+    of="jax-dataclasses",
+    since=(1, 6, 2),
+    says="inside of `copy_and_mutate` a number of Python may take the place of an array, and the other way round",
+)
+
 JAX_DATACLASSES = Framework(
     id="jax_dataclasses",
     title="jax_dataclasses.pytree_dataclass",
@@ -64,4 +72,5 @@ JAX_DATACLASSES = Framework(
         "jax_dataclasses.static_field": FieldFunction(fixed={"__jax_dataclasses_static__": True}),
     },
     static_spelling="jdc.Static[...]",
+    facts=(TAKES_NUMBERS,),
 )

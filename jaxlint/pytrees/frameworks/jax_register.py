@@ -29,6 +29,12 @@ REFUSES_OVERLAP = Fact(
     since=(0, 9),
     says="`register_dataclass` refuses a field that is in `data_fields` and in `meta_fields`",
 )
+DROPS_BY_NAME = Fact(
+    "drop-fields-by-name",
+    of="jax",
+    since=(0, 9),
+    says="`drop_fields` holds names, and not the letters of names",
+)
 DROPS_ALONE = Fact(
     "drop-fields-alone",
     of="jax",
@@ -54,6 +60,44 @@ COMPARES_METADATA = Fact(
         "ValueError: static arguments should be comparable using __eq__",
     ),
 )
+ARRAY_OF_NONE = Fact(
+    "array-of-none",
+    of="jax",
+    since=(0, 6),
+    says="`jnp.asarray(None)` raises ValueError, and makes no array of nan",
+    now="ValueError: None is not a valid value",
+    otherwise=("nothing",),
+)
+PLACEHOLDERS = Fact(
+    "vmap-placeholders",
+    of="jax",
+    until=(0, 8),
+    says="`vmap` rebuilds instances with `object()` for its leaves",
+)
+# the next two hold in 0.6.2, and did not in 0.4.35
+KERNELS_BROADCAST = Fact(
+    "kernels-broadcast", of="jax", since=(0, 6), says="what a kernel of pallas stores takes the shape of the place"
+)
+TAKES_ARRAY_LIKE = Fact(
+    "select-array-like", of="jax", since=(0, 6), says="`lax.select` takes what has the method `__jax_array__`"
+)
+HAS_REFERENCES = Fact("references", of="jax", since=(0, 7, 2), says="there is `jax.new_ref`")
+SLICES_BY_INTEGERS = Fact(
+    "traced-slice",
+    of="jax",
+    since=(0, 8, 2),
+    says="a traced bound of a slice is told from other indices",
+    now="IndexError: Slice entries must be static integers",
+    otherwise=("IndexError: Array slice indices must have static start/stop/step",),
+)
+NAMES_PROBLEM = Fact(
+    "not-an-array",
+    of="jax",
+    since=(0, 9, 2),
+    says="functions of `lax` name the type of what is no array",
+    now="TypeError: … problematic value is of type …",
+    otherwise=("TypeError: … is not a valid JAX type",),
+)
 
 REGISTER_DATACLASS = Framework(
     id="jax.tree_util.register_dataclass",
@@ -65,7 +109,22 @@ REGISTER_DATACLASS = Framework(
     static_metadata=("static", True),
     field_functions={"jax.tree.static": FieldFunction(fixed={"static": True}, user_wins=True)},
     static_spelling="dataclasses.field(metadata=dict(static=True))",
-    facts=(READS_FIELDS, NEEDS_BOTH_LISTS, REFUSES_OVERLAP, DROPS_ALONE, HAS_TREE_STATIC, COMPARES_METADATA),
+    facts=(
+        READS_FIELDS,
+        NEEDS_BOTH_LISTS,
+        REFUSES_OVERLAP,
+        DROPS_BY_NAME,
+        DROPS_ALONE,
+        HAS_TREE_STATIC,
+        COMPARES_METADATA,
+        ARRAY_OF_NONE,
+        PLACEHOLDERS,
+        KERNELS_BROADCAST,
+        TAKES_ARRAY_LIKE,
+        HAS_REFERENCES,
+        SLICES_BY_INTEGERS,
+        NAMES_PROBLEM,
+    ),
 )
 
 PYTREE_NODE_CLASS = Framework(

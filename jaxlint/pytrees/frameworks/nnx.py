@@ -7,8 +7,15 @@ from jaxlint.pytrees.versions import Fact
 HAS_PYTREE = Fact(
     "nnx-pytree",
     of="flax",
-    since=(0, 12),
-    says="there are `nnx.Pytree`, `nnx.data` and `nnx.static`",
+    since=(0, 12, 1),
+    says="there are `nnx.Pytree`, `nnx.data`, `nnx.static` and `nnx.dataclass`",
+)
+
+HIJAX_NEEDS_REFERENCES = Fact(
+    "nnx-hijax-references",
+    of="flax",
+    since=(0, 12, 9),
+    says="a hijax variable that is no reference cannot be written inside of a transformation",
 )
 
 
@@ -53,5 +60,5 @@ NNX = Framework(
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
-    facts=(HAS_PYTREE,),
+    facts=(HAS_PYTREE, HIJAX_NEEDS_REFERENCES),
 )
