@@ -15,10 +15,7 @@ from jaxlint.infer.defaults import is_refused
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks import (
     CHEX,
-    FLAX_DATACLASS,
-    FLAX_NODE,
     JAX_DATACLASSES,
-    NAMED_TUPLE,
     NNX,
     PENZAI,
     REGISTER_DATACLASS,
@@ -31,7 +28,7 @@ from jaxlint.pytrees.frameworks.jax_register import (
     REFUSES_OVERLAP,
 )
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
-from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.pytrees.model import Field, InitFalse, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
 from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
 from jaxlint.pytrees.remaking import Outcome, remakes
@@ -41,7 +38,6 @@ from jaxlint.syntax.expressions import Call
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
 
-_CHEX_METHODS = ("from_tuple", "replace", "to_tuple")
 #: Methods that `typing.NamedTuple` refuses to see overwritten.
 _NAMED_TUPLE_METHODS = frozenset({"__new__", "__init__", "__slots__", "__getnewargs__", "_fields", "_asdict", "_make"})
 
@@ -97,7 +93,7 @@ def frozen_conflict(cls: PytreeClass, all_bases_count: bool | None) -> PytreeCla
 
 def misplaced_field(cls: PytreeClass) -> tuple[Field, Field] | None:
     """A field with a default, and one after it that has none, though both are positional parameters."""
-    if cls.framework is not NAMED_TUPLE and (cls.params is None or cls.params.init is not True):
+    if not cls.framework.is_tuple and (cls.params is None or cls.params.init is not True):
         return None
     defaulted: Field | None = None
     for field in cls.members:
@@ -134,7 +130,7 @@ class _Creation:
                 yield CreationError("ValueError", "cannot specify both default and default_factory")
         if not _is_consistent(cls):
             yield CreationError("TypeError", "Cannot create a consistent method resolution")
-        if framework is NAMED_TUPLE:
+        if framework.is_tuple:
             yield from self._named_tuple()
             return
         yield from self._options()
@@ -287,11 +283,11 @@ class _Creation:
         made = [r for r in cls.registrations if not r.ignored]
         if clash is None and (len(made) > 1 or (made and cls.registered_by_base is not False)):
             yield UNSURE
-        if cls.framework in (FLAX_DATACLASS, FLAX_NODE):
-            yield from self._without_init()
-        elif cls.framework is REGISTER_DATACLASS:
+        if cls.framework is REGISTER_DATACLASS:
             yield from self._register_dataclass()
-        elif cls.framework is CHEX and any(f.name in _CHEX_METHODS for f in cls.fields):
+        elif cls.framework.init_false is InitFalse.REFUSED and cls.lists is None:
+            yield from self._without_init()
+        elif any(f.name in cls.framework.refused_names for f in cls.fields):
             yield CreationError("ValueError", "The following dataclass fields are disallowed")
         elif cls.framework is PENZAI:
             yield from self._penzai_fields()

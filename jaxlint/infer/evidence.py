@@ -60,7 +60,7 @@ def _is_other_class(cls: PytreeClass, seen: Value) -> bool:
 
 def _is_other_container(declared: Container, seen: Value, depth: int) -> bool:
     if not isinstance(seen, Container):
-        is_named_tuple = isinstance(seen, Instance) and seen.cls.framework.id == "NamedTuple"
+        is_named_tuple = isinstance(seen, Instance) and seen.cls.framework.is_tuple
         known = isinstance(seen, (Array, Scalar)) or (isinstance(seen, Instance) and seen.cls.bases_known)
         return known and not is_named_tuple and not _is_text(seen)
     if "awaitable" in (declared.kind, seen.kind):

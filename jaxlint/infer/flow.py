@@ -426,7 +426,7 @@ class UnitReader(CompoundStatements):
 
     def _unpacked(self, value: Value, items: tuple[Expr, ...]) -> list[Value]:
         value = plain(value)
-        if isinstance(value, Instance) and value.cls.framework.id == "NamedTuple":
+        if isinstance(value, Instance) and value.cls.framework.is_tuple:
             value = self.evaluator.fields_of(value)
         if isinstance(value, Container) and value.items is not None and len(value.items) == len(items):
             if not any(isinstance(i, Starred) for i in items):

@@ -12,7 +12,6 @@ from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, optio
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
-from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
@@ -69,7 +68,7 @@ class TracedClasses:
         filtered: dict[str, bool] = {}
         for function, home, applied in through:
             for value, by in self._through(function, home, applied):
-                if any(cls.framework is EQUINOX for cls in instances_in(value)):
+                if any(cls.framework.filters for cls in instances_in(value)):
                     if home.path not in filtered:
                         filtered[home.path] = is_filtered(home)
                     if filtered[home.path]:

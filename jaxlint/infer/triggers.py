@@ -438,7 +438,7 @@ def _is_made(name: str, module: Module) -> bool:
 
 def _is_mapping(cls: PytreeClass) -> bool:
     """Whether instances of a class may be mappings, which are not unpacked as tuples are."""
-    return cls.framework is CHEX
+    return bool(cls.framework.mapping_option)
 
 
 def _is_cached(function: Function) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jaxlint.infer.values import Container, Instance, Value, options, plain
 from jaxlint.project.resolution import External, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.frameworks import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript
@@ -46,11 +45,11 @@ def is_unregistered(cls: PytreeClass, model: PytreeModel, *, exact: bool = False
 
 
 def _holds_something(cls: PytreeClass) -> bool:
-    return cls.framework is DATACLASS or any("__init__" in one.symbol.declaration.methods for one in cls.mro)
+    return cls.is_dataclass or any("__init__" in one.symbol.declaration.methods for one in cls.mro)
 
 
 def _is_unregistered(cls: PytreeClass, model: PytreeModel) -> bool:
-    if cls.framework not in (PLAIN_CLASS, DATACLASS) or cls.registered is not False or not cls.bases_known:
+    if cls.is_pytree or cls.registered is not False or not cls.bases_known:
         return False
     if any(cls.method(name) is not None for name in _ARRAY_METHODS):
         return False

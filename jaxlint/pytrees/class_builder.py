@@ -10,7 +10,6 @@ from jaxlint.pytrees.flatten import AttributeReader
 from jaxlint.pytrees.frameworks import (
     DATACLASS,
     JAX_DATACLASSES,
-    NAMED_TUPLE,
     PENZAI,
     PLAIN_CLASS,
     PYTREE_NODE_CLASS,
@@ -75,7 +74,7 @@ class ClassBuilder(ClassMembers):
             lists = self._lists(self.registering[1])
             fields, explicit = apply_lists(fields, lists)
             fields = [with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
-        elif framework is NAMED_TUPLE and self.registering is not None:
+        elif framework.is_tuple and self.registering is not None:
             fields = [with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
         elif framework is REGISTER_STATIC:
             fields = [with_role(f, Role.STATIC) for f in fields]
@@ -162,19 +161,19 @@ class ClassBuilder(ClassMembers):
 
     def _registered_by_base(self, framework: Framework) -> bool | None:
         """Whether a base class registers the class as soon as it is created."""
-        if framework.subclasses is Subclasses.OPAQUE or framework in (NAMED_TUPLE, PLAIN_CLASS):
+        if framework.subclasses is Subclasses.OPAQUE or framework.is_tuple or framework is PLAIN_CLASS:
             return False
         return self._class_keyword(framework.register_keyword, True)
 
     def _registers(self, framework: Framework) -> bool | None:
         """Whether a base class registers the class, which a class keyword may forbid."""
-        if framework is NAMED_TUPLE:
+        if framework.is_tuple:
             return True
         return self._class_keyword(framework.register_keyword, True)
 
     def _is_dataclass(self, framework: Framework) -> bool:
         """Whether the class's own annotations become fields."""
-        if framework is NAMED_TUPLE:
+        if framework.is_tuple:
             return bool(self.roots)
         if self.dataclass_options is not None:
             return True
@@ -194,7 +193,7 @@ class ClassBuilder(ClassMembers):
 
     def _params(self, framework: Framework, is_dataclass: bool) -> DataclassParams | None:
         """The options of the dataclass machinery, with the framework's own defaults."""
-        if not is_dataclass or framework is NAMED_TUPLE:
+        if not is_dataclass or framework.is_tuple:
             return None
         maker = self.maker or framework
         if maker.id == "equinox":
@@ -214,7 +213,7 @@ class ClassBuilder(ClassMembers):
             return None
         if params is not None and params.eq is not False:
             return params.eq
-        if framework is NAMED_TUPLE and self.roots:
+        if framework.is_tuple and self.roots:
             return True
         for ancestor in [] if self.before_root == [] and framework.defines_eq else ancestors_of(self.parents):
             if ancestor.eq is not False or (ancestor.root_first and ancestor.framework.defines_eq):
@@ -236,7 +235,7 @@ class ClassBuilder(ClassMembers):
                 return framework.frozen, None
         if framework is PENZAI:
             return True, None
-        if framework is NAMED_TUPLE and self.roots:
+        if framework.is_tuple and self.roots:
             return True, None
         if params is not None and params.frozen is not False:
             return params.frozen, None
@@ -264,7 +263,7 @@ class ClassBuilder(ClassMembers):
                     return True, None
                 names = frozenset(f.name for f in parent.fields)
                 names = names if parent.frozen_names is None else parent.frozen_names
-                return True, names - self._class_attributes() if parent.framework is NAMED_TUPLE else names
+                return True, names - self._class_attributes() if parent.framework.is_tuple else names
         return (None, None) if self.unknown_base else (False, None)
 
     def _fields_known(self, is_dataclass: bool) -> bool:
@@ -276,7 +275,7 @@ class ClassBuilder(ClassMembers):
         self, framework: Framework, fields: list[Field], generated: bool, init: Function | None
     ) -> bool:
         """Whether construction assigns no attributes but fields, where attributes are flattened too."""
-        if not framework.reads_dict or framework.id == "equinox":
+        if not framework.reads_dict or framework.checks_fields:
             return True
         names = {f.name for f in fields}
         hook = init or self._post_init(generated)

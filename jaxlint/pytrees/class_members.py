@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from jaxlint.pytrees.declared_class import DeclaredClass, ancestors_of
 from jaxlint.pytrees.fields import Body, DeclaredField
 from jaxlint.pytrees.frameworks import (
-    NAMED_TUPLE,
     NNX,
     REGISTER_DATACLASS,
     SIMPLE_PYTREE,
@@ -17,6 +16,7 @@ from jaxlint.pytrees.model import (
     Field,
     FieldLists,
     Framework,
+    InitFalse,
     Kind,
     Placed,
     PytreeClass,
@@ -30,9 +30,6 @@ from jaxlint.syntax.expressions import (
     Expr,
 )
 
-#: Frameworks whose pytree leaves out `init=False` fields.
-_DROPS_INIT_FALSE = frozenset({"jax_dataclasses", "tjax"})
-
 
 class ClassMembers(DeclaredClass):
     """A declared class whose members can be collected, once its framework is known."""
@@ -40,7 +37,7 @@ class ClassMembers(DeclaredClass):
     def _merge_members(self, body: Body, framework: Framework, is_dataclass: bool) -> list[Field]:
         """Fields and `InitVar`s, with those of the bases, as the dataclass machinery collects them."""
         merged: dict[str, Field] = {}
-        if framework is NAMED_TUPLE and self.roots:
+        if framework.is_tuple and self.roots:
             bases: list[PytreeClass] = []
         else:
             bases = ancestors_of(self.parents)
@@ -61,7 +58,7 @@ class ClassMembers(DeclaredClass):
     def _with_inherited_value(self, declared: DeclaredField, bases: list[PytreeClass]) -> DeclaredField:
         """A member that is declared without a value takes the class attribute of its name, if there is one."""
         name = declared.declaration.name
-        if declared.declaration.value is not None or (self.roots and self.roots[0] is NAMED_TUPLE):
+        if declared.declaration.value is not None or (self.roots and self.roots[0].is_tuple):
             return declared
         found = self._class_attribute(name, bases)
         if found is None:
@@ -112,7 +109,7 @@ class ClassMembers(DeclaredClass):
     def _role(self, field: Field, framework: Framework) -> Role:
         if field.opaque:
             return Role.UNKNOWN
-        if not field.init and framework.id in _DROPS_INIT_FALSE:
+        if not field.init and framework.init_false is InitFalse.DROPPED:
             return Role.DROPPED
         if framework.static_metadata is not None:
             key, means_static = framework.static_metadata
@@ -192,7 +189,7 @@ class ClassMembers(DeclaredClass):
         if init is not None:
             if any(a.attr == field.name for a in init.self_assignments):
                 return field
-            must_be_set = framework.id == "equinox" and field.default is None
+            must_be_set = framework.checks_fields and field.default is None
             return field if must_be_set else with_role(field, Role.UNKNOWN)
         hook = self._post_init(generated)
         if field.default is None:

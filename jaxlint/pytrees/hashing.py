@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NAMED_TUPLE, PLAIN_CLASS
+from jaxlint.pytrees.frameworks import PLAIN_CLASS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import is_none
 
@@ -15,7 +15,7 @@ def is_hashable(cls: PytreeClass) -> bool | None:
             return None if answer == "unknown" else answer == "yes"
         if ancestor.root_first and ancestor.framework.defines_eq:
             return True
-    if any(c.framework is CHEX and c.params and c.option("mappable_dataclass", True) is not False for c in cls.mro):
+    if any(c.params and c.is_mapping is not False for c in cls.mro):
         return False  # collections.abc.Mapping has __eq__ and no __hash__
     return None if any(c.framework is PLAIN_CLASS and not c.fields_known for c in cls.mro) else True
 
@@ -31,7 +31,7 @@ def _own_hash(cls: PytreeClass) -> str:
     if "__hash__" in declaration.methods:
         return "yes"
     compares = "__eq__" in declaration.methods
-    if cls.framework is NAMED_TUPLE:
+    if cls.framework.is_tuple:
         return "no" if compares else "inherited"
     params = cls.params
     if params is not None:
@@ -52,12 +52,12 @@ def hashes_fields(cls: PytreeClass) -> bool:
     for ancestor in cls.mro:
         answer = _own_hash(ancestor)
         if answer == "inherited":
-            if ancestor.framework is NAMED_TUPLE or (ancestor.framework is EQUINOX and ancestor.root_first):
+            if ancestor.framework.is_tuple or (ancestor.framework.hashes_fields and ancestor.root_first):
                 return True
             continue
         generated = ancestor.params is not None and "__hash__" not in ancestor.symbol.declaration.methods
         return answer == "yes" and generated
-    return cls.framework is EQUINOX
+    return cls.framework.hashes_fields
 
 
 def hashes_identity(cls: PytreeClass) -> bool:

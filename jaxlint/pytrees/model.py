@@ -63,6 +63,16 @@ class Subclasses(Enum):
     FIELDS_IGNORED = "registered, but its new annotations are no fields"
 
 
+class InitFalse(Enum):
+    """What becomes of a field with `init=False`."""
+
+    KEPT = "flattened like the others"
+    WARNED = "flattened like the others, with a warning"
+    DROPPED = "left out of the pytree"
+    REFUSED = "the class cannot be registered"
+    PASSED = "passed to the constructor, which does not take it"
+
+
 class Placed(msgspec.Struct, frozen=True):
     """An expression and the scope in which its names are to be read."""
 
@@ -133,6 +143,8 @@ class FieldFunction(msgspec.Struct, frozen=True):
     drops_false: bool = False
     #: Whether metadata that the user passes wins over `fixed`.
     user_wins: bool = False
+    #: The function to call instead where the field is not to be marked, if this one always marks.
+    unmarked: str = ""
 
 
 class DataclassParams(msgspec.Struct, frozen=True):
@@ -178,9 +190,17 @@ class Framework(msgspec.Struct, frozen=True):
     #: Other dotted names of the same objects.
     aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
     is_pytree: bool = True
+    #: Whether instances are tuples: compared and unpacked like them, and made by a constructor that is not the user's.
+    is_tuple: bool = False
+    #: The option, on unless declared otherwise, that makes an instance a mapping from the names of its fields.
+    mapping_option: str = ""
+    #: Whether instances are modules that change in place, and of which much lives outside of compiled functions.
+    is_stateful: bool = False
     #: Whether the decorator (or base) turns the class into a dataclass itself.
     makes_dataclass: bool = True
     subclasses: Subclasses = Subclasses.OPAQUE
+    #: Whether a subclass that is not decorated itself cannot be instantiated.
+    refuses_undecorated: bool = False
     #: Frozen unless declared otherwise; None: whatever the `@dataclass` below says.
     frozen: bool | None = True
     #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
@@ -192,19 +212,40 @@ class Framework(msgspec.Struct, frozen=True):
     assignable_in: frozenset[str] = frozenset()
     #: Whether what `copy.copy` makes of an instance may be assigned to, as if it were still being constructed.
     copies_are_open: bool = False
+    #: What the deletion of an attribute does to a frozen instance, if it is not refused.
+    deletion: str = ""
+    #: Whether construction has to set every field, and may set no other attribute.
+    checks_fields: bool = False
+    #: Whether the generated `__init__` of a frozen class assigns with `object.__setattr__`.
+    sets_plainly: bool = False
     unflatten: Unflatten = Unflatten.CONSTRUCTOR
     leaf_order: LeafOrder = LeafOrder.DECLARATION
     #: The method that copies with changes, if instances have one.
     replace_method: str | None = None
     #: Whether the framework overwrites a user-defined method of that name.
     replace_overwrites: bool = False
+    #: The function that copies with changes, where instances have no method for it.
+    copy_function: str = "dataclasses.replace"
+    #: What the constructor, or that method, raises for a name that is no field.
+    unknown_name_error: str = "TypeError"
+    #: Further methods that the framework puts into every class, whatever the class has itself.
+    added_methods: tuple[str, ...] = ()
+    #: Names that no field may have.
+    refused_names: frozenset[str] = frozenset()
+    #: Class attributes that the framework sets, whatever field has that name.
+    set_names: frozenset[str] = frozenset()
     #: Further methods that copy with changes (unless called with `inplace=True`).
     copying_methods: frozenset[str] = frozenset()
     keyword_only: bool = False
+    init_false: InitFalse = InitFalse.KEPT
     #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
     reads_dict: bool = False
     #: Whether the framework's base class has `__eq__` and `__hash__` of its own.
     defines_eq: bool = False
+    #: Whether the hash of an instance, where nobody else says so, is made of the hashes of its fields.
+    hashes_fields: bool = False
+    #: Whether it has transformations of its own that take any value and trace the arrays in it.
+    filters: bool = False
     #: Whether a field that was marked once stays as it was marked in subclasses that declare it again.
     marks_stay: bool = False
     #: The class keyword that turns registration off.
@@ -220,6 +261,16 @@ class Framework(msgspec.Struct, frozen=True):
     field_functions: Mapping[str, FieldFunction] = msgspec.field(default_factory=dict)
     #: How a user marks a field static, as written in messages.
     static_spelling: str = ""
+    #: The function that marks a field static, the keyword and its value, where a call of a function does.
+    static_marking: tuple[str, str, str] | None = None
+    #: What the annotation of a static field is put into, where that marks it.
+    static_annotation: str = ""
+    #: The function that usually declares fields.
+    field_function: str = "dataclasses.field"
+    #: Whether a field that nobody has marked may be static by its value or its annotation.
+    static_by_value: bool = False
+    #: Whether numpy arrays in static fields are compared by their content.
+    compares_numpy: bool = False
     #: Whether an instance has no leaves, and is a part of the treedef as a whole.
     is_opaque: bool = False
     #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
@@ -327,6 +378,17 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     def is_pytree(self) -> bool:
         """Whether the class belongs to a pytree framework."""
         return self.framework.is_pytree
+
+    @property
+    def is_mapping(self) -> bool | None:
+        """Whether an instance is a mapping from the names of its fields; None if the option is no literal."""
+        option = self.framework.mapping_option
+        return self.option(option, True) if option else False
+
+    @property
+    def is_rebuilt_by_constructor(self) -> bool:
+        """Whether unflattening calls a constructor that may be the user's."""
+        return self.framework.unflatten is Unflatten.CONSTRUCTOR and not self.framework.is_tuple
 
     @property
     def is_opaque_key(self) -> bool:
@@ -447,9 +509,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
             certain = self.bases_known and not self.base_constructs and not self.unknown_decorator
             return () if certain and not self.framework.makes_dataclass else None
         custom = maker.symbol.declaration.methods.get("__init__")
-        keyword_only = (
-            maker.framework.keyword_only and maker.registered and maker.option("mappable_dataclass", True) is not False
-        )
+        keyword_only = maker.framework.keyword_only and maker.registered and maker.is_mapping is not False
         if custom:
             parameters = maker.module.outline.functions[custom[-1]].parameters[1:]
             return tuple(msgspec.structs.replace(p, kind="keyword") for p in parameters) if keyword_only else parameters

@@ -102,6 +102,7 @@ def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflat
         decorators=frozenset(),
         static_metadata=(key, static) if key else None,
         field_functions={},
+        static_marking=None,
         replace_method="replace" if has_replace else None,
         replace_overwrites=has_replace,
         unflatten=unflatten,

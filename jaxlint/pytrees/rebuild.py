@@ -9,7 +9,6 @@ import msgspec
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import (
@@ -60,7 +59,7 @@ class Rebuild(msgspec.Struct, frozen=True):
 
 def rebuild_of(cls: PytreeClass, resolver: Resolver) -> Rebuild | None:
     """What runs again when an instance of `cls` is rebuilt; None if nothing does, or if it cannot be determined."""
-    if not cls.is_pytree or cls.registered is not True or cls.unknown_decorator or cls.framework is NAMED_TUPLE:
+    if not cls.is_pytree or cls.registered is not True or cls.unknown_decorator or cls.framework.is_tuple:
         return None
     match cls.framework.unflatten:
         case Unflatten.CONSTRUCTOR:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
-from jaxlint.pytrees.frameworks import EQUINOX, JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
@@ -63,9 +62,7 @@ def update_function(cls: PytreeClass) -> str:
     """What copies an instance with changes: a dotted name, or a method behind a point."""
     if cls.framework.replace_method is not None:
         return f".{cls.framework.replace_method}"
-    if cls.framework is EQUINOX:
-        return "equinox.tree_at"
-    return "jax_dataclasses.replace" if cls.framework is JAX_DATACLASSES else "dataclasses.replace"
+    return cls.framework.copy_function
 
 
 def update_template(function: str, field: str) -> str:

@@ -9,7 +9,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
@@ -167,7 +166,7 @@ def unequal_message(how: str, cls: str, field: str) -> str:
 def _compares_fields(cls: PytreeClass) -> bool:
     if any("__eq__" in c.symbol.declaration.methods for c in cls.mro) or not cls.framework.compares_fields:
         return False
-    return cls.eq is True or cls.framework is NAMED_TUPLE
+    return cls.eq is True or cls.framework.is_tuple
 
 
 def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:

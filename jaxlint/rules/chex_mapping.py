@@ -126,10 +126,7 @@ def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
     """Whether an instance certainly is a mapping, and is iterated over as such."""
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     return all(
-        cls.framework is CHEX
-        and cls.registered is True
-        and cls.option("mappable_dataclass", True) is True
-        and cls.method("__iter__") is None
+        cls.framework is CHEX and cls.registered is True and cls.is_mapping is True and cls.method("__iter__") is None
         for cls in family
     )
 

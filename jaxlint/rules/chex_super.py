@@ -94,7 +94,7 @@ class ChexSuper(BodyRule):
         cls, function = code.place.owner, code.function
         if cls is None or function is None or function.owner is None or cls.framework is not CHEX:
             return
-        if cls.registered is not True or cls.unknown_decorator or cls.option("mappable_dataclass", True) is not True:
+        if cls.registered is not True or cls.unknown_decorator or cls.is_mapping is not True:
             return
         first = function.parameters[0].name if function.parameters else "self"
         for part in all_parts(code.body):

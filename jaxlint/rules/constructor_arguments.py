@@ -9,7 +9,6 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Event
-from jaxlint.pytrees.frameworks import CHEX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
@@ -155,8 +154,8 @@ def _is_declared_again(cls: PytreeClass) -> bool:
 
 def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _Wrong | None:
     """What is wrong with the arguments of a call."""
-    is_mapping = cls.framework is CHEX and cls.registered and cls.option("mappable_dataclass", True) is True
-    if cls.framework is CHEX and not is_mapping:
+    is_mapping = cls.registered and cls.is_mapping is True
+    if cls.framework.mapping_option and not is_mapping:
         return None
     positional = [p for p in parameters if p.kind == "positional"]
     any_position = any(p.kind == "*" for p in parameters)
@@ -192,11 +191,12 @@ def _keyword(
     if name in names or any(p.kind == "**" for p in parameters):
         return None
     field = cls.field(name)
-    if field is not None and not field.init and cls.framework is CHEX:
+    if field is not None and not field.init and cls.framework.mapping_option:
         return None  # which ignores it
     if name in cls.class_attributes:
         return None  # JAX110's
-    error = "ValueError (got unexpected kwargs)" if cls.framework is CHEX else "TypeError (unexpected keyword argument)"
+    error = cls.framework.unknown_name_error
+    error += " (got unexpected kwargs)" if error == "ValueError" else " (unexpected keyword argument)"
     close = get_close_matches(name, names, n=1)
     way_out = f"did you mean `{close[0]}`?" if close else f"declare the field, or leave `{name}` out"
     what = f"does not take `{name}` (the field has `init=False`)" if field is not None else f"has no field `{name}`"
@@ -213,7 +213,7 @@ def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by
         field = cls.field(parameter.name)
         if is_generated and (field is None or _may_be_left_out(field, cls)):
             continue
-        if is_generated and cls.framework is NNX and field is not None and field.call is not None:
+        if is_generated and cls.framework.is_stateful and field is not None and field.call is not None:
             continue
         what = f"needs `{parameter.name}`, which is not given"
         return _Wrong(call.func.at, what, "TypeError (missing a required argument)", f"pass `{parameter.name}=...`")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
-from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Definition, Function, Parameter
 
@@ -94,10 +93,10 @@ class CustomInit(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the parameters of `__init__` with what it is called with."""
-        chex = cls.framework is CHEX and cls.option("mappable_dataclass", True) is True
-        rebuilt = cls.framework.unflatten is Unflatten.CONSTRUCTOR and cls.framework is not NAMED_TUPLE
+        is_mapping = cls.is_mapping is True
+        rebuilt = cls.is_rebuilt_by_constructor
         init = _own_init(cls)
-        if not (chex or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
+        if not (is_mapping or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
             return
         given = _given(cls)
         if given is None or cls.abstract_methods:
@@ -142,7 +141,7 @@ def _given(cls: PytreeClass) -> _Given | None:
     lists = cls.lists
     if lists is not None and not any(c.params is not None for c in cls.mro):
         return None if lists.data is None or lists.meta is None else _Given((*lists.data, *lists.meta), True)
-    if cls.framework is CHEX:
+    if cls.framework.mapping_option:
         return _Given(tuple(f.name for f in cls.fields if f.init), cls.fields_known)
     fields = [f for f in cls.fields if f.role in (Role.LEAF, Role.STATIC)]
     if any(not f.init for f in fields):
@@ -155,7 +154,7 @@ def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what
     declaration = cls.symbol.declaration
     arguments = [f"{name}=..." for name in given.names[:_MAX_SHOWN]]
     arguments += ["..."] if len(given.names) > _MAX_SHOWN else []
-    if cls.framework is CHEX:
+    if cls.framework.mapping_option:
         outcome = "chex hands over nothing but fields, so no instance can be made"
     else:
         outcome = (
@@ -167,7 +166,7 @@ def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what
         message=f"`__init__` of `{cls.name}` {what}: {outcome}; turn it into a classmethod",
         reason=(
             "the constructor of a chex dataclass is that of a dict, and refuses other keywords than fields"
-            if cls.framework is CHEX
+            if cls.framework.mapping_option
             else "an instance that a transformation has taken apart is put together with the fields as keywords"
         ),
         help="keep the generated `__init__`, and write a classmethod that computes the fields and returns `cls(...)`",

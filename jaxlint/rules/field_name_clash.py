@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, TJAX
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
@@ -13,11 +12,6 @@ from jaxlint.syntax.expressions import Call, dotted
 
 #: Decorators whose result refuses assignment, unless there is a setter.
 _PROPERTIES = frozenset({"property", "abstractproperty"})
-#: Methods that chex puts into a class, besides `replace`.
-_CHEX_METHODS = ("to_tuple", "from_tuple", "__getstate__", "__setstate__")
-#: Names that chex refuses as fields.
-_CHEX_REFUSED = frozenset({"replace", "to_tuple", "from_tuple"})
-_TJAX_NAMES = frozenset({"static_fields", "dynamic_fields"})
 
 
 class FieldNameClash(ClassRule):
@@ -101,7 +95,7 @@ class FieldNameClash(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare fields with methods, and both with the names that the framework uses."""
-        if cls.unknown_decorator or cls.symbol.declaration.conditional_body or cls.framework is NAMED_TUPLE:
+        if cls.unknown_decorator or cls.symbol.declaration.conditional_body or cls.framework.is_tuple:
             return
         if cls.params is not None:
             for field in cls.members:
@@ -186,13 +180,13 @@ def _reserved(cls: PytreeClass, field: Field) -> Iterator[Problem]:
     if cls.registered is not True:
         return
     name, framework = f"field `{field.name}` of `{cls.name}`", cls.framework
-    if framework is CHEX and field.name in _CHEX_REFUSED:
+    if field.name in framework.refused_names:
         message = f"{name} has the name of a method of chex: the class cannot be created (ValueError); rename it"
         yield _problem(field.at, message, f"chex puts a method `{field.name}` into the class")
     elif framework.replace_overwrites and field.name == framework.replace_method:
         message = f"{name} hides the method that copies with changes: `x.replace(...)` fails (TypeError); rename it"
         yield _problem(field.at, message, "an instance has the value of the field under the name of the method")
-    elif framework is TJAX and field.name in _TJAX_NAMES:
+    elif field.name in framework.set_names:
         message = f"{name} has a name that tjax uses: its default is overwritten; rename it"
         yield _problem(field.at, message, f"tjax stores the names of fields in `{field.name}` of the class")
 
@@ -201,7 +195,7 @@ def _overwritten(cls: PytreeClass) -> Iterator[Problem]:
     """Methods that the framework replaces by its own."""
     if cls.registered is not True or not cls.framework.replace_overwrites or cls.params is None:
         return
-    names = ["replace", *(_CHEX_METHODS if cls.framework is CHEX else ())]
+    names = ["replace", *cls.framework.added_methods]
     for name in names:
         if name in cls.symbol.declaration.methods:
             method = _last(cls, name)

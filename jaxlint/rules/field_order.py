@@ -8,7 +8,6 @@ from jaxlint.cst.changes import MoveField, Proposal
 from jaxlint.finding import Applicability
 from jaxlint.infer.creation import misplaced_field
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 
@@ -83,7 +82,7 @@ class FieldOrder(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the parameters of the constructor in their order."""
-        named_tuple = cls.framework is NAMED_TUPLE
+        named_tuple = cls.framework.is_tuple
         if cls.unknown_decorator or not cls.fields_known or cls.option("kw_only", False) is None:
             return
         if (named_tuple and (cls.parents or not cls.is_dataclass)) or any(map(misplaced_field, cls.parents)):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain, without_none
-from jaxlint.pytrees.frameworks import JAX_DATACLASSES, NAMED_TUPLE
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
@@ -112,7 +111,7 @@ def _said_at_base(field: Field, cls: PytreeClass) -> bool:
 
 def _is_nested_marker(marker: Marker, cls: PytreeClass) -> bool:
     """jax_dataclasses knows the marker, but does not see it where it stands: JAX204 is about those."""
-    return marker.name == STATIC and cls.framework is JAX_DATACLASSES
+    return marker.name == STATIC and cls.framework.static_annotation == STATIC
 
 
 def _annotated_value(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Value:
@@ -157,7 +156,7 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
         reason = "register_dataclass reads no metadata where it is given lists of fields"
         advice = "list it in `meta_fields`"
         fix = None if inherited else move_to_meta(field, cls, evaluator.model)
-    if framework is NAMED_TUPLE and field.call is not None:
+    if framework.is_tuple and field.call is not None:
         consequence = "a leaf, and its default is the `Field` object itself"
     if holds_array(_annotated_value(field, cls, evaluator), cls, evaluator) is not None:
         consequence = "a leaf"

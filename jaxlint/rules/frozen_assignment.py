@@ -116,7 +116,7 @@ class FrozenAssignment(EventRule):
             return  # what is assigned while an instance is made is JAX306's
         if may_be_in_construction(event, evaluator) or may_be_given_mutable_copy(event, evaluator):
             return
-        if event.how == "delete" and cls.framework.id in _ALLOW_DELETE:
+        if event.how == "delete" and cls.framework.deletion:
             yield _deleted(event, cls)
             return
         target = f"{event.receiver_text or ''}.{event.attr}" if event.attr else f"an attribute of {_name(event)}"
@@ -138,10 +138,9 @@ class FrozenAssignment(EventRule):
 def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
     """Deleting is not refused by every framework; what is left is no longer an instance that can be rebuilt."""
     target = f"`{event.receiver_text or ''}.{event.attr}`" if event.attr else f"an attribute of {_name(event)}"
-    consequence = _ALLOW_DELETE[cls.framework.id]
     return Problem(
         at=event.at,
-        message=f"`{cls.name}` is frozen ({cls.framework.title}): deleting {target} {consequence}",
+        message=f"`{cls.name}` is frozen ({cls.framework.title}): deleting {target} {cls.framework.deletion}",
         reason=f"{cls.framework.title} does not refuse the deletion, but the instance has lost a field",
         help="build a new instance instead",
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",

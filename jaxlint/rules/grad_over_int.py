@@ -12,7 +12,6 @@ from jaxlint.infer.transformed_classes import instances_in, is_filtered
 from jaxlint.infer.values import Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript
@@ -132,7 +131,7 @@ def _declared(event: Transformed, evaluator: Evaluator) -> Iterator[Problem]:
         if name == function.self_name:
             continue
         value = evaluator.parameter(function, name, event.module)
-        if is_filtered(event.module) and any(c.framework is EQUINOX for c in instances_in(value)):
+        if is_filtered(event.module) and any(c.framework.filters for c in instances_in(value)):
             continue  # the part that holds the arrays is annotated like the whole
         yield from _integers(value, event.at, applied, function.name, evaluator)
 

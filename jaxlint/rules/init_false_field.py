@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.frameworks import EQUINOX, FLAX_DATACLASS, FLAX_NODE, MJX, REGISTER_DATACLASS
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, InitFalse, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -100,7 +99,7 @@ class InitFalseField(ClassRule):
 def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[Problem]:
     framework = cls.framework
     name = f"field `{field.name}` of `{cls.name}`"
-    if framework is EQUINOX:
+    if framework.init_false is InitFalse.WARNED:
         if field.role is Role.LEAF and cls.generated_init and _is_array(field, cls, evaluator):
             yield Problem(
                 at=field.at,
@@ -112,7 +111,7 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
                 help=f"compute `{field.name}` in a property or a method, or make it a parameter of the constructor",
                 severity=Severity.WARNING,
             )
-    elif framework is MJX and field.role is Role.LEAF:
+    elif framework.init_false is InitFalse.PASSED and field.role is Role.LEAF:
         yield Problem(
             at=field.at,
             message=(
@@ -122,9 +121,7 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
             reason="mjx rebuilds an instance with all fields as keywords",
             help=f"compute `{field.name}` in a property, or make it a parameter of the constructor",
         )
-    elif framework in (FLAX_DATACLASS, FLAX_NODE) or (
-        framework is REGISTER_DATACLASS and (cls.lists is None or cls.lists.automatic)
-    ):
+    elif framework.init_false is InitFalse.REFUSED and (cls.lists is None or cls.lists.automatic):
         yield Problem(
             at=field.at,
             message=(

@@ -129,7 +129,7 @@ class JittedBoundMethod(BodyRule):
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
     """The problem of an instance that is hashed with the function, and cannot be."""
     cls = receiver.cls
-    is_module = cls.framework.id == "equinox"
+    is_module = cls.framework.filters
     if not cls.is_pytree or (event.function is not None and not is_module):
         return None
     why = unhashable_instance(cls, evaluator)

@@ -23,7 +23,6 @@ from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
 from jaxlint.syntax.statements import Body, If, Return, all_parts, assigned_names, own_parts, parts, walk
 
 #: Frameworks whose modules have a rule of their own.
-_MODULES = frozenset({"flax.nnx", "treex"})
 #: Attributes that are meant to be written while tracing.
 _ABOUT_TRACING = ("trac", "compil", "jitted")
 #: Transformations that trace a function less often than it runs.
@@ -128,7 +127,7 @@ class LostMutation(BodyRule):
         for mutation in mutations(code, evaluator):
             if place_of(mutation.at).row in watched:
                 continue  # it is left out where it would be lost
-            if mutation.owner is not None and mutation.owner.framework.id in _MODULES:
+            if mutation.owner is not None and mutation.owner.framework.is_stateful:
                 continue
             slot = origin(mutation.slot, code.body, parameters)
             if slot is not None and slot.root in rebuilt:

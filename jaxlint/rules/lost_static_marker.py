@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, options, plain
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
@@ -99,7 +98,7 @@ class LostStaticMarker(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare what the class body says of inherited fields with what the base classes say."""
-        if cls.unknown_decorator or not cls.bases_known or cls.framework is NAMED_TUPLE:
+        if cls.unknown_decorator or not cls.bases_known or cls.framework.is_tuple:
             return
         if cls.registered is True and not cls.framework.marks_stay:
             for field in cls.fields:

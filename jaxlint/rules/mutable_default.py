@@ -10,7 +10,6 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.roles import field_function
@@ -103,7 +102,7 @@ class MutableDefault(ClassRule):
             kind = mutable_kind(value)
             if kind is None:
                 continue
-            if cls.framework is NAMED_TUPLE:
+            if cls.framework.is_tuple:
                 if kind[0] in REFUSED_EVERYWHERE and _holds_arrays(cls, evaluator):
                     yield self._shared(cls, field, kind[1])
                 continue

@@ -25,7 +25,6 @@ from jaxlint.syntax.expressions import Attribute, Expr
 from jaxlint.syntax.statements import Body, all_parts, assigned_names, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
-_STATIC_BY_VALUE = frozenset({"flax.nnx", "treex"})
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
 _REASON = (
     "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
@@ -211,7 +210,7 @@ def _names(expr: Expr, attr: str) -> bool:
 def _is_static(field: Field, cls: PytreeClass) -> bool:
     if field.role is not Role.STATIC:
         return False
-    return cls.framework.id not in _STATIC_BY_VALUE or bool(field.metadata)
+    return not cls.framework.is_stateful or bool(field.metadata)
 
 
 def _is_changed(held: Value, how: str) -> bool:

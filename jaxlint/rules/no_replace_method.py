@@ -154,7 +154,7 @@ def _way_out(cls: PytreeClass, name: str, call: Call) -> str:
     """What to write instead."""
     given = next((a.keyword for a in call.args if a.keyword is not None), None)
     field = given or next((f.name for f in cls.fields), "field")
-    if cls.framework.id in ("flax.nnx", "treex"):
+    if cls.framework.is_stateful:
         return f"{name}.{field} = ..."
     if cls.framework.replace_method is None and not any(c.is_dataclass for c in cls.mro):
         return f"{cls.name}(...)"

@@ -20,7 +20,7 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS, NAMED_TUPLE
+from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, FieldCall, Placed, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, Problem
 
@@ -97,7 +97,7 @@ class PositionalFieldDefault(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls that declare the class's own fields."""
-        if not cls.is_dataclass or cls.framework is NAMED_TUPLE:
+        if not cls.is_dataclass or cls.framework.is_tuple:
             return
         for field in cls.fields:
             call = field.call

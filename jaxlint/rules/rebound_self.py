@@ -12,7 +12,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import is_copy
@@ -278,7 +277,7 @@ def _is_made_from_field(target: Name, value: Expr, function: Function) -> bool:
 def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function) -> bool:
     """Whether nobody but this constructor can set a field of an equinox module, and it hands `self` to nobody."""
     declared = [f for f in cls.symbol.declaration.fields if f.name == name]
-    if cls.framework is not EQUINOX or function.name != "__init__" or function.self_calls or not declared:
+    if not cls.framework.checks_fields or function.name != "__init__" or function.self_calls or not declared:
         return False
     annotation = declared[-1].annotation
     abstract = isinstance(annotation, Subscript) and "Abstract" in (dotted(annotation.value) or "")

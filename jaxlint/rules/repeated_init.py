@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE
+from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
@@ -115,7 +115,7 @@ def _is_missing(field: Field, cls: PytreeClass) -> bool:
         position = [f.name for f in cls.members if f.kind is Kind.INIT_VAR].index(field.name)
         parameters = found[1].parameters[1:] if found is not None else ()
         return position < len(parameters) and parameters[position].default is None
-    constructed = cls.framework.unflatten is Unflatten.CONSTRUCTOR and cls.framework is not NAMED_TUPLE
+    constructed = cls.is_rebuilt_by_constructor
     return constructed and cls.custom_init() is None and field.has_default is False and not field.opaque
 
 

@@ -153,8 +153,6 @@ def _spelled(function: str) -> str:
 
 
 def _error(cls: PytreeClass, function: str, target: Target) -> str:
-    if cls.framework.id == "chex" and function != "apply_gradients":
-        return "ValueError"
     if function == "_replace":
         raises_type_error = target.holds(REPLACE_RAISES_TYPE_ERROR)
         if raises_type_error is None:

@@ -8,7 +8,6 @@ from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import Array, Container, Instance, Value, plain
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -96,7 +95,7 @@ class SharedDefault(ClassRule):
                 continue
             what = _shared(field.default, evaluator)
             if what is not None:
-                way_out = "use `None`" if cls.framework is NAMED_TUPLE else "use `default_factory`"
+                way_out = "use `None`" if cls.framework.is_tuple else "use `default_factory`"
                 yield Problem(
                     at=field.default.expr.at,
                     message=(

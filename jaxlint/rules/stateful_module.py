@@ -20,7 +20,6 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, dotted
 from jaxlint.syntax.statements import all_parts, assigned_names
 
-_FRAMEWORKS = frozenset({"flax.nnx", "treex"})
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
 #: Functions that are called where something is trained.
@@ -130,7 +129,7 @@ class StatefulModule(BodyRule):
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in rebuilt):
             instance = as_instance(code.parameters.get(name, UNKNOWN))
-            if instance is None or instance.cls.framework.id not in _FRAMEWORKS:
+            if instance is None or not instance.cls.framework.is_stateful:
                 continue
             if _shares_variables((module, instance.cls.module, *importers)):
                 continue

@@ -27,12 +27,10 @@ from jaxlint.infer.values import (
 )
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.frameworks import (
-    EQUINOX,
     FLAX_DATACLASS,
     FLAX_NODE,
     JAX_DATACLASSES,
     MJX,
-    PYTREE_NODE_CLASS,
     REGISTER_DATACLASS,
     SIMPLE_PYTREE,
     TJAX,
@@ -166,7 +164,7 @@ class StaticArrayField(ClassRule, EventRule):
                 continue  # two annotations contradict each other
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
-            in_flatten = cls.framework is PYTREE_NODE_CLASS and field.owner.module is event.place.module
+            in_flatten = cls.method("tree_flatten") is not None and field.owner.module is event.place.module
             fix = make_leaf(field, cls, event.place.module, evaluator.model)
             at = field.at if in_flatten else value.at
             yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
@@ -185,7 +183,7 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """
     if any("__hash__" in one.symbol.declaration.methods for one in cls.mro):
         return False  # static values and keys of dicts say how they are hashed
-    if cls.framework is EQUINOX:
+    if cls.framework.filters:
         return True
     if cls.leaves == ():
         return False
@@ -248,13 +246,13 @@ def _static_by_omission(field: Field, cls: PytreeClass) -> bool:
     if cls.framework is MJX and place is not None:
         is_text = isinstance(place.expr, Constant) and place.expr.kind == "str"
         return is_text or place.module.outline.future_annotations
-    return cls.framework.id == "treex" and not field.metadata
+    return cls.framework.is_stateful and not field.metadata
 
 
 def holds_module(value: Value, evaluator: Evaluator) -> bool:
     """Whether values of this description are equinox modules with arrays: those are compared by value."""
     value = plain(value)
-    if not isinstance(value, Instance) or value.cls.framework.id != "equinox":
+    if not isinstance(value, Instance) or not value.cls.framework.defines_eq:
         return False
     leaves = value.cls.leaves or ()
     return any(isinstance(evaluator.promises.field(leaf, value.cls), Array) for leaf in leaves)
@@ -293,7 +291,7 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
         return None
     match plain(value):
         case Array(library=library, single=single):
-            allowed = single is True or (cls.framework.id == "mujoco.mjx" and library == "numpy")
+            allowed = single is True or (cls.framework.compares_numpy and library == "numpy")
             return None if allowed else True
         case Container(items=items, element=element):
             parts = items if items is not None else (element,)
@@ -330,7 +328,7 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
     if isinstance(value, Instance):
         return holds_array(value, cls, evaluator)
     found = arrays_in(value)
-    if cls.framework.id == "mujoco.mjx":
+    if cls.framework.compares_numpy:
         found = [a for a in found if a.library != "numpy"]
     if any(a.single is False for a in found):
         return True

@@ -34,7 +34,6 @@ _RARELY = frozenset(
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Frameworks in which Python ints are static without any marker: there only an explicit marker counts.
-_STATIC_BY_VALUE = frozenset({"flax.nnx", "treex", "mujoco.mjx"})
 
 
 class StaticCounter(ClassRule, EventRule):
@@ -161,12 +160,12 @@ class StaticCounter(ClassRule, EventRule):
 
 def _static_by_value(field: Field, cls: PytreeClass) -> bool:
     """Whether the field is static only because of its value, in a framework whose objects also live outside of jit."""
-    return cls.framework.id in ("flax.nnx", "treex") and not field.metadata
+    return cls.framework.is_stateful and not field.metadata
 
 
 def _explicit(field: Field, cls: PytreeClass) -> bool:
     """Whether the field is static because it was declared so."""
-    return cls.framework.id not in _STATIC_BY_VALUE or bool(field.metadata)
+    return not cls.framework.static_by_value or bool(field.metadata)
 
 
 def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:

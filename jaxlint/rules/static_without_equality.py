@@ -107,7 +107,7 @@ class StaticWithoutEquality(ClassRule):
 
 def _is_marked(cls: PytreeClass) -> bool:
     """Whether a static field was declared to be one: some frameworks take it for static by its type."""
-    return cls.framework.id not in ("flax.nnx", "mujoco.mjx", "treex")
+    return not cls.framework.static_by_value
 
 
 def _lacks_equality(cls: PytreeClass) -> bool:

@@ -14,7 +14,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.frameworks import CHEX, NAMED_TUPLE, PYTREE_NODE_CLASS
+from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function
@@ -187,7 +187,7 @@ def _is_lost(event: AssignAttribute) -> bool:
     cls, method = event.receiver.cls, event.place.method
     if event.how not in ("assign", "augment") or event.alternatives or (method and method.name in _CONSTRUCTION):
         return False
-    return cls.frozen is False and not cls.framework.reads_dict and cls.framework is not NAMED_TUPLE
+    return cls.frozen is False and not cls.framework.reads_dict and not cls.framework.is_tuple
 
 
 def _problem(cls: PytreeClass, assignment: ClassAssignment, consequence: str, advice: str) -> Problem:
@@ -227,7 +227,7 @@ def _array(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
 
 
 def _passed(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
-    error = "ValueError" if cls.framework is CHEX else "TypeError"
+    error = cls.framework.unknown_name_error
     return _problem(
         cls,
         assignment,
@@ -263,7 +263,7 @@ def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalua
     function = ""
     if not is_call and not isinstance(value, Scalar) and not (isinstance(value, Container) and value.kind == "tuple"):
         factory = spelled(field_function(cls), cls.module, evaluator.model.resolver)
-        if factory is None or cls.framework is NAMED_TUPLE:
+        if factory is None or cls.framework.is_tuple:
             return None
         function, imports = factory[0], (*imports, *factory[1])
     change = Annotate(assignment.name_at, written, function)

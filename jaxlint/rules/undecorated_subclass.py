@@ -8,7 +8,6 @@ from jaxlint.cst.changes import Decorate, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.frameworks import NAMED_TUPLE, PENZAI
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
 from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
@@ -108,7 +107,7 @@ class UndecoratedSubclass(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at whether the class is registered like its base."""
-        if cls.framework.subclasses is Subclasses.FIELDS_IGNORED and cls.framework is not NAMED_TUPLE:
+        if cls.framework.subclasses is Subclasses.FIELDS_IGNORED and not cls.framework.is_tuple:
             yield from self._ignored_fields(cls, evaluator)
         elif cls.registered is False:
             base = next((c for c in cls.mro[1:] if c.registered and c.framework is cls.framework), None)
@@ -129,7 +128,7 @@ class UndecoratedSubclass(ClassRule):
                 return
         if uses and all(unit.calls & EXPECTS_ERROR for unit in uses):
             return
-        if cls.framework is PENZAI:
+        if cls.framework.refuses_undecorated:
             consequence = "constructing it raises TypeError"
         else:
             consequence = "its instances are no pytrees, and jit, grad and vmap refuse them (TypeError)"
@@ -142,7 +141,7 @@ class UndecoratedSubclass(ClassRule):
             ),
             reason=(
                 "penzai wants each class that is instantiated to be decorated itself"
-                if cls.framework is PENZAI
+                if cls.framework.refuses_undecorated
                 else "a registration holds for one class: JAX takes an instance of a subclass for one opaque leaf"
             ),
             help=_help(cls, base),
@@ -181,7 +180,7 @@ class UndecoratedSubclass(ClassRule):
 
 def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is_used: bool) -> Confidence:
     """High or medium if instances meet a transformation, are made for that, or if the others like it are registered."""
-    fails_anyway = cls.framework is PENZAI
+    fails_anyway = cls.framework.refuses_undecorated
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
     if not is_meant and (holds_settings(base, evaluator) or not _is_exception(cls, evaluator)):
@@ -266,7 +265,7 @@ def _help(cls: PytreeClass, base: PytreeClass) -> str:
         return f"put the dataclass decorator of `{base.name}` above `class {cls.name}` too"
     if registration.is_call:
         return f"call `{registration.name}` for `{cls.name}` too"
-    if cls.framework is PENZAI:
+    if cls.framework.refuses_undecorated:
         return (
             f"put `@{registration.name}(has_implicitly_inherited_fields=True)` above `class {cls.name}`, without the"
             " argument if it lists all fields again"
@@ -279,7 +278,7 @@ def _decorating(cls: PytreeClass, base: PytreeClass) -> Proposal | None:
     written, declared = base.symbol.declaration.decorators, cls.symbol.declaration
     if base.module is not cls.module or not written or declared.decorators or base.symbol.declaration.scope:
         return None
-    if cls.framework is PENZAI or any(registration.is_call for registration in base.registrations):
+    if cls.framework.refuses_undecorated or any(registration.is_call for registration in base.registrations):
         return None
     if any(registration.has_lists for registration in base.registrations) or cls.custom_init() is not None:
         return None

@@ -13,7 +13,6 @@ from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Instance, Value
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.frameworks import DATACLASS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -226,10 +225,10 @@ def _returned(function: Function, module: Module, evaluator: Evaluator) -> Itera
 
 
 def _problem(at: object, cls: PytreeClass, how: str, applied: Applied) -> Problem:
-    kind = "dataclass" if cls.framework is DATACLASS else "class"
+    kind = "dataclass" if cls.is_dataclass else "class"
     way_out = (
         "register it with `jax.tree_util.register_dataclass`"
-        if cls.framework is DATACLASS
+        if cls.is_dataclass
         else "register it as a pytree, or hold it static"
     )
     return Problem(

@@ -19,7 +19,7 @@ from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, da
 from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 
-from jaxlint.pytrees.frameworks import CHEX, FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
 from jaxlint_mypy.internals import all_bases_seen
@@ -67,7 +67,7 @@ class ClassTeller:
         if not self._transformed(ctx, spec, cls):
             return False
         _protect(ctx.cls.info, cls, again=True)
-        if cls.framework is CHEX and cls.option("mappable_dataclass", True) is not False:
+        if cls.is_mapping is not False:
             _make_keyword_only(ctx.cls.info)
         self.methods.add(ctx.api, ctx.cls.info, cls)
         return True

@@ -117,7 +117,7 @@ class MethodMaker:
         given: Parameters = [("args", nodes.ARG_POS, self._generic(api, "typing.Iterable", ANY))]
         made = _self_of(info, "from_tuple")
         self._put_new(api, info, "from_tuple", _Method(TypeType(made), given, made, is_class=True))
-        if cls.option("mappable_dataclass", True) is False:
+        if cls.is_mapping is False:
             return
         text, number, truth = (api.named_type(f"builtins.{name}") for name in ("str", "int", "bool"))
         key: Parameters = [("key", nodes.ARG_POS, text)]

@@ -15,7 +15,7 @@ from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_prope
 
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
-from jaxlint.pytrees.frameworks import EQUINOX, MJX
+from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.array_equality import ArrayEquality, unequal_message
 from jaxlint.rules.base import Problem, Rule
@@ -173,7 +173,8 @@ class TypesOnly:
                 self._tell(checker, value, text, codes.NOT_IN_INIT, _UPDATES)
         refused = _refused_by_init(cls)
         if refused and not any(_refused_by_init(one) is None for one in self.front.model.subclasses(cls)):
-            way_out = "copy it with `eqx.tree_at`" if cls.framework is EQUINOX else "write a method that makes the copy"
+            by_tree_at = cls.framework.copy_function == "equinox.tree_at"
+            way_out = "copy it with `eqx.tree_at`" if by_tree_at else "write a method that makes the copy"
             text = (
                 f"`{function}` passes all fields of `{cls.name}` to its `__init__`, which has no parameter"
                 f" `{refused}` (TypeError); {way_out}"

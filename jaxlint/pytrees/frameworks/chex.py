@@ -30,6 +30,11 @@ CHEX = Framework(
     replace_method="replace",
     replace_overwrites=True,
     keyword_only=True,
+    mapping_option="mappable_dataclass",
+    unknown_name_error="ValueError",
+    added_methods=("to_tuple", "from_tuple", "__getstate__", "__setstate__"),
+    refused_names=frozenset({"replace", "to_tuple", "from_tuple"}),
+    sets_plainly=True,
     reads_dict=True,
     facts=(SUPER_NAMES_OBJECT,),
 )

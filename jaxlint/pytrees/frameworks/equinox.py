@@ -1,6 +1,6 @@
 """equinox (0.13.8): `equinox.Module`, a frozen dataclass that may be assigned to while it is constructed."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 NEW_IS_OPEN = Fact(
@@ -51,13 +51,21 @@ EQUINOX = Framework(
     unflatten=Unflatten.BYPASS,
     reads_dict=True,
     defines_eq=True,
+    checks_fields=True,
+    hashes_fields=True,
+    filters=True,
+    copy_function="equinox.tree_at",
+    deletion="removes the leaf, and the instance no longer matches others; set it to None with `eqx.tree_at`",
+    init_false=InitFalse.WARNED,
     class_keywords=frozenset({"strict", "is_abstract"}),
     static_metadata=("static", True),
     field_functions={
         "equinox.field": FieldFunction(keywords={"static": "static"}, drops_false=True),
-        "equinox.static_field": FieldFunction(fixed={"static": True}),
+        "equinox.static_field": FieldFunction(fixed={"static": True}, unmarked="equinox.field"),
     },
     static_spelling="eqx.field(static=True)",
+    static_marking=("equinox.field", "static", "True"),
+    field_function="equinox.field",
     compares_fields=False,
     facts=(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD),
 )

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses
+from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Subclasses
 
 FLAX_DATACLASS = Framework(
     id="flax.struct.dataclass",
@@ -17,6 +17,10 @@ FLAX_DATACLASS = Framework(
         "flax.struct.field": FieldFunction(keywords={"pytree_node": "pytree_node"}, positional=("pytree_node",))
     },
     static_spelling="struct.field(pytree_node=False)",
+    static_marking=("flax.struct.field", "pytree_node", "False"),
+    field_function="flax.struct.field",
+    init_false=InitFalse.REFUSED,
+    sets_plainly=True,
 )
 
 FLAX_NODE = replace(

@@ -1,7 +1,7 @@
 """jax_dataclasses (1.6.3): static by annotation, always frozen."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Role
+from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Role
 from jaxlint.pytrees.versions import Fact
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 
@@ -69,8 +69,14 @@ JAX_DATACLASSES = Framework(
     role=_role,
     field_functions={
         "jax_dataclasses.field": FieldFunction(),
-        "jax_dataclasses.static_field": FieldFunction(fixed={"__jax_dataclasses_static__": True}),
+        "jax_dataclasses.static_field": FieldFunction(
+            fixed={"__jax_dataclasses_static__": True}, unmarked="jax_dataclasses.field"
+        ),
     },
     static_spelling="jdc.Static[...]",
+    static_annotation=STATIC,
+    copy_function="jax_dataclasses.replace",
+    init_false=InitFalse.DROPPED,
+    sets_plainly=True,
     facts=(TAKES_NUMBERS,),
 )

@@ -1,6 +1,6 @@
 """The registration functions of `jax.tree_util` (0.4.35 to 0.12.0)."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 READS_FIELDS = Fact(
@@ -107,8 +107,13 @@ REGISTER_DATACLASS = Framework(
     makes_dataclass=False,
     frozen=None,
     static_metadata=("static", True),
-    field_functions={"jax.tree.static": FieldFunction(fixed={"static": True}, user_wins=True)},
+    field_functions={
+        "jax.tree.static": FieldFunction(fixed={"static": True}, user_wins=True, unmarked="dataclasses.field")
+    },
     static_spelling="dataclasses.field(metadata=dict(static=True))",
+    static_marking=("dataclasses.field", "metadata", '{"static": True}'),
+    init_false=InitFalse.REFUSED,
+    sets_plainly=True,
     facts=(
         READS_FIELDS,
         NEEDS_BOTH_LISTS,

@@ -1,7 +1,7 @@
 """mujoco.mjx (3.17.0) `PyTreeNode`: a field is a leaf iff its resolved annotation contains `jax.Array`."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import Framework, Role, Subclasses
+from jaxlint.pytrees.model import Framework, InitFalse, Role, Subclasses
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript
 
 _ARRAYS = frozenset(
@@ -85,6 +85,10 @@ MJX = Framework(
     copying_methods=frozenset({"tree_replace"}),
     register_keyword="register_as_pytree",
     class_keywords=frozenset({"register_as_pytree"}),
+    init_false=InitFalse.PASSED,
+    sets_plainly=True,
+    static_by_value=True,
+    compares_numpy=True,
     role=_role,
     static_spelling="an annotation without jax.Array",
 )

@@ -16,6 +16,7 @@ NAMED_TUPLE = Framework(
     id="NamedTuple",
     title="typing.NamedTuple",
     bases=frozenset({"typing.NamedTuple", "collections.namedtuple"}),
+    is_tuple=True,
     subclasses=Subclasses.FIELDS_IGNORED,
     frozen_error="AttributeError",
     replace_method="_replace",

@@ -44,6 +44,8 @@ NNX = Framework(
         "flax.nnx.module.Module": "flax.nnx.Module",
         "flax.nnx.object.Object": "flax.nnx.Object",
     },
+    is_stateful=True,
+    static_by_value=True,
     makes_dataclass=False,
     subclasses=Subclasses.FIELDS_IGNORED,
     frozen=False,
@@ -56,7 +58,7 @@ NNX = Framework(
     static_metadata=("static", True),
     role=_role,
     field_functions={
-        "flax.nnx.static": FieldFunction(fixed={"static": True}, positional=("value",)),
+        "flax.nnx.static": FieldFunction(fixed={"static": True}, positional=("value",), unmarked="flax.nnx.data"),
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",

@@ -21,7 +21,9 @@ PENZAI = Framework(
     },
     class_keywords=frozenset(),
     assignable_in=frozenset({"__init__"}),
+    refuses_undecorated=True,
     unflatten=Unflatten.BYPASS,
     static_metadata=("pytree_node", False),
     static_spelling='dataclasses.field(metadata={"pytree_node": False})',
+    static_marking=("dataclasses.field", "metadata", '{"pytree_node": False}'),
 )

@@ -14,6 +14,7 @@ SIMPLE_PYTREE = Framework(
     makes_dataclass=False,
     subclasses=Subclasses.FIELDS_IGNORED,
     frozen_error="AttributeError",
+    deletion="makes the next flattening fail (KeyError); build a new instance",
     assignable_in=frozenset({"__init__", "__post_init__"}),
     unflatten=Unflatten.BYPASS,
     reads_dict=True,
@@ -24,7 +25,8 @@ SIMPLE_PYTREE = Framework(
     static_metadata=("pytree_node", False),
     field_functions={
         "simple_pytree.field": FieldFunction(keywords={"pytree_node": "pytree_node"}),
-        "simple_pytree.static_field": FieldFunction(fixed={"pytree_node": False}),
+        "simple_pytree.static_field": FieldFunction(fixed={"pytree_node": False}, unmarked="simple_pytree.field"),
     },
     static_spelling="static_field()",
+    static_marking=("simple_pytree.field", "pytree_node", "False"),
 )

@@ -1,6 +1,6 @@
 """tjax (1.3 to 1.9): `tjax.dataclasses.dataclass`, frozen by default."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework
+from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse
 
 TJAX = Framework(
     id="tjax",
@@ -14,7 +14,10 @@ TJAX = Framework(
     },
     options={"tjax.dataclasses.dataclass": frozenset({"init", "repr", "eq", "order", "frozen"})},
     frozen_option=True,
+    init_false=InitFalse.DROPPED,
+    set_names=frozenset({"static_fields", "dynamic_fields"}),
     static_metadata=("static", True),
     field_functions={"tjax.dataclasses.field": FieldFunction(keywords={"static": "static"})},
     static_spelling="field(static=True)",
+    static_marking=("tjax.dataclasses.field", "static", "True"),
 )

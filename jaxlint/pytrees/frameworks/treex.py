@@ -20,6 +20,8 @@ TREEX = Framework(
     aliases={"treex.module.Module": "treex.Module", "treeo.tree.Tree": "treeo.Tree"}
     | {f"treeo.{name}": f"treex.{name}" for name in ("node", "static", "field")}
     | {f"treex.types.{kind}": f"treex.{kind}" for kind in _KINDS},
+    is_stateful=True,
+    static_by_value=True,
     makes_dataclass=False,
     subclasses=Subclasses.AUTO,
     frozen=False,

@@ -10,7 +10,7 @@ from jaxlint.infer.slots import Slot, source
 from jaxlint.infer.values import Instance
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.frameworks import CHEX, JAX_DATACLASSES
+from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import COPY_AND_MUTATE, Function, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
@@ -135,9 +135,9 @@ def _handed_to(variables: set[str], body: Body) -> Iterator[str]:
 def assignment_error(event: AssignAttribute) -> str:
     """The name of the error that a refused assignment raises."""
     cls = event.receiver.cls
-    if cls.framework is CHEX and event.attr and cls.field(event.attr) is None:
+    if cls.framework.mapping_option and event.attr and cls.field(event.attr) is None:
         # chex makes the class anew, and the `__setattr__` of the first one calls `super(First, self)` for other names
-        return "TypeError" if cls.option("mappable_dataclass", True) is True else cls.framework.frozen_error
+        return "TypeError" if cls.is_mapping else cls.framework.frozen_error
     return cls.framework.frozen_error
 
 

@@ -12,7 +12,6 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.values import Container, Instance, plain
-from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
@@ -133,12 +132,14 @@ def _is_updatable(cls: PytreeClass, attr: str) -> bool:
     field = cls.field(attr)
     if field is None or not cls.fields_known or cls.unknown_decorator:
         return False
-    return cls.framework is EQUINOX or cls.framework.replace_method is not None or cls.custom_init() is None
+    by_method = cls.framework.replace_method is not None
+    return by_method or cls.framework.copy_function == "equinox.tree_at" or cls.custom_init() is None
 
 
 def _update_function(cls: PytreeClass, attr: str) -> str:
     """What makes the copy: `equinox.tree_at` replaces nothing but leaves."""
     field = cls.field(attr)
-    if cls.framework is EQUINOX and field is not None and field.role is Role.STATIC:
+    function = update_function(cls)
+    if function == "equinox.tree_at" and field is not None and field.role is Role.STATIC:
         return "dataclasses.replace"
-    return update_function(cls)
+    return function

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, DropMarker, EditField, MoveItem, NeededImport, Proposal, Rewrite
@@ -12,46 +10,24 @@ from jaxlint.finding import Applicability
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
-from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
-from jaxlint.pytrees.model import Field, PytreeClass
-
-#: The field functions that mark nothing, by those that mark their fields static.
-_PLAIN = {
-    "equinox.static_field": "equinox.field",
-    "jax_dataclasses.static_field": "jax_dataclasses.field",
-    "simple_pytree.static_field": "simple_pytree.field",
-    "jax.tree.static": "dataclasses.field",
-    "flax.nnx.static": "flax.nnx.data",
-}
-#: How a field is marked static: the function, and what it is given.
-_MARKS: Mapping[str, tuple[str, str, str]] = {
-    "flax.struct.dataclass": ("flax.struct.field", "pytree_node", "False"),
-    "flax.struct.PyTreeNode": ("flax.struct.field", "pytree_node", "False"),
-    "equinox": ("equinox.field", "static", "True"),
-    "tjax": ("tjax.dataclasses.field", "static", "True"),
-    "simple_pytree": ("simple_pytree.field", "pytree_node", "False"),
-    "penzai": ("dataclasses.field", "metadata", '{"pytree_node": False}'),
-    "jax.tree_util.register_dataclass": ("dataclasses.field", "metadata", '{"static": True}'),
-}
-
-
-#: The functions that declare fields, where that of the standard library is not the usual one.
-_FIELD_FUNCTIONS = {
-    "flax.struct.dataclass": "flax.struct.field",
-    "flax.struct.PyTreeNode": "flax.struct.field",
-    "equinox": "equinox.field",
-}
+from jaxlint.pytrees.model import Field, Framework, PytreeClass
 
 
 def field_function(cls: PytreeClass) -> str:
     """The dotted name of the function that usually declares the fields of a class."""
-    return _FIELD_FUNCTIONS.get(cls.framework.id, "dataclasses.field")
+    return cls.framework.field_function
+
+
+def _has_markers(framework: Framework) -> bool:
+    """Whether a field is a leaf as soon as nothing marks it static."""
+    functions = framework.field_functions.values()
+    return bool(framework.static_marking or framework.static_annotation) or any(f.unmarked for f in functions)
 
 
 def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes the static marker from a field, if `module` declares it."""
-    if field.owner.module is not module or cls.framework.id not in (*_MARKS, "jax_dataclasses", "flax.nnx"):
+    if field.owner.module is not module or not _has_markers(cls.framework):
         return None  # what other frameworks take for a leaf is not for markers alone to say
     unmarked = unmark(field, model) or _moved(field, cls, model)
     if unmarked is None:
@@ -105,7 +81,7 @@ def unmark(field: Field, model: PytreeModel) -> tuple[Change, tuple[NeededImport
         return None
     spec = FIELD_FUNCTIONS.get(call.function)
     if spec is not None and marker.key in spec.fixed:
-        return _with_plain_function(field, call.function, model)
+        return _with_plain_function(field, spec.unmarked, model)
     for parameter, set_key in spec.keywords.items() if spec is not None else ():
         if set_key == marker.key and parameter in call.keywords:
             return EditField(field.at, is_call=True, without=(parameter,)), ()
@@ -113,12 +89,12 @@ def unmark(field: Field, model: PytreeModel) -> tuple[Change, tuple[NeededImport
 
 
 def _with_plain_function(
-    field: Field, function: str, model: PytreeModel
+    field: Field, plain: str, model: PytreeModel
 ) -> tuple[Change, tuple[NeededImport, ...]] | None:
     assert field.call is not None
     if not field.call.keywords:
         return EditField(field.at, is_call=True), ()
-    written = spelled(_PLAIN[function], field.owner.module, model.resolver) if function in _PLAIN else None
+    written = spelled(plain, field.owner.module, model.resolver) if plain else None
     return None if written is None else (EditField(field.at, is_call=True, function=written[0]), written[1])
 
 
@@ -156,9 +132,9 @@ def _other_annotation(
 ) -> tuple[Change, tuple[NeededImport, ...]] | None:
     """The change of the name of an annotation into that of jax_dataclasses."""
     part = marker.annotation
-    if part is None or cls.framework.id != "jax_dataclasses":
+    if part is None or not cls.framework.static_annotation:
         return None
-    written = spelled(STATIC, field.owner.module, model.resolver)
+    written = spelled(cls.framework.static_annotation, field.owner.module, model.resolver)
     return None if written is None else (Rewrite(part.at, written[0]), written[1])
 
 
@@ -184,15 +160,15 @@ def mark(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tu
     """The change that marks a field static, and the imports that it needs."""
     module = field.owner.module
     assert field.annotation is not None
-    if cls.framework.id == "jax_dataclasses":
-        written = spelled(STATIC, module, model.resolver)
+    if cls.framework.static_annotation:
+        written = spelled(cls.framework.static_annotation, module, model.resolver)
         at = field.annotation.expr.at
         return None if written is None else (Rewrite(at, written[0] + "[{0}]", (at,)), written[1])
-    if cls.framework.id not in _MARKS or (field.call is None and field.opaque):
+    if cls.framework.static_marking is None or (field.call is None and field.opaque):
         return None
-    if cls.framework.id == "jax.tree_util.register_dataclass" and cls.lists is not None and not cls.lists.automatic:
+    if cls.lists is not None and not cls.lists.automatic:
         return None
-    function, keyword, value = _MARKS[cls.framework.id]
+    function, keyword, value = cls.framework.static_marking
     if field.call is not None and field.call.positional:
         return None
     written = spelled(function, module, model.resolver)

@@ -7,7 +7,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
 from jaxlint.infer.values import Array
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.frameworks import NAMED_TUPLE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
@@ -137,4 +136,4 @@ def is_no_dataclass(update: Replace) -> bool:
     if update.function == "copy.replace" or not cls.is_pytree or not cls.bases_known or cls.unknown_decorator:
         return False
     family = (*cls.mro, *(() if update.receiver.exact else update.place.subclasses(cls)))
-    return not any(c.is_dataclass and c.framework is not NAMED_TUPLE for c in family)
+    return not any(c.is_dataclass and not c.framework.is_tuple for c in family)
