@@ -158,4 +158,4 @@ def _error(cls: PytreeClass, function: str, target: Target) -> str:
         if raises_type_error is None:
             return f"TypeError {REPLACE_RAISES_TYPE_ERROR.when}, ValueError before"
         return "TypeError" if raises_type_error else "ValueError"
-    return "TypeError"
+    return "TypeError" if function == "apply_gradients" else cls.framework.unknown_name_error

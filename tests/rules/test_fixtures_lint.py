@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -20,6 +21,7 @@ from tests.oracle.cases import Mark, Program
 from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import MAIN
 from tests.oracle.versions import here, target_versions
+from tests.rules.test_fixtures_run import readings
 
 PROGRAMS = cases.programs()
 
@@ -31,6 +33,14 @@ def linted_together(rule: str) -> tuple[str, ...]:
     """What is selected for the folder of a rule: the default rules, and the folder's own if it is none of them."""
     default = tuple(known.code for known in all_rules() if known.enabled)
     return default + tuple(known.code for known in all_rules() if known.name == rule and not known.enabled)
+
+
+#: How messages write exceptions.
+_ERROR = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
+#: Exceptions that a header may call by the name of their base class.
+_SUBCLASSES = {"AttributeError": frozenset({"FrozenInstanceError"})}
+#: Programs that raise something else first, where the field that is no field is read.
+READS_BEFORE = "replace-unknown-field/read_as_none/"
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +80,23 @@ def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Fin
     )
     said = "\n".join(f"{f.path}:{f.row}:{f.column}: {f.code} {f.message}" for f in found)
     assert not wrong, "\n".join([*wrong, "", "reported:", said or "nothing", source])
+
+
+def test_messages_name_the_error_that_is_raised(findings: dict[str, list[Finding]]) -> None:
+    """A message that names exceptions names the one that the run shows (`tests/rules/test_fixtures_run.py`)."""
+    wrong, named = [], 0
+    for program in (replace(one, column=MAIN) for one in PROGRAMS if one.id in findings and one.is_well_formed):
+        raised = program.consequence.raises
+        found = findings[program.id]
+        texts = [set(_ERROR.findall(finding.message)) for finding in found]
+        if raised is None or len(found) != 1 or not texts[0] or program.id.startswith(READS_BEFORE):
+            continue
+        named += 1
+        kinds = {reading.type for reading in readings(raised, program.versions)}
+        if not texts[0] & kinds.union(*(_SUBCLASSES.get(kind, ()) for kind in kinds)):
+            wrong.append(f"{program.id} raises {raised.type}: {found[0].message}")
+    assert not wrong, "\n".join(wrong)
+    assert named > 900 or len(findings) < 500
 
 
 def test_enough_is_linted(findings: dict[str, list[Finding]]) -> None:
