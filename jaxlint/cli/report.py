@@ -112,12 +112,12 @@ def report(
 
 def tell_of_run(result: Result, seconds: float) -> None:
     """Say how many files were checked, how long it took, and which environments installed packages were read from."""
-    from jaxlint.linter.engine import environment_of
+    from jaxlint.project.environment import in_use
 
     took = f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"
     hidden = f", {count(len(result.suppressed), 'finding')} suppressed by comments" if result.suppressed else ""
     click.echo(f"jaxlint: {count(result.files, 'file')} checked in {took}{hidden}", err=True)
-    for environment in dict.fromkeys(environment_of(settings) for settings, _ in result.checked):
+    for environment in dict.fromkeys(in_use(settings.python) for settings, _ in result.checked):
         read = f"installed packages are read from {environment}" if environment else "no environment is activated"
         click.echo(f"jaxlint: {read}" + ("" if environment else ", so installed packages are not read"), err=True)
 

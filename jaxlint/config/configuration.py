@@ -24,7 +24,7 @@ from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
 from jaxlint.config.versions import PROJECT_FILE, Known, installed, normalised, project_file, required
 from jaxlint.finding import Confidence
-from jaxlint.project.environment import activated
+from jaxlint.project.environment import in_use
 from jaxlint.project.files import Patterns
 from jaxlint.pytrees.versions import VersionRange
 from jaxlint.syntax.paths import ancestors
@@ -96,7 +96,7 @@ class Configuration:
 
         Where there is no configuration file, the project of the first path that is asked for counts.
         """
-        python = settings.python or activated(os.environ)
+        python = in_use(settings.python)
         known = {} if python is None else installed(python)
         return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
 

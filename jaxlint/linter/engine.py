@@ -16,7 +16,7 @@ from jaxlint.linter.prefilter import mark_irrelevant_files
 from jaxlint.linter.result import Result, add_found, ordered
 from jaxlint.linter.runs import Run, findings_of
 from jaxlint.linter.storage import Storage
-from jaxlint.project.environment import activated, site_packages
+from jaxlint.project.environment import in_use, site_packages
 from jaxlint.project.files import discover
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.source import Source, Unreadable
@@ -35,16 +35,11 @@ def make_checker(project: Project, settings: Settings) -> Checker:
     return Checker(project, settings)
 
 
-def environment_of(settings: Settings) -> str | None:
-    """The interpreter or environment that the settings name, else the activated one, if there is one."""
-    return settings.python or activated(os.environ)
-
-
 def make_project(
     files: Sequence[str], settings: Settings, texts: Mapping[str, Source | Unreadable] | None = None
 ) -> Project:
     """The project that the files belong to: their package roots, the configured roots, the environment."""
-    python = environment_of(settings)
+    python = in_use(settings.python)
     project = Project(settings.src, site_packages(python) if python else (), texts)
     by_folder: dict[str, str] = {}
     for path in files:

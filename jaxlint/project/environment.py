@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from jaxlint.errors import UserError
 
@@ -28,10 +27,12 @@ def site_packages(python: str) -> list[str]:
     return [*found, *(folder for root in found for folder in _added_by_pth(root))]
 
 
-def activated(environ: Mapping[str, str]) -> str | None:
-    """The activated environment, if there is one."""
+def in_use(python: str | None) -> str | None:
+    """The interpreter or environment that the setting `python` names, else the activated one, if there is one."""
+    if python:
+        return python
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        prefix = environ.get(name)
+        prefix = os.environ.get(name)
         if prefix and _folders(prefix):
             return prefix
     return None

@@ -13,6 +13,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import SEARCHES
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -25,7 +26,6 @@ from jaxlint.syntax.expressions import (
 )
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
-_SEARCHING = frozenset({"index", "remove", "count"})
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -108,7 +108,7 @@ class ArrayEquality(BodyRule):
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
                     found = _compared(part, left, op, right, instances, evaluator)
-                case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in _SEARCHING:
+                case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in SEARCHES:
                     if isinstance(plain(instances.value(held)), Container):
                         found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
                 case Call() | DictDisplay() | Display(kind="set") | Subscript():

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.model import Field, InitFalse, PytreeClass, Role
+from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -100,7 +100,7 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
     framework = cls.framework
     name = f"field `{field.name}` of `{cls.name}`"
     if framework.init_false is InitFalse.WARNED:
-        if field.role is Role.LEAF and cls.generated_init and _is_array(field, cls, evaluator):
+        if field.role is Role.LEAF and cls.generated_init and is_array_field(field, cls, evaluator):
             yield Problem(
                 at=field.at,
                 message=(
@@ -130,7 +130,3 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
             reason="an instance is rebuilt by its constructor, which has no parameter for the field",
             help=f"compute `{field.name}` in a property, or make it a parameter of the constructor",
         )
-
-
-def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    return field.annotation is not None and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)

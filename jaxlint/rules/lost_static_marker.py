@@ -8,7 +8,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, options, plain
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
-from jaxlint.rules.analyses.traced import is_seen_to_cross
+from jaxlint.rules.analyses.traced import is_array_field, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import ClassAssignment
@@ -120,11 +120,7 @@ def _is_meant(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the declaration says that the field is a leaf: by a marker of its own, or as it holds an array."""
     if field.call is not None and not _MARKERS.isdisjoint(field.call.keywords):
         return True
-    return _is_array(field, cls, evaluator)
-
-
-def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    return field.annotation is not None and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+    return is_array_field(field, cls, evaluator)
 
 
 def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -9,10 +9,11 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.roles import field_function
+from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.statements import parts
@@ -170,11 +171,7 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
 
 
 def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    return any(
-        isinstance(plain(evaluator.annotations.read(f.annotation, cls)), Array)
-        for f in cls.fields
-        if f.annotation is not None
-    )
+    return any(is_array_field(field, cls, evaluator) for field in cls.fields)
 
 
 def _factory(cls: PytreeClass, field: Field, evaluator: Evaluator) -> tuple[str, Proposal | None]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from jaxlint.symbols.outline import EXPECTS_ERROR, UPDATING, ClassAssignment, FieldDeclaration, Parameter
+from jaxlint.symbols.outline import EXPECTS_ERROR, SEARCHES, UPDATING, ClassAssignment, FieldDeclaration, Parameter
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Call
 
@@ -213,7 +213,6 @@ def _is_type_checking(test: ast.expr) -> bool:
 _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__class__", "__name__"})
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _CHOICES = frozenset({"where", "select", "select_n", "stack", "concatenate"})
-_SEARCHES = frozenset({"index", "remove", "count"})
 
 
 def hashes_objects(node: ast.Set | ast.Dict) -> bool:
@@ -234,7 +233,7 @@ def compares_objects(node: ast.Compare) -> bool:
 
 def chooses_objects(call: ast.Call) -> bool:
     """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names."""
-    if last_name(call.func) in _SEARCHES:
+    if last_name(call.func) in SEARCHES:
         return len(call.args) == 1 and _is_object(call.args[0])
     if last_name(call.func) not in _CHOICES or not call.args:
         return False

@@ -54,6 +54,8 @@ MUTATING = frozenset(
 UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
 #: Stand among the calls of a unit for comparisons of things that have names, and for choices between such.
 COMPARES, CHOOSES = "==", "where()"
+#: Methods of sequences that compare what they are given with the items.
+SEARCHES = frozenset({"index", "remove", "count"})
 #: How functions call a class that they are given.
 CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
 #: Decorators of functions that are expected to fail.

@@ -6,7 +6,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
 
@@ -32,6 +32,11 @@ def carries_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """
     required = [leaf for leaf in cls.leaves or () if not leaf.has_default]
     return any(isinstance(plain(evaluator.promises.field(leaf, cls)), Array) for leaf in required)
+
+
+def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the annotation of a field says that it holds an array."""
+    return field.annotation is not None and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
 
 
 def is_kept_out(cls: PytreeClass, evaluator: Evaluator) -> bool:
