@@ -246,6 +246,32 @@ class MoveItem(msgspec.Struct, frozen=True):
     item: str
 
 
+class InsertLine(msgspec.Struct, frozen=True):
+    """The statement `code` goes in front of the line that `at` stands in, or behind it."""
+
+    at: object
+    code: str
+    is_behind: bool = False
+
+
+class NameItem(msgspec.Struct, frozen=True):
+    """The item `at` of a `with` statement gets a name: `as name`."""
+
+    at: object
+    name: str
+
+
+class EnterBlock(msgspec.Struct, frozen=True):
+    """The call `at`, which a line assigns or makes alone, is entered: `with call as name:`.
+
+    What follows in the same block goes inside, up to the row `last_row`.
+    """
+
+    at: object
+    name: str
+    last_row: int
+
+
 class EditText(msgspec.Struct, frozen=True):
     """Edits of what is no code, like comments."""
 
@@ -277,6 +303,9 @@ Change: TypeAlias = (
     | Remove
     | EditField
     | MoveItem
+    | InsertLine
+    | NameItem
+    | EnterBlock
     | EditText
 )
 

@@ -210,9 +210,11 @@ def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
     template = change.template
     for number in range(len(change.parts)):
         template = template.replace(f"{{{number}}}", f"{{_{number}}}")
-    new = expression(template, tree, **values)
+    new = values["_0"] if change.template == "{0}" else expression(template, tree, **values)
     if _comments(old) != _comments(new):
         raise CannotChange("a comment would be lost")
+    if old.lpar and not new.lpar:
+        new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
     return {old: lambda node: new}
 
 

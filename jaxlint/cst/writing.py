@@ -66,6 +66,7 @@ class Writer:
     def _edits_of(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The edits in some rows; None if a change does not fit."""
         # these know more kinds of changes
+        import jaxlint.cst.blocks
         import jaxlint.cst.calling
         import jaxlint.cst.converting
         import jaxlint.cst.declaring  # noqa: F401

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from msgspec import structs
+
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem
@@ -26,6 +30,11 @@ from jaxlint.syntax.expressions import (
 )
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
+#: How the leaves of two instances are compared, by what compares the instances.
+_TEMPLATES = {
+    "==": "tree.all(tree.map(array_equal, {0}, {1}))",
+    "!=": "not tree.all(tree.map(array_equal, {0}, {1}))",
+}
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -81,7 +90,8 @@ class ArrayEquality(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `a == b` becomes `jax.tree.all(jax.tree.map(jnp.array_equal, a, b))`, and `!=` its opposite, where all fields are
+    leaves. The fix is unsafe: instances of another structure raise.
 
     ## When not to use it
 
@@ -108,6 +118,9 @@ class ArrayEquality(BodyRule):
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
                     found = _compared(part, left, op, right, instances, evaluator)
+                    if found is not None and op in _TEMPLATES:
+                        fix = _leaf_by_leaf(part, instances.instance(left), code, evaluator)
+                        found = structs.replace(found, fix=fix)
                 case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in SEARCHES:
                     if isinstance(plain(instances.value(held)), Container):
                         found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
@@ -132,6 +145,21 @@ def _compared(
         if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
     return None
+
+
+def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix that compares the leaves, of which all have to be equal."""
+    if instance is None or any(f.role is not Role.LEAF for f in instance.cls.fields):
+        return None  # what is static and differs cannot be mapped over
+    module, resolver = code.place.module, evaluator.model.resolver
+    names = [spelled(name, module, resolver, code.scope) for name in ("jax.tree", "jax.numpy.array_equal")]
+    if None in names:
+        return None
+    (tree, _), (equal, _) = written = [name for name in names if name is not None]
+    template = _TEMPLATES[part.ops[0]].replace("tree.", f"{tree}.").replace("array_equal", equal)
+    change = Rewrite(part.at, template, (part.left.at, part.comparators[0].at))
+    imports = tuple(needed for _, some in written for needed in some)
+    return Proposal("Compare the leaves", Applicability.UNSAFE, (change,), imports)
 
 
 def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:

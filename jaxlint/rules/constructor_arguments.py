@@ -7,11 +7,14 @@ from difflib import get_close_matches
 
 import msgspec
 
+from jaxlint.cst.changes import NameArgument, Proposal, Rename
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Event
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Call, Constant
@@ -24,6 +27,7 @@ class _Wrong(msgspec.Struct, frozen=True):
     what: str
     error: str
     way_out: str
+    fix: Proposal | None = None
 
 
 class ConstructorArguments(EventRule):
@@ -81,7 +85,8 @@ class ConstructorArguments(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    Positional arguments of chex dataclasses are named; that is safe. A keyword becomes the field whose name is nearest;
+    that is unsafe. Where none is near, a fix that declares the field is shown, and not applied.
 
     ## When not to use it
 
@@ -114,6 +119,7 @@ class ConstructorArguments(EventRule):
                 message=f"`{cls.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
                 reason="a generated constructor takes the fields of the class, in their order, and nothing else",
                 help=wrong.way_out,
+                fix=wrong.fix or _declared(event, wrong, evaluator),
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
             )
 
@@ -165,7 +171,9 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
         if len(given) == 1 and len(call.args) == 1:
             return None  # a dict, as `dict` takes one
         error = "ValueError (Mappable dataclass constructor doesn't support positional args)"
-        return _Wrong(given[0].at, "is given positional arguments", error, "pass them by keyword")
+        named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
+        fix = Proposal("Name the arguments", Applicability.SAFE, named) if len(given) <= len(parameters) else None
+        return _Wrong(given[0].at, "is given positional arguments", error, "pass them by keyword", fix)
     if len(given) > len(positional) and not any_position and not is_mapping:
         what = f"takes {len(positional)} positional argument{'s' * (len(positional) != 1)} and is given {len(given)}"
         return _Wrong(given[len(positional)].at, what, "TypeError", "pass what it takes")
@@ -173,7 +181,7 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
     for argument in call.args:
         if argument.keyword is None:
             continue
-        wrong = _keyword(argument.keyword, argument.at, cls, parameters, by_position)
+        wrong = _keyword(argument.keyword, argument.at, cls, parameters, by_position, call)
         if wrong is not None:
             return wrong
     if starred or call.has_star:
@@ -182,9 +190,10 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
 
 
 def _keyword(
-    name: str, at: object, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str]
+    name: str, at: object, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str], call: Call
 ) -> _Wrong | None:
     """What is wrong with one keyword."""
+    given = {argument.keyword for argument in call.args}
     if name in by_position:
         return _Wrong(at, f"is given `{name}` twice", "TypeError (got multiple values for argument)", "pass it once")
     names = [p.name for p in parameters if p.kind in ("positional", "keyword")]
@@ -200,7 +209,19 @@ def _keyword(
     close = get_close_matches(name, names, n=1)
     way_out = f"did you mean `{close[0]}`?" if close else f"declare the field, or leave `{name}` out"
     what = f"does not take `{name}` (the field has `init=False`)" if field is not None else f"has no field `{name}`"
-    return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out)
+    is_free = close and close[0] not in by_position and close[0] not in given
+    rename = (Rename(at, close[0]),) if is_free else ()
+    fix = Proposal(f"Rename to `{close[0]}`", Applicability.UNSAFE, rename) if rename else None
+    return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out, fix)
+
+
+def _declared(event: Construct, wrong: _Wrong, evaluator: Evaluator) -> Proposal | None:
+    """The fix that declares the field of a keyword that the class does not know."""
+    given = next((one for one in event.arguments if one.at is wrong.at and one.name), None)
+    cls = event.cls.cls
+    if given is None or cls.field(given.name) is not None:
+        return None
+    return declaring(cls, given.name, given.value, event.place.module, evaluator)
 
 
 def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str]) -> _Wrong | None:

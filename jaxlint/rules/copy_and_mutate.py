@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.rules.analyses.mutable_copies import (
+    Block,
+    all_expressions,
+    bindings,
+    changing_copy,
+    entering,
+    is_certain,
+    is_renewed,
+    naming,
+    not_validating,
+    renewing,
+    returned_parts,
+    returning_copy,
+    variable_of,
+)
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, is_none, root
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none
+from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -24,7 +39,6 @@ from jaxlint.syntax.statements import (
     Do,
     FunctionDefinition,
     Outer,
-    Return,
     Statement,
     With,
     blocks,
@@ -33,21 +47,10 @@ from jaxlint.syntax.statements import (
     names_in,
     parts,
     reads,
-    target_names,
     walk,
 )
 
 _COPY_AND_MUTATE = "jax_dataclasses.copy_and_mutate"
-
-
-class _Block(msgspec.Struct, frozen=True):
-    """`with copy_and_mutate(original) as copy:`; `validates` is None if that cannot be determined."""
-
-    call: Call
-    original: str | None
-    copy: str
-    validates: bool | None
-    body: Body
 
 
 class CopyAndMutate(BodyRule):
@@ -110,7 +113,10 @@ class CopyAndMutate(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The copy is returned in place of the original where it certainly is there, an array of numpy is copied before the
+    copy is written to, `with` and `as` are put where they are missing and attributes are assigned, a block in which the
+    structure changes gets `validate=False`, and a name that is nearly that of a field becomes that. All of them are
+    unsafe.
 
     ## When not to use it
 
@@ -173,7 +179,7 @@ def _not_entered(call: Call, statement: Statement, code: CodeRead) -> Iterator[P
         if not isinstance(target, Name) or code.function is None:
             return
         name = target.id
-        if _bindings(name, code.body) > 1 or (_is_handed_on(name, code.body) and not _is_assigned_to(name, code.body)):
+        if bindings(name, code.body) > 1 or (_is_handed_on(name, code.body) and not _is_assigned_to(name, code.body)):
             return
     way_out = f"write `with {_shown(call)} as {name}:`"
     yield Problem(
@@ -184,25 +190,20 @@ def _not_entered(call: Call, statement: Statement, code: CodeRead) -> Iterator[P
         ),
         reason="the copy is made when the context manager is entered",
         help=way_out,
+        fix=entering(call, name, code.body) if isinstance(statement, Assign) else None,
     )
-
-
-def _bindings(name: str, body: Body) -> int:
-    """How often a variable is bound."""
-    targets = (target for statement in walk(body) for target in bound_by(statement))
-    return sum(name in target_names(target) for target in targets)
 
 
 def _is_handed_on(name: str, body: Body) -> bool:
     """Whether a variable is read as a whole: entered by a `with` statement, passed on, returned."""
-    owners = {id(part.value) for e in _all_expressions(body) for part in parts(e) if isinstance(part, Attribute)}
+    owners = {id(part.value) for e in all_expressions(body) for part in parts(e) if isinstance(part, Attribute)}
     return any(id(read) not in owners for read in reads(body, name))
 
 
 def _is_assigned_to(name: str, body: Body) -> bool:
     """Whether attributes of a variable are assigned, as if it were the copy."""
     targets = (target for statement in walk(body) for target in bound_by(statement))
-    return any(isinstance(target, Attribute) and _root(target) == name for target in targets)
+    return any(isinstance(target, Attribute) and variable_of(target) == name for target in targets)
 
 
 def _entered(call: Call, target: Expr | None, body: Body, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -214,11 +215,12 @@ def _entered(call: Call, target: Expr | None, body: Body, code: CodeRead, evalua
             message=f"`with {_shown(call)}` without `as` makes a copy{of_class} that nobody can reach; {way_out}",
             reason="only the copy may be changed; the original stays frozen inside the block",
             help=way_out,
+            fix=naming(call, body, code),
         )
     elif isinstance(target, Name):
         option = call.keyword("validate") or (call.positional[1] if len(call.positional) > 1 else None)
         validates = True if option is None else bool(option.value) if isinstance(option, Constant) else None
-        block = _Block(call, dotted(call.positional[0]), target.id, validates, body)
+        block = Block(call, dotted(call.positional[0]), target.id, validates, body)
         yield from _unused_copy(block, code)
         yield from _changes(block, code, evaluator)
 
@@ -226,17 +228,11 @@ def _entered(call: Call, target: Expr | None, body: Body, code: CodeRead, evalua
 # -- a copy that is never used ---------------------------------------------------------------------
 
 
-def _unused_copy(block: _Block, code: CodeRead) -> Iterator[Problem]:
+def _unused_copy(block: Block, code: CodeRead) -> Iterator[Problem]:
     """The copy is changed, and nobody reads it."""
     if code.function is None or _is_used(block.copy, code.body):
         return
-    returned = [
-        part
-        for statement in walk(code.body, nested=False)
-        if isinstance(statement, Return) and statement.value is not None
-        for part in (statement.value.items if isinstance(statement.value, Display) else (statement.value,))
-        if dotted(part) == block.original
-    ]
+    returned = returned_parts(block.original, code)
     if returned:
         way_out = f"return `{block.copy}`"
         message = (
@@ -254,6 +250,7 @@ def _unused_copy(block: _Block, code: CodeRead) -> Iterator[Problem]:
         message=message,
         reason="`copy_and_mutate` leaves the original as it is",
         help=way_out,
+        fix=returning_copy(block, returned) if is_certain(block, code.body) else None,
     )
 
 
@@ -270,29 +267,23 @@ def _is_used(name: str, body: Body) -> bool:
 def _own_writes(statement: Statement, name: str) -> tuple[Expr, ...]:
     """The expressions of a statement that does no more than to change what the variable `name` holds."""
     match statement:
-        case Assign(targets=targets, value=value) if all(_root(t) == name for t in targets):
+        case Assign(targets=targets, value=value) if all(variable_of(t) == name for t in targets):
             return (*targets, value)
-        case Augment(target=target, value=value) if _root(target) == name:
+        case Augment(target=target, value=value) if variable_of(target) == name:
             return (target, value)
-        case Annotate(target=target) if _root(target) == name:
+        case Annotate(target=target) if variable_of(target) == name:
             return expressions(statement)
-        case Do(value=Call(func=Attribute(value=held, attr=attr)) as call) if attr in MUTATING and _root(held) == name:
-            return (call,)
+        case Do(value=Call(func=Attribute(value=held, attr=attr)) as call) if attr in MUTATING:
+            return (call,) if variable_of(held) == name else ()
     return ()
-
-
-def _root(expr: Expr) -> str | None:
-    """The variable that holds what `expr` stands for: `x` of `x.a[0].b`; None for the bare variable."""
-    start = root(expr)
-    return start.id if start is not expr and isinstance(start, Name) else None
 
 
 # -- what happens inside the block -----------------------------------------------------------------
 
 
-def _changes(block: _Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+def _changes(block: Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """Look at what the block changes, in source order."""
-    inside = {id(part.at) for e in _all_expressions(block.body) for part in parts(e)}
+    inside = {id(part.at) for e in all_expressions(block.body) for part in parts(e)}
     renewed: set[str] = set()
     for event in code.events:
         if id(event.at) not in inside or not isinstance(event, (AssignAttribute, MutateField)):
@@ -301,19 +292,14 @@ def _changes(block: _Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Pr
             yield from _written(event, block, renewed)
         elif event.receiver_text is not None and event.receiver_text.partition(".")[0] == block.copy:
             path = f"{event.receiver_text}.{event.attr}"
-            if event.how == "augment" and not _is_renewed(path, renewed):
+            if event.how == "augment" and not is_renewed(path, renewed):
                 yield from _augmented(event, path, block, evaluator)
             elif event.how == "assign":
                 renewed.add(path)
                 yield from _assigned(event, path, block, evaluator)
 
 
-def _is_renewed(path: str, renewed: set[str]) -> bool:
-    """Whether the path, or what it is part of, was assigned before in the block."""
-    return any(path == known or path.startswith(f"{known}.") for known in renewed)
-
-
-def _written(event: MutateField, block: _Block, renewed: set[str]) -> Iterator[Problem]:
+def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Problem]:
     """What a field holds is changed in place."""
     text, field = event.receiver_text, event.receiver.cls.field(event.field)
     if text is None or field is None:
@@ -322,7 +308,7 @@ def _written(event: MutateField, block: _Block, renewed: set[str]) -> Iterator[P
     held = event.held
     if text.partition(".")[0] == block.copy:
         what = _shared_with_original(held, field.role) if event.how != "attribute" else None
-        if what is not None and not _is_renewed(path, renewed):
+        if what is not None and not is_renewed(path, renewed):
             yield _shared(event, path, block, what)
     elif block.original is not None and f"{text}.".startswith(f"{block.original}."):
         if isinstance(held, (Array, Container)) and event.how != "attribute" and field.role is not Role.STATIC:
@@ -335,10 +321,11 @@ def _written(event: MutateField, block: _Block, renewed: set[str]) -> Iterator[P
                 ),
                 reason="`copy_and_mutate` makes a copy so that the original may stay as it is",
                 help=way_out,
+                fix=changing_copy(event, path, block, renewed),
             )
 
 
-def _augmented(event: AssignAttribute, path: str, block: _Block, evaluator: Evaluator) -> Iterator[Problem]:
+def _augmented(event: AssignAttribute, path: str, block: Block, evaluator: Evaluator) -> Iterator[Problem]:
     """`copy.x += 1`: numpy arrays and lists add in place, jax arrays do not."""
     field = event.receiver.cls.field(event.attr)
     if field is None or field.annotation is None:
@@ -359,7 +346,7 @@ def _shared_with_original(held: Value, role: Role) -> str | None:
 
 
 def _shared(
-    event: AssignAttribute | MutateField, path: str, block: _Block, what: str, confidence: Confidence | None = None
+    event: AssignAttribute | MutateField, path: str, block: Block, what: str, confidence: Confidence | None = None
 ) -> Problem:
     original = f"`{block.original}`" if block.original is not None else "the original"
     if what == "numpy array":
@@ -375,10 +362,11 @@ def _shared(
         reason="`copy_and_mutate` copies instances and data containers, not the arrays and static values in them",
         help=way_out,
         confidence=confidence,
+        fix=renewing(event, path) if what == "numpy array" else None,
     )
 
 
-def _assigned(event: AssignAttribute, path: str, block: _Block, evaluator: Evaluator) -> Iterator[Problem]:
+def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evaluator) -> Iterator[Problem]:
     """An attribute of the copy is assigned: jax_dataclasses compares it with what was there."""
     cls = event.receiver.cls
     if cls.framework is not JAX_DATACLASSES or event.alternatives or block.validates is None:
@@ -400,19 +388,23 @@ def _assigned(event: AssignAttribute, path: str, block: _Block, evaluator: Evalu
                 ),
                 reason="`AssertionError: Mismatched tree structure!` is raised by the assignment",
                 help=way_out,
+                fix=not_validating(block),
             )
 
 
-def _unknown_attribute(event: AssignAttribute, block: _Block) -> Problem:
+def _unknown_attribute(event: AssignAttribute, block: Block) -> Problem:
     cls = event.receiver.cls
     consequence = "the assignment raises AttributeError" if block.validates else "it is lost when the copy is rebuilt"
-    way_out = "name one of the fields of the class"
+    close = nearest(event.attr, [f.name for f in cls.fields])
+    way_out = f"did you mean `{close}`?" if close is not None else "name one of the fields of the class"
+    change = Rename(event.at, close or "")
     return Problem(
         at=event.at,
         message=f"`{cls.name}` has no field `{event.attr}`: {consequence}; {way_out}",
         reason="`copy_and_mutate` reads the old value of an attribute before it sets the new one",
         help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+        fix=None if close is None else Proposal(f"Name `{close}`", Applicability.UNSAFE, (change,)),
     )
 
 
@@ -431,11 +423,6 @@ def _is_none(default: Placed | None) -> bool:
 def _is_tree(value: Value) -> bool:
     """Whether a value is a container of leaves and so no leaf itself."""
     return isinstance(value, Container) and value.kind in ("list", "tuple", "dict")
-
-
-def _all_expressions(body: Body) -> Iterator[Expr]:
-    for statement in walk(body):
-        yield from expressions(statement)
 
 
 def _of_class(call: Call, code: CodeRead) -> str:

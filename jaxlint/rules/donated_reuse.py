@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import Container, Instance, Value, as_instance, plain
 from jaxlint.pytrees.model import Placed, Role
+from jaxlint.rules.analyses.options import is_written_in, not_donating
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -103,7 +105,8 @@ class DonatedReuse(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The option that donates the argument goes, where the transformation stands in the same file. The fix is unsafe: it
+    needs more memory.
 
     ## When not to use it
 
@@ -276,4 +279,14 @@ def _problem(again: Expr, path: str, event: Cross, function: Function, *, same_c
         message=f"{what}; {way_out}",
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=way_out,
+        fix=_keeping(event, function),
     )
+
+
+def _keeping(event: Cross, function: Function) -> Proposal | None:
+    """The fix: the argument is not donated any more."""
+    if event.parameter is None or not all(
+        is_written_in(applied, event.module, event.place.module) for applied in event.applied
+    ):
+        return None
+    return not_donating(event.parameter, function, event.applied)

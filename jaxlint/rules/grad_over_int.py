@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
@@ -13,6 +15,8 @@ from jaxlint.infer.values import Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.rules.analyses.options import allowing_integers, is_written_in
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript
 
@@ -85,7 +89,8 @@ class GradOverInt(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `allow_int=True` is shown, and not applied: the part of the gradient that belongs to integers has no numbers, which
+    what comes behind has to know.
 
     ## When not to use it
 
@@ -118,7 +123,8 @@ class GradOverInt(EventRule):
             return  # reported where the function is differentiated
         for applied in event.applied:
             if _refuses(applied) and event.parameter in applied.rebuilt_parameters(function):
-                yield from _integers(event.value, event.at, applied, function.name, evaluator)
+                found = _integers(event.value, event.at, applied, function.name, evaluator)
+                yield from _fixed(found, applied, event, evaluator)
                 return
 
 
@@ -133,7 +139,18 @@ def _declared(event: Transformed, evaluator: Evaluator) -> Iterator[Problem]:
         value = evaluator.parameter(function, name, event.module)
         if is_filtered(event.module) and any(c.framework.filters for c in instances_in(value)):
             continue  # the part that holds the arrays is annotated like the whole
-        yield from _integers(value, event.at, applied, function.name, evaluator)
+        yield from _fixed(_integers(value, event.at, applied, function.name, evaluator), applied, event, evaluator)
+
+
+def _fixed(
+    problems: Iterator[Problem], applied: Applied, event: Cross | Transformed, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """Problems with the fix that allows integers, if the derivative is taken in the module."""
+    place = event.place
+    is_here = is_written_in(applied, event.module, place.module)
+    fix = allowing_integers(applied, place.module, scope_of(place), evaluator) if is_here else None
+    for problem in problems:
+        yield structs.replace(problem, fix=fix)
 
 
 def _refuses(applied: Applied) -> bool:

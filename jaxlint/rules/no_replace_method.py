@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import CallFunction, Proposal, Rename
+from jaxlint.cst.changes import CallFunction, Proposal, Rename, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_function, update_text
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of
@@ -76,8 +77,9 @@ class NoReplaceMethod(EventRule):
 
     ## Fix safety
 
-    `state.replace(x=1)` becomes `dataclasses.replace(state, x=1)`, or calls the method that the framework has. The
-    fix is safe: the line could only raise.
+    `state.replace(x=1)` becomes `dataclasses.replace(state, x=1)`, or calls the method that the framework has; of
+    a layer with a constructor of its own, one leaf is replaced with `eqx.tree_at`. The fix is safe: the line could only
+    raise.
 
     ## When not to use it
 
@@ -100,7 +102,7 @@ class NoReplaceMethod(EventRule):
         """Look at one call of a method, or of `dataclasses.replace`."""
         if isinstance(event, Replace):
             if event.function in REPLACE_FUNCTIONS and is_no_dataclass(event):
-                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None, None)
+                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None, _of_tuple(event))
             return
         assert isinstance(event, CallMethod)
         receiver, func = event.receiver, event.call.func
@@ -139,6 +141,8 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
     if method is not None:
         at = call.func.at
         return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
+    if cls.framework is EQUINOX and cls.custom_init() is not None:
+        return _at_leaf(event, cls, evaluator)
     if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is not True:
         return None
     function = update_function(cls)
@@ -148,6 +152,31 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
         return None
     change = CallFunction(call.at, written[0])
     return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
+
+
+def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an update of one leaf of a module whose constructor takes no fields."""
+    call, (argument, *others) = event.call, event.call.args
+    field = cls.field(argument.keyword or "")
+    written = spelled("equinox.tree_at", event.place.module, evaluator.model.resolver, scope_of(event.place))
+    if others or field is None or field.role is not Role.LEAF or written is None:
+        return None
+    assert isinstance(call.func, Attribute)
+    template = f"{written[0]}(lambda m: m.{field.name}, {{0}}, {{1}})"
+    change = Rewrite(call.at, template, (call.func.value.at, argument.value.at))
+    return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
+
+
+def _of_tuple(event: Replace) -> Proposal | None:
+    """The fix of a function that is given a named tuple: its method is called."""
+    cls, call = event.receiver.cls, event.call
+    method, given = cls.framework.replace_method, [argument for argument in call.args if argument.keyword is not None]
+    if method is None or len(given) != len(call.args) - 1 or any(cls.field(a.keyword or "") is None for a in given):
+        return None
+    arguments = ", ".join(f"{argument.keyword}={{{number}}}" for number, argument in enumerate(given, 1))
+    parts = (call.positional[0].at, *(argument.value.at for argument in given))
+    change = Rewrite(call.at, f"{{0}}.{method}({arguments})", parts)
+    return Proposal(f"Call `{method}`", Applicability.SAFE, (change,))
 
 
 def _way_out(cls: PytreeClass, name: str, call: Call) -> str:

@@ -17,6 +17,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
 from jaxlint.rules.analyses.filled import filled_keys
 from jaxlint.rules.analyses.lookups import is_looked_up
+from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Name
@@ -78,7 +79,7 @@ class ReplaceUnknownField(EventRule):
     ## Fix safety
 
     A keyword becomes the field whose name is nearest. The fix is unsafe: the line can only raise, but another field
-    may be meant.
+    may be meant. Where none is near, a fix that declares the field is shown, and not applied.
 
     ## When not to use it
 
@@ -115,7 +116,7 @@ class ReplaceUnknownField(EventRule):
                 reason="every keyword of an update is passed on to the constructor, which takes the fields only",
                 help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
-                fix=_renaming(event, keyword, close),
+                fix=_renaming(event, keyword, close) or _declaring(event, keyword, evaluator),
             )
 
 
@@ -141,6 +142,13 @@ def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Propo
     if close is None or event.call.keyword(keyword.name) is None or event.call.keyword(close) is not None:
         return None
     return Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(keyword.at, close),))
+
+
+def _declaring(event: Replace, keyword: KeywordValue, evaluator: Evaluator) -> Proposal | None:
+    """The fix that declares the field; in what is written for a dict, nobody knows its value."""
+    if event.call.keyword(keyword.name) is None or not keyword.name.isidentifier():
+        return None
+    return declaring(event.receiver.cls, keyword.name, keyword.value, event.place.module, evaluator)
 
 
 def _listed(cls: PytreeClass) -> str:

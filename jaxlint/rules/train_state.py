@@ -17,7 +17,7 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.updates import accepted_keywords, misses_gradients
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, reads, walk
+from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, all_parts, reads, walk
 
 #: What `create` must be given, and what it sets by itself.
 _GIVEN = ("apply_fn", "params", "tx")
@@ -77,7 +77,8 @@ class TrainState(EventRule, BodyRule):
     ## Fix safety
 
     Positional arguments are named, `opt_state` is left out of `create`, and the constructor becomes `create`. These
-    fixes are safe: the call could only raise. There is none for what is missing, and for batch statistics.
+    fixes are safe: the call could only raise; so is `.replace(step=…)` behind `create`. New batch statistics are handed
+    to the one call of `apply_gradients`, which is unsafe. There is none for what is missing.
 
     ## When not to use it
 
@@ -121,7 +122,7 @@ class TrainState(EventRule, BodyRule):
             state = receivers.get(id(call.at))
             stored = _stored(state.cls, call) if isinstance(state, Instance) else None
             if state is not None and stored is not None and _is_unused(name, code.body):
-                yield _lost(name, state.cls, stored)
+                yield _lost(name, state.cls, stored, ())
         for statement in code.body:
             if isinstance(statement, FunctionDefinition):
                 yield from _differentiated(statement, code)
@@ -150,7 +151,8 @@ def _created(event: CallMethod) -> Iterator[Problem]:
         if argument.keyword in _SET:
             name = argument.keyword
             wrong = f"`create` of `{cls.name}` makes `{name}` itself: passing it raises TypeError"
-            fix = _fix(f"Leave `{name}` out", EditCall(call.at, without=(name,))) if name == "opt_state" else None
+            left_out = _fix(f"Leave `{name}` out", EditCall(call.at, without=(name,)))
+            fix = left_out if name == "opt_state" else _after(call)
             yield _problem(cls, argument.at, wrong, f"set it with `.replace({name}=...)` afterwards", fix)
     yield from _unknown_fields(event)
     if call.has_star:
@@ -220,6 +222,17 @@ def _with_create(call: Call) -> Proposal | None:
     return _fix("Make it with `create`", *changes)
 
 
+def _after(call: Call) -> Proposal | None:
+    """The fix that sets the step of the state once it is made."""
+    step = call.keyword("step")
+    others = [argument for argument in call.args if argument.keyword is not None and argument.keyword != "step"]
+    if step is None or len(others) != len(call.args) - 1:
+        return None
+    given = ", ".join(f"{one.keyword}={{{number}}}" for number, one in enumerate(others, 2))
+    parts = (call.func.at, step.at, *(one.value.at for one in others))
+    return _fix("Set it afterwards", Rewrite(call.at, f"{{0}}({given}).replace(step={{1}})", parts))
+
+
 def _fix(title: str, *changes: Change) -> Proposal:
     """A fix of a call that could only raise."""
     return Proposal(title, Applicability.SAFE, changes)
@@ -280,7 +293,7 @@ def _differentiated(function: FunctionDefinition, code: CodeRead) -> Iterator[Pr
             for target in _targets(applied, function.name, code.body):
                 taken = _at_path(target, _path_after(applied, paths[0]))
                 if isinstance(taken, Name) and _is_unused(taken, code.body):
-                    yield _lost(taken, state.cls, stored)
+                    yield _lost(taken, state.cls, stored, code.body)
 
 
 def _paths(value: Expr, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -326,10 +339,21 @@ def _is_unused(name: Name, body: Body) -> bool:
     return not name.id.startswith("_") and next(reads(body, name.id), None) is None
 
 
-def _lost(name: Name, cls: PytreeClass, collection: str) -> Problem:
+def _handing(name: str, collection: str, body: Body) -> Proposal | None:
+    """The fix that hands the new values to the one call that updates the state."""
+    calls = [part for part in all_parts(body, nested=False) if isinstance(part, Call)]
+    updates = [c for c in calls if isinstance(c.func, Attribute) and c.func.attr == "apply_gradients"]
+    if len(updates) != 1 or updates[0].has_star or updates[0].keyword(collection) is not None:
+        return None
+    change = EditCall(updates[0].at, ((collection, f'{name}["{collection}"]'),))
+    return Proposal(f"Write `{collection}` back", Applicability.UNSAFE, (change,))
+
+
+def _lost(name: Name, cls: PytreeClass, collection: str, body: Body) -> Problem:
     way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
     return Problem(
         at=name.at,
+        fix=_handing(name.id, collection, body),
         message=f"the new `{collection}` in `{name.id}` is never written back to the `{cls.name}`; {way_out}",
         reason="`apply_fn` changes nothing: with `mutable=[...]` it returns the new values next to the output",
         help=way_out,

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Update
-from jaxlint.infer.values import Array, Instance, Value, plain
+from jaxlint.infer.values import Array, Instance, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import Role
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.missing_members import misses_attribute
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -26,8 +29,10 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     Unary,
+    dotted,
     same,
 )
+from jaxlint.syntax.spelling import nearest
 
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
@@ -43,6 +48,7 @@ class _Wrong(msgspec.Struct, frozen=True):
     what: str
     outcome: str
     way_out: str
+    fix: Proposal | None = None
 
 
 class TreeAt(EventRule):
@@ -100,7 +106,9 @@ class TreeAt(EventRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    A static field is replaced with `dataclasses.replace`, the item of an array with `.at[i].set(v)`, the first two
+    arguments are swapped, and what is selected twice is selected once: these are safe, for the call could only raise,
+    or gives the same. A name becomes the nearest field, and one number is given for each node; these are unsafe.
 
     ## When not to use it
 
@@ -133,6 +141,7 @@ class TreeAt(EventRule):
                 message=f"`eqx.tree_at`{of} {wrong.what}: {wrong.outcome}; {wrong.way_out}",
                 reason="`where` must return nodes of the tree, as they are",
                 help=wrong.way_out,
+                fix=wrong.fix,
             )
 
 
@@ -141,7 +150,8 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     where = _argument(call, 0, "where")
     replacement, function = _argument(call, 2, "replace"), _argument(call, 3, "replace_fn")
     if isinstance(_argument(call, 1, "pytree"), Lambda) and not isinstance(where, Lambda):
-        return _Wrong(call.func.at, "is given the tree before `where`", "TypeError", "swap the first two arguments")
+        way_out = "swap the first two arguments"
+        return _Wrong(call.func.at, "is given the tree before `where`", "TypeError", way_out, _swapped(call))
     if (replacement is None) == (function is None):
         what = "is given neither `replace` nor `replace_fn`" if function is None else "is given both replacements"
         return _Wrong(
@@ -151,7 +161,7 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
         return None
     selected = where.body.items if isinstance(where.body, Display) else (where.body,)
     for expr in selected:
-        found = _not_selected(expr, where.params[0], plain(event.receiver), evaluator)
+        found = _not_selected(expr, where.params[0], event, evaluator)
         if found is not None:
             return found
     return _mismatched(where.body, replacement) if replacement is not None else None
@@ -162,7 +172,7 @@ def _argument(call: Call, index: int, name: str) -> Expr | None:
     return positional[index] if index < len(positional) else call.keyword(name)
 
 
-def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _Wrong | None:
+def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) -> _Wrong | None:
     """What is wrong with one thing that `where` returns."""
     if isinstance(expr, (Binary, Unary)):
         return _Wrong(expr.at, "computes something in `where`", "TypeError", "select nodes only, and use `replace_fn`")
@@ -173,12 +183,13 @@ def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _
         inner = inner.value
     if not isinstance(inner, Name) or inner.id != root:
         return None
-    value = tree
+    value = plain(event.receiver)
     for step in reversed(steps):
         if isinstance(value, Array) and value.library != "numpy":
             if isinstance(step, Attribute) and step.attr not in ARRAY_ATTRIBUTES | ARRAY_METHODS | ARRAY_REDUCTIONS:
                 return None  # an earlier call has put something else there
-            return _Wrong(step.at, "selects a part of an array", _OF_LEAF[type(step)], "select the array itself")
+            fix = _whole_array(expr, event.call)
+            return _Wrong(step.at, "selects a part of an array", _OF_LEAF[type(step)], "select the array itself", fix)
         if not isinstance(value, Instance) or not value.cls.is_pytree or isinstance(step, Subscript):
             return None
         cls, attr = value.cls, step.attr
@@ -186,12 +197,12 @@ def _not_selected(expr: Expr, root: str, tree: Value, evaluator: Evaluator) -> _
         if field is None:
             family = evaluator.model.family(cls, exact=value.exact)
             if all(one.fields_known and misses_attribute(one, attr, evaluator) for one in family):
-                way_out = f"select a field of `{cls.name}`"
-                return _Wrong(step.at, f"selects `{attr}`, which `{cls.name}` does not have", "AttributeError", way_out)
+                return _misspelt(step, cls)
             return None
         if field.role is Role.STATIC and cls.framework is EQUINOX:
             what = f"selects `{attr}` of `{cls.name}`, which is static"
-            return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", "use `dataclasses.replace`")
+            fix = _replaced(expr, event, evaluator) if inner is step.value else None
+            return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", "use `dataclasses.replace`", fix)
         value = plain(evaluator.promises.field(field, cls))
     return None
 
@@ -202,12 +213,79 @@ def _mismatched(selected: Expr, replacement: Expr) -> _Wrong | None:
         return None
     doubled = next((b for i, b in enumerate(selected.items) if any(same(a, b) for a in selected.items[:i])), None)
     if doubled is not None:
-        return _Wrong(doubled.at, "selects the same node twice", "the first replacement is lost", "select it once")
+        fix = _selected_once(selected, doubled, replacement)
+        return _Wrong(doubled.at, "selects the same node twice", "the first replacement is lost", "select it once", fix)
     wanted = len(selected.items)
     if isinstance(replacement, Display) and len(replacement.items) != wanted:
         what = f"selects {wanted} nodes and is given {len(replacement.items)} replacements"
         return _Wrong(replacement.at, what, "ValueError", "give one for each")
     if isinstance(replacement, Constant) and replacement.kind in ("int", "float", "bool"):
         outcome = f"TypeError (object of type '{replacement.kind}' has no len())"
-        return _Wrong(replacement.at, f"selects {wanted} nodes and is given one number", outcome, "give one for each")
+        each = Rewrite(replacement.at, "(" + ", ".join(["{0}"] * wanted) + ")", (replacement.at,))
+        fix = Proposal("Give one for each", Applicability.UNSAFE, (each,))
+        what = f"selects {wanted} nodes and is given one number"
+        return _Wrong(replacement.at, what, outcome, "give one for each", fix)
     return None
+
+
+# -- fixes ---------------------------------------------------------------------------------------
+
+
+def _swapped(call: Call) -> Proposal | None:
+    """The fix of the first two arguments, which stand in each other's place."""
+    if len(call.positional) < 2:
+        return None
+    first, second = call.positional[0].at, call.positional[1].at
+    changes = (Rewrite(first, "{0}", (second,)), Rewrite(second, "{0}", (first,)))
+    return Proposal("Swap the first two arguments", Applicability.SAFE, changes)
+
+
+def _whole_array(expr: Expr, call: Call) -> Proposal | None:
+    """The fix of an item that is selected alone: the array gets an updated copy."""
+    where, tree, value = _argument(call, 0, "where"), _argument(call, 1, "pytree"), _argument(call, 2, "replace")
+    name = dotted(tree) if tree is not None else None
+    is_alone = isinstance(where, Lambda) and where.body is expr and isinstance(expr, Subscript)
+    if not is_alone or name is None or value is None or not isinstance(expr, Subscript):
+        return None
+    path = (dotted(expr.value) or "").partition(".")[2]
+    if not path or not isinstance(expr.index, (Constant, Name, Attribute)):
+        return None
+    updated = Rewrite(value.at, f"{name}.{path}.at[{{0}}].set({{1}})", (expr.index.at, value.at))
+    changes = (Rewrite(expr.at, "{0}", (expr.value.at,)), updated)
+    return Proposal("Select the array, and update it", Applicability.SAFE, changes)
+
+
+def _misspelt(step: Attribute, cls: PytreeClass) -> _Wrong:
+    """What is wrong with a name that the class does not have."""
+    close = nearest(step.attr, [field.name for field in cls.fields if field.role is not Role.STATIC])
+    way_out = f"did you mean `{close}`?" if close else f"select a field of `{cls.name}`"
+    change = Rename(step.at, close or "")
+    fix = Proposal(f"Select `{close}`", Applicability.UNSAFE, (change,)) if close else None
+    what = f"selects `{step.attr}`, which `{cls.name}` does not have"
+    return _Wrong(step.at, what, "AttributeError", way_out, fix)
+
+
+def _replaced(expr: Expr, event: Update, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a static field of the tree itself, which is selected alone."""
+    call = event.call
+    where, tree, value = _argument(call, 0, "where"), _argument(call, 1, "pytree"), _argument(call, 2, "replace")
+    instance = plain(event.receiver)
+    if not isinstance(where, Lambda) or where.body is not expr or not isinstance(expr, Attribute):
+        return None
+    if tree is None or value is None or not isinstance(instance, Instance) or instance.cls.custom_init() is not None:
+        return None
+    place = event.place
+    written = spelled("dataclasses.replace", place.module, evaluator.model.resolver, scope_of(place))
+    if written is None:
+        return None
+    change = Rewrite(call.at, f"{written[0]}({{0}}, {expr.attr}={{1}})", (tree.at, value.at))
+    return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
+
+
+def _selected_once(selected: Display, doubled: Expr, replacement: Expr) -> Proposal | None:
+    """The fix of a node that is selected twice: the first is left out, whose replacement is lost."""
+    first = next(index for index, item in enumerate(selected.items) if same(item, doubled))
+    if not isinstance(replacement, Display) or len(replacement.items) != len(selected.items):
+        return None
+    changes = (Remove(selected.items[first].at), Remove(replacement.items[first].at))
+    return Proposal("Select it once", Applicability.SAFE, changes)

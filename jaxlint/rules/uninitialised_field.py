@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name, children
@@ -87,7 +89,7 @@ class UninitialisedField(ClassRule, BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A fix that declares what `__init__` sets is shown, and not applied. There is none for what it forgets.
 
     ## When not to use it
 
@@ -196,8 +198,16 @@ def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Itera
                 reason="while a module is made, its fields may be assigned, and nothing else",
                 help=way_out,
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
+                fix=_declared(event, cls, code.function, evaluator),
             )
             return
+
+
+def _declared(event: AssignAttribute, cls: PytreeClass, function: Function, evaluator: Evaluator) -> Proposal | None:
+    """The fix that declares what the constructor sets."""
+    if function.name != "__init__":
+        return None  # the constructor that is generated would ask for it
+    return declaring(cls, event.attr, event.value, event.place.module, evaluator, is_set=True)
 
 
 def _required(cls: PytreeClass) -> list[Field]:

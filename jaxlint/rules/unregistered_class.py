@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Decorate, Proposal
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
@@ -85,7 +87,8 @@ class UnregisteredClass(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A dataclass of the same file is decorated with `@jax.tree_util.register_dataclass`, with all its fields as data. The
+    fix is unsafe: it becomes a pytree everywhere.
 
     ## When not to use it
 
@@ -118,7 +121,7 @@ class UnregisteredClass(ClassRule, EventRule):
                 continue
             if not _is_hidden(method, cls.module, evaluator) and is_unregistered(cls, evaluator.model):
                 how = f"`{method.name}` takes it as `{method.self_name}`"
-                yield _problem(method.parameters[0].at, cls, how, applied[0])
+                yield _problem(method.parameters[0].at, cls, how, applied[0], _registering(cls, cls.module, evaluator))
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, or at one of its arguments."""
@@ -153,7 +156,7 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     cls = refused_class(event.value, evaluator.model)
     if cls is not None:
         how = f"`{function.name}` is given one" if function is not None else "it is passed on"
-        yield _problem(event.at, cls, how, refusing[0])
+        yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
 
 
 def _is_declared(parameter: str | None, function: Function) -> bool:
@@ -176,14 +179,16 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
             cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
             if cls is not None and _is_used_as(cls, parameter.name, function, module, evaluator):
                 at = parameter.at if event.applied.is_decorator else event.at
-                yield _problem(at, cls, f"`{function.name}` takes one as `{parameter.name}`", refusing[0])
+                how = f"`{function.name}` takes one as `{parameter.name}`"
+                yield _problem(at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
                 return
     if event.applied.refuses_results and not function.is_generator and not function.is_async:
         for value, at in _returned(function, module, evaluator):
             cls = refused_class(value, evaluator.model)
             if cls is not None:
                 place = at if event.applied.is_decorator else event.at
-                yield _problem(place, cls, f"`{function.name}` returns one", refusing[0])
+                fix = _registering(cls, event.place.module, evaluator)
+                yield _problem(place, cls, f"`{function.name}` returns one", refusing[0], fix)
                 return
 
 
@@ -224,7 +229,18 @@ def _returned(function: Function, module: Module, evaluator: Evaluator) -> Itera
                 yield Instance(cls, exact=True), expr.at
 
 
-def _problem(at: object, cls: PytreeClass, how: str, applied: Applied) -> Problem:
+def _registering(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix that registers a dataclass, which stands in the module, with all its fields as data."""
+    if not cls.is_dataclass or cls.is_pytree or cls.module is not module or not cls.fields_known:
+        return None
+    written = spelled("jax.tree_util", module, evaluator.model.resolver, cls.symbol.declaration.scope)
+    if written is None:
+        return None
+    change = Decorate(cls.symbol.declaration.name_at, (f"{written[0]}.register_dataclass",))
+    return Proposal(f"Register `{cls.name}`", Applicability.UNSAFE, (change,), written[1])
+
+
+def _problem(at: object, cls: PytreeClass, how: str, applied: Applied, fix: Proposal | None) -> Problem:
     kind = "dataclass" if cls.is_dataclass else "class"
     way_out = (
         "register it with `jax.tree_util.register_dataclass`"
@@ -240,4 +256,5 @@ def _problem(at: object, cls: PytreeClass, how: str, applied: Applied) -> Proble
         reason="what goes into a transformation, or comes out of it, is made of arrays in registered containers",
         help=way_out,
         subject=cls.symbol.full_name,
+        fix=fix,
     )

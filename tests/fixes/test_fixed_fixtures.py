@@ -1,12 +1,14 @@
 """Every fixture with a finding that can be fixed: the fixed program lints clean, stays as it is, and runs clean.
 
-One program of each case, of another framework from case to case; with `--thorough`, all of them.
+What is only shown to people is applied here, too. One program of each case, of another framework from case to case;
+with `--thorough`, all of them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import msgspec
 import pytest
 
 from jaxlint.config.settings import Settings
+from jaxlint.finding import Finding
+from jaxlint.fixes import rounds, running
 from jaxlint.fixes.running import FixedFiles, fix_paths
 from jaxlint.linter.engine import check_paths
 from jaxlint.rules import all_rules
@@ -66,9 +70,23 @@ def fixed_programs(rule: str, some: list[Program], root: Path) -> list[Fixed]:
     return out
 
 
+def has_fix(finding: Finding, *, unsafe: bool) -> bool:
+    """Whether a finding has any fix, also one that is only shown."""
+    return unsafe and finding.fix is not None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_fixes() -> Iterator[None]:
+    """What is only shown is applied, too."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (rounds, running):
+            patched.setattr(module, "is_applicable", has_fix)
+        yield
+
+
 @pytest.fixture(scope="module", params=sorted(PROGRAMS))
 def programs(
-    request: pytest.FixtureRequest, is_thorough: bool, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, is_thorough: bool, all_fixes: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, list[Fixed]]:
     """A folder with the fixed programs of one rule."""
     root = tmp_path_factory.mktemp("fixed").resolve()

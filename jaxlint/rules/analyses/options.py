@@ -1,0 +1,54 @@
+"""Fixes of the options of transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
+from jaxlint.infer.applied import Applied
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Span
+
+
+def is_written_in(applied: Applied, function_module: Module | None, module: Module) -> bool:
+    """Whether the decorator or the call of a transformation certainly stands in a module."""
+    return function_module is module and (applied.is_decorator or not isinstance(applied.at, Span))
+
+
+def not_donating(parameter: str, function: Function, every: Iterable[Applied]) -> Proposal | None:
+    """The fix that lets a transformation, which stands in the module, keep the buffers of an argument."""
+    changes: list[Change] = []
+    positional = [p.name for p in function.parameters if p.kind == "positional"]
+    for applied in every:
+        if applied.donate or applied.bound:
+            return None
+        numbers = tuple(n for n in applied.donate_argnums or () if positional[n : n + 1] == [parameter])
+        if numbers:
+            changes.append(DropOption(applied.at, "donate_argnums", numbers))
+        if parameter in (applied.donate_argnames or ()):
+            changes.append(DropOption(applied.at, "donate_argnames", (parameter,)))
+    if len(changes) != 1:
+        return None
+    return Proposal(f"Do not donate `{parameter}`", Applicability.UNSAFE, tuple(changes))
+
+
+def allowing_integers(applied: Applied, module: Module, scope: str, evaluator: Evaluator) -> Proposal | None:
+    """The fix that lets a derivative, which stands in the module, take integers: their part of it has no numbers."""
+    if applied.transform.name not in ("jax.grad", "jax.value_and_grad"):
+        return None  # jax.jacrev fails with what it gets
+    title, level = "Allow integers, which have no derivative", Applicability.DISPLAY
+    given = (("allow_int", "True"),)
+    called = Proposal(title, level, (EditCall(applied.at, given),))
+    if not applied.is_decorator:
+        return called
+    partial = spelled("functools.partial", module, evaluator.model.resolver)
+    name = applied.transform.name
+    written = spelled(name, module, evaluator.model.resolver, scope)
+    if partial is None or written is None or written[1]:
+        return called
+    change = Rewrite(applied.at, f"{partial[0]}({written[0]}, allow_int=True)")
+    return Proposal(title, level, (change,), partial[1]) if not applied.options else called
