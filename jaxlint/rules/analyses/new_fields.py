@@ -10,8 +10,8 @@ from jaxlint.infer.values import Array, Scalar, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 
-#: What a field may be that holds a number.
-_NUMBERS = frozenset({"int", "float", "bool", "complex"})
+#: What a field may be that holds a number, and the number that it holds at first.
+_NUMBERS = {"int": "0", "float": "0.0", "bool": "False"}
 
 
 def declaring(
@@ -19,7 +19,7 @@ def declaring(
 ) -> Proposal | None:
     """The fix that declares a field for such a value, if the class stands in the module; to be looked at first.
 
-    It is None until it gets a value, unless the constructor always sets it (`is_set`).
+    A number is 0 until it gets a value, unless the constructor always sets it (`is_set`); an array has to be set.
     """
     own = [field for field in cls.fields if field.owner == cls.symbol]
     if cls.module is not module or not cls.fields_known or not own or (cls.lists and not cls.lists.automatic):
@@ -28,7 +28,10 @@ def declaring(
     if written is None or (cls.custom_init() is not None and not is_set):
         return None
     last = max(own, key=lambda field: field.at.row)
-    default = "" if is_set else " | None = None"
+    start = _NUMBERS.get(written[0])
+    if start is None and not is_set:
+        return None
+    default = "" if is_set else f" = {start}"
     change = InsertLine(last.at, f"{name}: {written[0]}{default}", is_behind=True)
     return Proposal(f"Declare `{name}`", Applicability.DISPLAY, (change,), written[1])
 
