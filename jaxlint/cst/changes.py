@@ -215,6 +215,25 @@ class TakeResult(msgspec.Struct, frozen=True):
     position: int
 
 
+class ReturnAlso(msgspec.Struct, frozen=True):
+    """The function `at`, which returns something wherever it ends, returns a pair of that and the variable `name`."""
+
+    at: object
+    name: str
+
+
+class TakeAlso(msgspec.Struct, frozen=True):
+    """If the name `at` is that of a function of `ReturnAlso`, its argument for `parameter` is bound to the second part.
+
+    The call is a statement, or assigned to one target; the argument is that at a `position`, or what is called on, if
+    that is -1. There is no fix where the function is handed on, unless to what compiles it.
+    """
+
+    at: object
+    parameter: str
+    position: int
+
+
 class Remove(msgspec.Struct, frozen=True):
     """What stands `at` goes: a decorator, a statement that is an expression, an argument, or the item of a display."""
 
@@ -300,6 +319,8 @@ Change: TypeAlias = (
     | SetItem
     | CallSetattr
     | TakeResult
+    | ReturnAlso
+    | TakeAlso
     | Remove
     | EditField
     | MoveItem

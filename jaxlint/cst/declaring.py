@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 import libcst as cst
-import libcst.matchers as m
 
-from jaxlint.cst.changes import Decorate, EditClass, MoveDecorator, Remove, ReturnLast, TakeResult
-from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, assignment, keyword_argument, rewriters
+from jaxlint.cst.changes import Decorate, EditClass, MoveDecorator, Remove
+from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, keyword_argument, rewriters
 from jaxlint.cst.trees import Tree
-from jaxlint.cst.wanted import is_wanted
 from jaxlint.syntax.expressions import Span
 
 _Listed = TypeVar("_Listed", cst.Arg, cst.Element, cst.DictElement)
@@ -27,7 +24,7 @@ def _decorate(change: Decorate, tree: Tree, locate: Locate) -> dict[cst.CSTNode,
         assert isinstance(old, (cst.ClassDef, cst.FunctionDef))
         return old.with_changes(decorators=[*added, *old.decorators])
 
-    return {_declared(tree, locate(change.at)): decorated}
+    return {declared_at(tree, locate(change.at)): decorated}
 
 
 @rewriters.register
@@ -62,93 +59,10 @@ def _edit_class(change: EditClass, tree: Tree, locate: Locate) -> dict[cst.CSTNo
         count = len(old.bases) + len(bases)
         return old.with_changes(bases=every[:count], keywords=every[count:])
 
-    declaration = _declared(tree, locate(change.at))
+    declaration = declared_at(tree, locate(change.at))
     if not isinstance(declaration, cst.ClassDef):
         raise CannotChange("it is no class")
     return {declaration: declared}
-
-
-@rewriters.register
-def _return_last(change: ReturnLast, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    function = _declared(tree, locate(change.at))
-    if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
-        raise CannotChange("it has no body of its own lines")
-    returns, yields = (
-        [one for one in tree.all(kind) if tree.nearest(one, cst.FunctionDef) is function]
-        for kind in (cst.Return, cst.Yield)
-    )
-    if yields or any(isinstance(one, cst.Return) and not _is_nothing(one.value) for one in returns):
-        raise CannotChange("it returns something")
-    line = cst.parse_statement(f"return {change.value}")
-    assert isinstance(line, cst.SimpleStatementLine)
-
-    def returned(old: cst.CSTNode) -> New:
-        return old.with_changes(
-            value=cst.parse_expression(change.value), whitespace_after_return=cst.SimpleWhitespace(" ")
-        )
-
-    def extended(old: cst.CSTNode) -> New:
-        assert isinstance(old, cst.IndentedBlock)
-        ends = m.matches(old.body[-1], m.SimpleStatementLine([m.ZeroOrMore(), m.Return() | m.Raise()]))
-        return old if ends else old.with_changes(body=[*old.body, line])
-
-    own = next((one for one in _parameters(function) if one.name.value == change.value), None)
-
-    def declared(old: cst.CSTNode) -> New:
-        annotation = None if own is None or own.annotation is None else cst.Annotation(own.annotation.annotation)
-        return old.with_changes(returns=annotation)
-
-    made: dict[cst.CSTNode, Rewriter] = {function.body: extended, **dict.fromkeys(returns, returned)}
-    if function.returns is not None:
-        made[function] = declared
-    return made
-
-
-def _parameters(function: cst.FunctionDef) -> tuple[cst.Param, ...]:
-    parameters = function.params
-    return (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
-
-
-@rewriters.register
-def _take_result(change: TakeResult, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    name = tree.node_at(locate(change.at), cst.Name)
-    if name is None:
-        return {}  # in a comment, or a string
-    called: cst.CSTNode = next(tree.around(name))
-    func = called if isinstance(called, cst.Attribute) and called.attr is name else name
-    call = next(tree.around(func))
-    if not isinstance(call, cst.Call) or call.func is not func:
-        return {}
-    statement = next(tree.around(call))
-    if not isinstance(statement, cst.Expr):
-        return {}
-    taken = _argument(call, change)
-    target = tree.module.code_for_node(taken) if taken is not None else ""
-    if re.fullmatch(r"[\w.]+", target) is None or not ("." in target or is_wanted(target, statement, tree)):
-        raise CannotChange("there is no variable that could be bound to the result")
-
-    def assigned(old: cst.CSTNode) -> New:
-        assert isinstance(old, cst.Expr)
-        return assignment(target, old.value, old.semicolon)
-
-    return {statement: assigned}
-
-
-def _argument(call: cst.Call, change: TakeResult) -> cst.BaseExpression | None:
-    """What a call is given for a parameter."""
-    if change.position < 0:
-        return call.func.value if isinstance(call.func, cst.Attribute) else None
-    named = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == change.parameter), None)
-    if named is not None:
-        return named.value
-    positional = [arg for arg in call.args if arg.keyword is None]
-    if len(positional) <= change.position or any(arg.star for arg in call.args):
-        return None
-    return positional[change.position].value
-
-
-def _is_nothing(value: cst.BaseExpression | None) -> bool:
-    return value is None or (isinstance(value, cst.Name) and value.value == "None")
 
 
 def _between(one: cst.Arg, declaration: cst.ClassDef) -> cst.Comma:
@@ -162,7 +76,7 @@ def _name(argument: cst.Arg) -> str:
     return argument.keyword.value if argument.keyword is not None else ""
 
 
-def _declared(tree: Tree, place: Span) -> cst.ClassDef | cst.FunctionDef:
+def declared_at(tree: Tree, place: Span) -> cst.ClassDef | cst.FunctionDef:
     """The class or function that is declared at a place.
 
     The place may be that of its name or of all of the statement, in which libcst and `ast` do not agree where there are

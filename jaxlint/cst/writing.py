@@ -7,7 +7,7 @@ import tokenize
 from collections.abc import Sequence
 from functools import cached_property
 
-from jaxlint.cst.changes import Change, EditText, Proposal, TakeResult
+from jaxlint.cst.changes import Change, EditText, Proposal, TakeAlso, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.places import Blocks, Rows
@@ -47,7 +47,7 @@ class Writer:
                 edits += change.edits
                 continue
             rows = self._blocks.rows_around(self.locate(change.at))
-            if rows is None and isinstance(change, TakeResult):
+            if rows is None and isinstance(change, (TakeResult, TakeAlso)):
                 continue  # in a comment
             if rows is None:
                 return None
@@ -69,7 +69,8 @@ class Writer:
         import jaxlint.cst.blocks
         import jaxlint.cst.calling
         import jaxlint.cst.converting
-        import jaxlint.cst.declaring  # noqa: F401
+        import jaxlint.cst.declaring
+        import jaxlint.cst.returning  # noqa: F401
         from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
         from jaxlint.cst.trees import Tree
 

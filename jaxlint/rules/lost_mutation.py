@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
@@ -15,6 +16,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
+from jaxlint.rules.analyses.returning import returning_also
 from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -88,7 +90,9 @@ class LostMutation(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    A compiled function returns what it changes next to its result, and callers bind what they passed to that. The fix
+    is unsafe, and there is none where the function is handed on, called in other modules or inside of expressions, or
+    where something else than `jax.jit` transforms it.
 
     ## When not to use it
 
@@ -139,7 +143,10 @@ class LostMutation(BodyRule):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
         for mutation, slot, certain in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
-            yield _lost(mutation, slot.root, function, first, certain)
+            fix = None
+            if all(one.transform.kind is Kind.JIT for one in code.applied):
+                fix = returning_also(slot.root, code.place, function, code.body, evaluator)
+            yield _lost(mutation, slot.root, function, first, certain, fix)
 
 
 def _where_tracing_is_tested(body: Body) -> Iterator[int]:
@@ -193,7 +200,9 @@ def _unused(found: list[tuple[Mutation, Slot, bool]], body: Body) -> Iterator[tu
             yield one
 
 
-def _lost(mutation: Mutation, root: str, function: Function, applied: Applied, certain: bool) -> Problem:
+def _lost(
+    mutation: Mutation, root: str, function: Function, applied: Applied, certain: bool, fix: Proposal | None
+) -> Problem:
     """The problem of an argument that is changed and not returned."""
     return Problem(
         at=mutation.at,
@@ -204,6 +213,7 @@ def _lost(mutation: Mutation, root: str, function: Function, applied: Applied, c
         reason="the function gets a copy of its arguments, rebuilt from their leaves; only what it returns comes back",
         help=f"return `{root}`, or the new value",
         confidence=None if certain else Confidence.MEDIUM,
+        fix=fix,
     )
 
 

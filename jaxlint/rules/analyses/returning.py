@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import Change, NeededImport, Proposal, ReturnLast, TakeResult
+from jaxlint.cst.changes import Change, NeededImport, Proposal, ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Span, last_name
+from jaxlint.syntax.statements import Body, Return, assigned_names, walk
 
 #: Decorators under which a method is no longer called like one.
 _ATTRIBUTES = frozenset({"property", "cached_property", "setter", "getter", "deleter", "overload", "abstractmethod"})
@@ -42,6 +43,38 @@ def returning(
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
+def returning_also(name: str, place: Place, function: Function, body: Body, evaluator: Evaluator) -> Proposal | None:
+    """The unsafe fix of a parameter that a compiled function changes: it is returned, too, and callers take it.
+
+    All that compile or call the function have to stand in the module.
+    """
+    module, outline = place.module, place.module.outline
+    returns = [s for s in walk(body, nested=False) if isinstance(s, Return)]
+    if not returns or name in assigned_names(body) or _is_ambiguous(function.name, module):
+        return None
+    if function.name.startswith("__") or any(last_name(d) in _ATTRIBUTES for d in function.decorators):
+        return None
+    if _is_known_elsewhere(function.name, module, evaluator):
+        return None
+    names = [p.name for p in function.parameters if p.kind == "positional"]
+    is_method = function.owner is not None and function.self_name is not None
+    position = names.index(name) - is_method if name in names else len(names)
+    texts = [function.name, *_compiled_names(function.name, module)]
+    if any(len(scope.bindings.get(text, ())) > 1 for text in texts for scope in outline.scopes.values()):
+        return None
+    found = [at for text in texts for at in _mentions(text, module, r"\b")]
+    is_nothing = all(s.value is None for s in returns)
+    changes: list[Change] = [ReturnLast(function.at, name) if is_nothing else ReturnAlso(function.at, name)]
+    take = TakeResult if is_nothing else TakeAlso
+    changes += [take(at, name, position) for at in found]
+    return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes))
+
+
+def _compiled_names(name: str, module: Module) -> list[str]:
+    """The variables of a module that are given the compiled function: `fast = jax.jit(name)`."""
+    return re.findall(rf"^[ \t]*(\w+)[ \t]*=[ \t]*[\w.]+\([ \t]*{re.escape(name)}\b", module.source.text, re.MULTILINE)
+
+
 def _may_return(function: Function, module: Module, evaluator: Evaluator) -> bool:
     """Whether a function may return something else, as far as the module and those that import it tell."""
     if function.return_values or function.is_generator or function.is_async or function.name.startswith("__"):
@@ -52,8 +85,13 @@ def _may_return(function: Function, module: Module, evaluator: Evaluator) -> boo
         return False
     if _is_ambiguous(function.name, module):
         return False
-    importers = evaluator.model.importers(module)
-    return not any(function.name in unit.calls for other in importers for unit in other.outline.units)
+    return not _is_known_elsewhere(function.name, module, evaluator)
+
+
+def _is_known_elsewhere(name: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a module that imports this one speaks of a name."""
+    spoken = re.compile(rf"\b{re.escape(name)}\b")
+    return any(spoken.search(other.source.text) for other in evaluator.model.importers(module))
 
 
 def _is_ambiguous(name: str, module: Module) -> bool:
@@ -61,10 +99,10 @@ def _is_ambiguous(name: str, module: Module) -> bool:
     return len([one for one in module.outline.functions.values() if one.name == name]) > 1
 
 
-def _mentions(name: str, module: Module) -> Iterator[Span]:
-    """Where a name stands in front of brackets."""
+def _mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[Span]:
+    """Where a name stands in front of brackets, or of something else."""
     source = module.source
-    for match in re.finditer(rf"\b{re.escape(name)}(?=\s*\()", source.text):
+    for match in re.finditer(rf"\b{re.escape(name)}{behind}", source.text):
         row, column = source.place(match.start())
         start = len(source.line(row)[:column].encode())
         yield Span(row, start, row, start + len(name.encode()))
