@@ -273,6 +273,13 @@ class InsertLine(msgspec.Struct, frozen=True):
     is_behind: bool = False
 
 
+class ReplaceBody(msgspec.Struct, frozen=True):
+    """The function `at` consists of these lines, behind its docstring; there is no fix if a comment would be lost."""
+
+    at: object
+    lines: tuple[str, ...]
+
+
 class NameItem(msgspec.Struct, frozen=True):
     """The item `at` of a `with` statement gets a name: `as name`."""
 
@@ -325,6 +332,7 @@ Change: TypeAlias = (
     | EditField
     | MoveItem
     | InsertLine
+    | ReplaceBody
     | NameItem
     | EnterBlock
     | EditText

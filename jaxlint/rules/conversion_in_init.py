@@ -11,6 +11,7 @@ from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.leaf_traits import Conversion
+from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Span
@@ -86,7 +87,8 @@ class ConversionInInit(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
+    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
 
     ## When not to use it
 
@@ -139,5 +141,6 @@ def _problem(uses: list[Conversion], rebuilt: Rebuild) -> Problem:
             else f"write a classmethod that converts {leaves} and returns `cls(...)`"
         ),
         confidence=Confidence.HIGH if use.needs == "value" else None,
+        fix=past_constructor(rebuilt.cls) if custom else None,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

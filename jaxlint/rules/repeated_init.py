@@ -12,6 +12,7 @@ from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
 from jaxlint.rules.analyses.traced import is_kept_out
 from jaxlint.rules.analyses.twice import Drift, drifts
+from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 
@@ -72,7 +73,8 @@ class RepeatedInit(ClassRule, BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
+    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
 
     ## When not to use it
 
@@ -154,5 +156,6 @@ def _problem(drift: Drift, rebuilt: Rebuild) -> Problem:
             if custom
             else f"write a classmethod that computes `{drift.field}` and returns `cls(...)`"
         ),
+        fix=past_constructor(rebuilt.cls) if custom else None,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{drift.field}",
     )

@@ -12,6 +12,7 @@ from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.leaf_traits import Check
 from jaxlint.rules.analyses.traced import is_seen_to_be_mapped
+from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
 
 #: When a check of what a leaf is like goes wrong.
@@ -89,7 +90,8 @@ class ValidationInInit(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
+    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
 
     ## When not to use it
 
@@ -146,5 +148,6 @@ def _problem(use: Check, rebuilt: Rebuild, confidence: Confidence) -> Problem:
             else f"write a classmethod that checks `{use.field}` and returns `cls(...)`"
         ),
         confidence=confidence,
+        fix=past_constructor(rebuilt.cls) if custom else None,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )
