@@ -17,7 +17,7 @@ from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.syntax.expressions import Call, Expr
-from jaxlint.syntax.statements import Body, all_parts
+from jaxlint.syntax.statements import Body, Statement, own_parts, walk
 
 if TYPE_CHECKING:
     from jaxlint.symbols.outline import Function
@@ -254,11 +254,27 @@ class CodeRead(Event, frozen=True):
         return "" if self.function is None else f"{self.function.qualname}.<locals>"
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """All statements of the body, in source order; those of functions and classes inside are not among them."""
+        if walk not in self.shared:
+            self.shared[walk] = tuple(walk(self.body, nested=False))
+        found: tuple[Statement, ...] = self.shared[walk]
+        return found
+
+    @property
     def parts(self) -> tuple[Expr, ...]:
-        """All expressions of the body; those of functions and classes inside are not among them."""
-        if all_parts not in self.shared:
-            self.shared[all_parts] = tuple(all_parts(self.body, nested=False))
-        found: tuple[Expr, ...] = self.shared[all_parts]
+        """All expressions of these statements."""
+        if own_parts not in self.shared:
+            self.shared[own_parts] = tuple([part for statement in self.statements for part in own_parts(statement)])
+        found: tuple[Expr, ...] = self.shared[own_parts]
+        return found
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls among these expressions."""
+        if Call not in self.shared:
+            self.shared[Call] = tuple([part for part in self.parts if isinstance(part, Call)])
+        found: tuple[Call, ...] = self.shared[Call]
         return found
 
     @property

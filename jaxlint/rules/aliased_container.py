@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign, walk
+from jaxlint.syntax.statements import Assign
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -111,7 +111,7 @@ class AliasedContainer(BodyRule):
         changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
         if not changes:
             return
-        slots = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)}
+        slots = {id(at): slot for s in code.statements for at, slot in changed_by(s)}
         copies = _copies(code, evaluator)
         for event in changes:
             slot = slots.get(id(event.at))
@@ -138,7 +138,7 @@ def _copies(code: CodeRead, evaluator: Evaluator) -> dict[str, _Copy]:
     updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
     instances = LocalInstances.of(code, evaluator)
     found: dict[str, list[_Copy | None]] = {}
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         if not isinstance(statement, Assign):
             continue
         for target in statement.targets:

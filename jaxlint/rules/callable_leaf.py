@@ -16,7 +16,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, walk
+from jaxlint.syntax.statements import Assign
 
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"equinox.nn.MLP", "equinox.nn.Lambda"})
@@ -142,16 +142,16 @@ def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
 def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The modules that an optimizer is given as they are."""
     instances = _Modules(code, evaluator)
-    for part in code.parts:
-        if not isinstance(part, Call) or len(part.positional) != len(part.args) or not part.args:
+    for call in code.calls:
+        if len(call.positional) != len(call.args) or not call.args:
             continue
-        given, what = part.args[0].value, ""
-        match part.func:
-            case Attribute(value=held, attr="init") if instances.is_optimizer(held) and len(part.args) == 1:
-                what = f"`{dotted(part.func) or 'init'}`"
+        given, what = call.args[0].value, ""
+        match call.func:
+            case Attribute(value=held, attr="init") if instances.is_optimizer(held) and len(call.args) == 1:
+                what = f"`{dotted(call.func) or 'init'}`"
             case _:
                 resolver = evaluator.model.resolver
-                if resolver.library_name(part.func, code.place.module, code.scope) == "optax.apply_updates":
+                if resolver.library_name(call.func, code.place.module, code.scope) == "optax.apply_updates":
                     what = "`optax.apply_updates`"
         held_in = instances.holder(given) if what else None
         if held_in is not None:
@@ -169,7 +169,7 @@ class _Modules:
         self._evaluator = evaluator
         self._code = code
         self._made: dict[str, list[Expr]] = {}
-        for statement in walk(code.body, nested=False):
+        for statement in code.statements:
             match statement:
                 case Assign(targets=(Name(id=name),), value=value):
                     self._made.setdefault(name, []).append(value)

@@ -145,13 +145,13 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
                 yield one
     module, scope = code.place.module, code.function.qualname if code.function is not None else None
     if scope is None:
-        called = {dotted(part.func) for part in code.parts if isinstance(part, Call)}
+        called = {dotted(call.func) for call in code.calls}
         functions = [
             f for f in module.outline.functions.values() if not f.scope and f.owner is None and f.name in called
         ]
         bodies = [(f, evaluator.calls.body_of(FunctionSymbol(module, f))) for f in functions if f.decorators]
     else:
-        defined = [s for s in walk(code.body, nested=False) if isinstance(s, FunctionDefinition) and s.decorators]
+        defined = [s for s in code.statements if isinstance(s, FunctionDefinition) and s.decorators]
         found = [(module.outline.functions.get(f"{scope}.<locals>.{s.name}"), s.body) for s in defined]
         bodies = [(f, body) for f, body in found if f is not None]
     for function, body in bodies:
@@ -189,7 +189,7 @@ def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
     for parameter, given in code.parameters.items():
         _keep(found, parameter, given)
     instances = LocalInstances.of(code, evaluator)
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         match statement:
             case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=Call() as value):
                 _keep(found, name, instances.value(value))

@@ -238,13 +238,13 @@ def _initial(event: Cross, code: CodeRead) -> _Initial | None:
     """The constructor call that makes the initial carry."""
     made = {id(e.call): e for e in code.events if isinstance(e, Construct)}
     exprs: dict[str, list[Expr]] = {}
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         if isinstance(statement, Assign) and isinstance(statement.targets[0], Name):
             exprs.setdefault(statement.targets[0].id, []).append(statement.value)
     for construct in made.values():
         if construct.call.at is event.at:
             return _Initial(construct.cls.cls, construct)
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         for part in own_parts(statement):
             if part.at is event.at and isinstance(part, Name) and len(exprs.get(part.id, ())) == 1:
                 found = made.get(id(exprs[part.id][0]))

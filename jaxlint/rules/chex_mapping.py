@@ -11,8 +11,8 @@ from jaxlint.infer.values import Instance
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Display, Expr
-from jaxlint.syntax.statements import Assign, walk
+from jaxlint.syntax.expressions import Display, Expr, last_name
+from jaxlint.syntax.statements import Assign
 
 _COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
 
@@ -97,24 +97,25 @@ class ChexMapping(BodyRule):
             instance = instances.instance(expr)
             return instance if instance is not None and _is_mapping(instance, evaluator) else None
 
-        for statement in walk(code.body, nested=False):
+        for statement in code.statements:
             match statement:
                 case Assign(targets=(Display(items=items),), value=value) if len(items) > 1:
                     found = is_mapping(value)
                     if found is not None:
                         yield _problem(value.at, found, "unpacking it gives the names of the fields", "`to_tuple()`")
-        for part in code.parts:
-            if isinstance(part, Call):
-                for argument in part.args:
-                    found = is_mapping(argument.value) if argument.star == "*" else None
-                    if found is not None:
-                        yield _problem(argument.at, found, "`*` gives the names of the fields", "`to_tuple()`")
-                name = evaluator.model.resolver.library_name(part.func, code.place.module, code.scope)
-                if name.startswith(("numpy.", "jax.numpy.")) and name.rpartition(".")[2] in _COMPARING:
-                    found = is_mapping(part.args[0].value) if part.args else None
-                    if found is not None:
-                        what = f"`{name}` compares the names of the fields only"
-                        yield _problem(part.args[0].at, found, what, "`chex.assert_trees_all_equal`")
+        for call in code.calls:
+            for argument in call.args:
+                found = is_mapping(argument.value) if argument.star == "*" else None
+                if found is not None:
+                    yield _problem(argument.at, found, "`*` gives the names of the fields", "`to_tuple()`")
+            if not call.args or last_name(call.func) not in _COMPARING:
+                continue
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+            if name.startswith(("numpy.", "jax.numpy.")):
+                found = is_mapping(call.args[0].value)
+                if found is not None:
+                    what = f"`{name}` compares the names of the fields only"
+                    yield _problem(call.args[0].at, found, what, "`chex.assert_trees_all_equal`")
 
 
 def _given(code: CodeRead) -> bool:

@@ -12,7 +12,7 @@ from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted
-from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts, walk
+from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts
 
 _MAKING = frozenset(
     """__init__ __post_init__ __new__ __setstate__ __check_init__ __copy__ __deepcopy__ __setattr__ tree_unflatten
@@ -102,7 +102,7 @@ class ForcedSetattr(BodyRule):
         function, owner = code.function, code.place.owner
         if function is None or function.name in _MAKING:
             return
-        written = [found for s in walk(code.body, nested=False) for found in _written(s)]
+        written = [found for s in code.statements for found in _written(s)]
         if not written:
             return
         instances, own = LocalInstances.of(code, evaluator), assigned_names(code.body)

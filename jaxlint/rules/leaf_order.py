@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
-from jaxlint.syntax.statements import Assign, walk
+from jaxlint.syntax.statements import Assign
 
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -94,12 +94,12 @@ class LeafOrder(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body does with lists of leaves."""
         reader = _Leaves(code, evaluator)
-        for statement in walk(code.body, nested=False):
+        for statement in code.statements:
             if isinstance(statement, Assign) and len(statement.targets) == 1:
                 yield from _unpacked(statement.targets[0], statement.value, reader)
-        for part in code.parts:
-            if isinstance(part, Call) and part.args and (part.args[0].star == "*" or _is_from_tuple(part)):
-                yield from _put_back(part, reader)
+        for call in code.calls:
+            if call.args and (call.args[0].star == "*" or _is_from_tuple(call)):
+                yield from _put_back(call, reader)
 
 
 class _Leaves:

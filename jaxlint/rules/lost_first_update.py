@@ -209,7 +209,7 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
 
 def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> Iterator[Problem]:
     """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
-    for loop in walk(code.body, nested=False):
+    for loop in code.statements:
         if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
             continue
         bound = assigned_names((loop,))

@@ -255,7 +255,7 @@ def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evalua
     method, owner = code.place.method, code.place.owner
     if method is None or owner is None or mutation.slot.root != method.self_name:
         return False
-    returned = [part for s in walk(code.body, nested=False) if isinstance(s, Return) for part in own_parts(s)]
+    returned = [part for s in code.statements if isinstance(s, Return) for part in own_parts(s)]
     calls = [part for part in returned if isinstance(part, Call) and part.at is not mutation.at]
     funcs = [call.func for call in calls if isinstance(call.func, Attribute)]
     names = {func.attr for func in funcs if dotted(func.value) == method.self_name}

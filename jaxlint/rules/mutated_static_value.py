@@ -118,7 +118,7 @@ class MutatedStaticValue(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the changes in place that happen in a body."""
         changing = [e for e in code.events if _changes_static_value(e)]
-        slots = {id(at): slot for s in walk(code.body, nested=False) for at, slot in changed_by(s)} if changing else {}
+        slots = {id(at): slot for s in code.statements for at, slot in changed_by(s)} if changing else {}
         for event in changing:
             assert isinstance(event, (MutateField, AssignAttribute))
             slot = slots.get(id(event.at), Slot((event.receiver_text or "").partition(".")[0]))

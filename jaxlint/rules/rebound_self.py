@@ -154,7 +154,7 @@ def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         start = root(update.base)
         if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
             continue
-        looped = any(target.id in target_names(s.target) for s in walk(code.body, nested=False) if isinstance(s, For))
+        looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
         if (looped or target.id in parameters) and not _is_used(target, code) and not _sees_all(code):
             problem = _lost(target, update, code.function, looped)
             yield problem if looped else structs.replace(problem, fix=returning(None, target.id, code.place, evaluator))
@@ -167,7 +167,7 @@ def _sees_all(code: CodeRead) -> bool:
 
 def _assignments(code: CodeRead) -> Iterator[tuple[Name, Expr]]:
     """The variables that are assigned, one at a time, outside of inner functions."""
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         match statement:
             case Assign(targets=(Name() as target,), value=value):
                 yield target, value

@@ -104,7 +104,7 @@ class ReturnedOldState(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for copies that are made in a function, and for what it returns."""
         function = code.function
-        if function is None or not any(isinstance(s, Return) for s in walk(code.body, nested=False)):
+        if function is None or not any(isinstance(s, Return) for s in code.statements):
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         reader = _Reader(code, evaluator)

@@ -105,13 +105,13 @@ class ReusedKey(BodyRule):
         if not updates:
             return
         instances = LocalInstances.of(code, evaluator)
-        for part in code.parts:
-            if not isinstance(part, Call) or not part.positional:
+        for call in code.calls:
+            if not call.positional:
                 continue
-            name = evaluator.model.resolver.library_name(part.func, code.place.module, code.scope)
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if not name.startswith("jax.random.") or name.rpartition(".")[2] in _NOT_USING:
                 continue
-            key = part.positional[0]
+            key = call.positional[0]
             held = _key_of(key, instances)
             if held is not None and _stays(key, held, updates, code):
                 yield _problem(key, held, name)

@@ -134,7 +134,7 @@ class StaticMismatch(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
-        calls = [p for p in code.parts if isinstance(p, Call) and last_name(p.func) in _LAST_NAMES]
+        calls = [call for call in code.calls if last_name(call.func) in _LAST_NAMES]
         if not calls:
             return
         instances = _Instances(code, evaluator)
@@ -153,9 +153,9 @@ class _Instances:
         self._module = code.place.module
         self._scope = code.scope
         self._evaluator = evaluator
-        self.functions = {s.name: s.body for s in walk(code.body, nested=False) if isinstance(s, FunctionDefinition)}
+        self.functions = {s.name: s.body for s in code.statements if isinstance(s, FunctionDefinition)}
         bound: dict[str, list[Expr | None]] = {}
-        for statement in walk(code.body, nested=False):
+        for statement in code.statements:
             for name in _names(statement):
                 bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
         self._variables = {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}

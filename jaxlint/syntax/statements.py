@@ -234,64 +234,60 @@ Body: TypeAlias = tuple[Statement, ...]
 
 def blocks(statement: Statement) -> tuple[Body, ...]:
     """The statement lists directly below a statement, in source order."""
-    match statement:
-        case If(branches=branches, orelse=orelse):
-            return (*(body for _, body in branches), orelse)
-        case For(body=body, orelse=orelse) | While(body=body, orelse=orelse):
-            return (body, orelse)
-        case With(body=body) | FunctionDefinition(body=body) | ClassDefinition(body=body):
-            return (body,)
-        case Try():
-            return (statement.body, *(h.body for h in statement.handlers), statement.orelse, statement.final)
-        case Match(cases=cases):
-            return tuple(c.body for c in cases)
-    return ()
+    find = _BLOCKS.get(type(statement))
+    return () if find is None else find(statement)
 
 
 def expressions(statement: Statement) -> tuple[Expr, ...]:
     """The expressions of a statement itself (not those of the statements below it), in source order."""
-    match statement:
-        case Do(value=value) | Return(value=value):
-            return () if value is None else (value,)
-        case Assign():
-            return (*statement.targets, statement.value)
-        case Annotate():
-            declared = (statement.target, statement.annotation)
-            return declared if statement.value is None else (*declared, statement.value)
-        case Augment():
-            return (statement.target, statement.value)
-        case Raise(error=error):
-            return () if error is None else (error,)
-        case Delete(target=target):
-            return (target,)
-        case Assert():
-            return (statement.test,) if statement.message is None else (statement.test, statement.message)
-        case If(branches=branches):
-            return tuple(test for test, _ in branches)
-        case For():
-            return (statement.target, statement.iterable)
-        case While(test=test):
-            return (test,)
-        case With(items=items):
-            return tuple(e for item in items for e in item if e is not None)
-        case Try(handlers=handlers):
-            return tuple(h.error for h in handlers if h.error is not None)
-        case Match(subject=subject, cases=cases):
-            return (subject, *(e for c in cases for e in (c.cls, c.guard) if e is not None))
-        case FunctionDefinition():
-            return (*statement.decorators, *statement.defaults)
-        case ClassDefinition(decorators=decorators, bases=bases):
-            return (*decorators, *bases)
-    return ()
+    find = _EXPRESSIONS.get(type(statement))
+    return () if find is None else find(statement)
+
+
+def _given(*exprs: Expr | None) -> tuple[Expr, ...]:
+    return tuple([expr for expr in exprs if expr is not None])
+
+
+_BLOCKS: dict[type, Callable[[Any], tuple[Body, ...]]] = {
+    If: lambda s: (*[body for _, body in s.branches], s.orelse),
+    For: lambda s: (s.body, s.orelse),
+    While: lambda s: (s.body, s.orelse),
+    With: lambda s: (s.body,),
+    FunctionDefinition: lambda s: (s.body,),
+    ClassDefinition: lambda s: (s.body,),
+    Try: lambda s: (s.body, *[h.body for h in s.handlers], s.orelse, s.final),
+    Match: lambda s: tuple([c.body for c in s.cases]),
+}
+_EXPRESSIONS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Do: lambda s: (s.value,),
+    Return: lambda s: _given(s.value),
+    Assign: lambda s: (*s.targets, s.value),
+    Annotate: lambda s: _given(s.target, s.annotation, s.value),
+    Augment: lambda s: (s.target, s.value),
+    Raise: lambda s: _given(s.error),
+    Delete: lambda s: (s.target,),
+    Assert: lambda s: _given(s.test, s.message),
+    If: lambda s: tuple([test for test, _ in s.branches]),
+    For: lambda s: (s.target, s.iterable),
+    While: lambda s: (s.test,),
+    With: lambda s: _given(*[expr for item in s.items for expr in item]),
+    Try: lambda s: _given(*[h.error for h in s.handlers]),
+    Match: lambda s: (s.subject, *_given(*[expr for c in s.cases for expr in (c.cls, c.guard)])),
+    FunctionDefinition: lambda s: (*s.decorators, *s.defaults),
+    ClassDefinition: lambda s: (*s.decorators, *s.bases),
+}
 
 
 def walk(body: Body, *, nested: bool = True) -> Iterator[Statement]:
     """All statements below a body in source order; those inside functions and classes only if `nested`."""
-    for statement in body:
+    pending = list(reversed(body))
+    while pending:
+        statement = pending.pop()
         yield statement
-        if nested or not isinstance(statement, (FunctionDefinition, ClassDefinition)):
-            for block in blocks(statement):
-                yield from walk(block, nested=nested)
+        find = _BLOCKS.get(type(statement))
+        if find is not None and (nested or not isinstance(statement, (FunctionDefinition, ClassDefinition))):
+            for block in reversed(find(statement)):
+                pending.extend(reversed(block))
 
 
 def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
@@ -301,7 +297,8 @@ def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
         current = stack.pop()
         yield current
         inner = children(current) if nested or not isinstance(current, Lambda) else current.defaults
-        stack.extend(reversed(inner))
+        if inner:
+            stack.extend(reversed(inner))
 
 
 def own_parts(statement: Statement) -> Iterator[Expr]:

@@ -24,7 +24,6 @@ from jaxlint.syntax.statements import (
     bound_by,
     own_parts,
     target_names,
-    walk,
 )
 
 
@@ -48,10 +47,23 @@ class LocalInstances:
                 self._made[id(event.call)] = Instance(event.cls.cls, event.cls.exact)
             elif isinstance(event, Replace):
                 self._made[id(event.call)] = event.receiver
+        #: What variables are, once that is asked for.
+        self._known: dict[str, Value] | None = None
+
+    @property
+    def _names(self) -> dict[str, Value]:
+        """The parameters that are not bound anew, and the variables that are certainly instances."""
+        if self._known is None:
+            self._read_names()
+        assert self._known is not None
+        return self._known
+
+    def _read_names(self) -> None:
+        code = self._code
         assigned = assigned_names(code.body)
-        self._names: dict[str, Value] = {n: plain(v) for n, v in code.parameters.items() if n not in assigned}
+        self._known = {n: plain(v) for n, v in code.parameters.items() if n not in assigned}
         given: dict[str, list[Value]] = {n: [plain(v)] for n, v in code.parameters.items() if n in assigned}
-        for statement in walk(code.body, nested=False):
+        for statement in code.statements:
             match statement:
                 case Assign(targets=(Name(id=name),), value=value):
                     given.setdefault(name, []).append(self.value(value))
@@ -64,7 +76,7 @@ class LocalInstances:
         for name, values in given.items():
             first = values[0]
             if isinstance(first, Instance) and all(isinstance(v, Instance) and v.cls is first.cls for v in values):
-                self._names[name] = first
+                self._known[name] = first
 
     def instance(self, expr: Expr) -> Instance | None:
         """The instance of a pytree class that an expression certainly is."""
@@ -88,10 +100,12 @@ class LocalInstances:
 
     def _returned(self, call: Call) -> Value:
         """What the annotation of a function promises."""
-        if not isinstance(call.func, Name) or call.func.id in self._names:
+        if not isinstance(call.func, Name):
             return UNKNOWN
         symbol = self._evaluator.model.resolver.resolve(call.func, self._code.place.module, self._code.scope)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.returns is None or symbol.declaration.is_async:
+            return UNKNOWN
+        if call.func.id in self._names:
             return UNKNOWN
         if self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module):
             return UNKNOWN
