@@ -137,7 +137,7 @@ def returned_parts(original: str | None, code: CodeRead) -> list[Expr]:
     """Where the original is returned."""
     return [
         part
-        for statement in walk(code.body, nested=False)
+        for statement in code.statements
         if isinstance(statement, Return) and statement.value is not None
         for part in (statement.value.items if isinstance(statement.value, Display) else (statement.value,))
         if original is not None and dotted(part) == original
