@@ -14,7 +14,7 @@ from jaxlint.finding import Applicability, Edit
 
 
 class NeededImport(msgspec.Struct, frozen=True):
-    """`import module`, `import module as alias` or `from module import name`, if the module does not have it yet."""
+    """`import module` or `from module import name`, each if need be `as alias`, if the module does not have it yet."""
 
     module: str
     name: str | None = None

@@ -213,7 +213,7 @@ def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
     new = values["_0"] if change.template == "{0}" else expression(template, tree, **values)
     if _comments(old) != _comments(new):
         raise CannotChange("a comment would be lost")
-    if old.lpar and not new.lpar:
+    if old.lpar and not new.lpar and not isinstance(old, (cst.Tuple, cst.GeneratorExp)):
         new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
     return {old: lambda node: new}
 

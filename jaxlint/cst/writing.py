@@ -57,7 +57,7 @@ class Writer:
             if made is None:
                 return None
             edits += made
-        if not edits:
+        if not edits and not proposal.imports:
             return None
         for needed in proposal.imports:
             edits.append(import_edit(needed, self.source, self._outline))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, RenameFunction
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -19,6 +22,9 @@ from jaxlint.syntax.statements import Assign, Body, all_parts, walk
 
 #: The transformations that look up what they have compiled by the hash of the function.
 _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
+
+#: The transformations of equinox that take modules.
+_FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
 
 
 class JittedBoundMethod(BodyRule):
@@ -92,7 +98,8 @@ class JittedBoundMethod(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    `jax.jit(module)` becomes `eqx.filter_jit(module)`, which is safe: the call could only raise. There is none for
+    attributes that change.
 
     ## When not to use it
 
@@ -145,7 +152,18 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
         ),
         reason="what is compiled is found again by the hash of the function",
         help=way_out,
+        fix=_filtering(event, evaluator) if is_module else None,
     )
+
+
+def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformation of equinox, which traces the arrays of the module."""
+    name = _FILTERED.get(event.applied.transform.name, "")
+    written = spelled(f"equinox.{name}", event.place.module, evaluator.model.resolver, scope_of(event.place))
+    if not name or written is None or event.applied.options:
+        return None
+    change = RenameFunction(event.at, event.applied.transform.name.rpartition(".")[2], written[0])
+    return Proposal(f"Use `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
 def _stale(event: Transformed, method: Function, cls: PytreeClass, code: CodeRead) -> Iterator[Problem]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Instance, Scalar, plain
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
@@ -89,7 +91,9 @@ class MalformedFlatten(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    What is no pair becomes one, children and aux data change places, and `@classmethod` is added; these are safe, for
+    flattening could only raise. The order of children and parameters, attributes that are left out and missing commas
+    are mended, too, which is unsafe. There is none for a method that is missing.
 
     ## When not to use it
 
@@ -167,6 +171,7 @@ def _returned(cls: PytreeClass, method: Function, name: str, evaluator: Evaluato
                 f"`{name}` of `{cls.name}` returns {len(value.items)} thing{'' if len(value.items) == 1 else 's'} where"
                 " jax wants children and aux data: it cannot be flattened (ValueError); return a pair",
                 "return `(children, aux_data)`, where the aux data may be None",
+                _paired(value, method),
             )
         return
     if not isinstance(value, Display) or value.kind != "tuple":
@@ -174,12 +179,24 @@ def _returned(cls: PytreeClass, method: Function, name: str, evaluator: Evaluato
     children, aux = value.items
     if is_none(children) and not is_none(aux):
         what, advice = "returns None for its children: it cannot be flattened (ValueError)", "return the children first"
+        swapped = (Rewrite(children.at, "{0}", (aux.at,)), Rewrite(aux.at, "{0}", (children.at,)))
+        fix = Proposal("Return the children first", Applicability.SAFE, swapped)
     elif _is_bare(children, method, cls, evaluator):
         what = "returns an attribute for its children, which are to be a tuple: its elements become the leaves"
         advice = "put a comma behind it"
+        fix = Proposal("Put a comma behind it", Applicability.UNSAFE, (Rewrite(children.at, "({0},)", (children.at,)),))
     else:
         return
-    yield _problem(cls, children, f"`{name}` of `{cls.name}` {what}; {advice}", "return `(self.x,), aux_data`")
+    yield _problem(cls, children, f"`{name}` of `{cls.name}` {what}; {advice}", "return `(self.x,), aux_data`", fix)
+
+
+def _paired(value: Display, method: Function) -> Proposal | None:
+    """The fix of attributes that are returned without aux data."""
+    own = [item for item in value.items if isinstance(item, Attribute) and dotted(item.value) == method.self_name]
+    if not value.items or len(own) < len(value.items) or value.kind != "tuple":
+        return None
+    change = Rewrite(value.at, "{0}, None", (value.at,))
+    return Proposal("Return a pair", Applicability.SAFE, (change,))
 
 
 def _is_bare(expr: Expr, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -204,6 +221,7 @@ def _signature(cls: PytreeClass, method: Function) -> Problem | None:
             f"`tree_unflatten` of `{cls.name}` is no classmethod: the first transformation fails (TypeError);"
             " decorate it with `@classmethod`",
             "write `@classmethod` above it",
+            Proposal("Make it a classmethod", Applicability.SAFE, (Decorate(method.at, ("classmethod",)),)),
         )
     own = positional[1:] if "classmethod" in decorators else positional if "staticmethod" in decorators else []
     if len(own) == 2 and own[0] in _CHILDREN and own[1] in _AUX:
@@ -213,8 +231,16 @@ def _signature(cls: PytreeClass, method: Function) -> Problem | None:
             f"`tree_unflatten` of `{cls.name}` takes `{own[0]}` before `{own[1]}`, and jax passes the aux data first;"
             " exchange them",
             f"write `tree_unflatten(cls, {own[1]}, {own[0]})`",
+            _exchanged(method, own),
         )
     return None
+
+
+def _exchanged(method: Function, own: list[str]) -> Proposal:
+    """The fix of two parameters that stand in each other's place."""
+    first, second = (parameter for parameter in method.parameters if parameter.name in own)
+    changes = (Rename(first.at, second.name), Rename(second.at, first.name))
+    return Proposal("Exchange the parameters", Applicability.UNSAFE, changes)
 
 
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[Problem]:
@@ -239,6 +265,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
             f"`tree_flatten` of `{cls.name}` gives `{children[first]}` where the constructor takes `{expected[first]}`:"
             " each transformation exchanges them; give the children in the order of the constructor",
             f"write the children in the order {', '.join(f'`{name}`' for name in expected)}",
+            _ordered(flatten, children, expected),
         )
         return
     aux = [f.name for f in cls.fields if f.role is Role.STATIC]
@@ -258,7 +285,36 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in children)} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
+            _completed(flatten, [stored.get(p.name) for p in left]),
         )
+
+
+def _ordered(flatten: Function, children: Sequence[str], expected: Sequence[str]) -> Proposal | None:
+    """The fix: the children stand in the order of the constructor."""
+    returned = flatten.return_values[0]
+    display = returned.items[0] if isinstance(returned, Display) else None
+    if not isinstance(display, Display):
+        return None
+    items = dict(zip(children, display.items, strict=False))
+    changes = tuple(
+        Rewrite(items[there].at, "{0}", (items[wanted].at,))
+        for there, wanted in zip(children, expected, strict=False)
+        if there != wanted
+    )
+    return Proposal("Order the children", Applicability.UNSAFE, changes)
+
+
+def _completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None:
+    """The fix: what is left out becomes a child, behind the others, as the constructor takes them."""
+    returned = flatten.return_values[0]
+    display = returned.items[0] if isinstance(returned, Display) else None
+    names = [name for name in left if name is not None]
+    if not isinstance(display, Display) or len(names) < len(left) or flatten.self_name is None:
+        return None
+    every = [*(f"{{{number}}}" for number in range(len(display.items))), *(f"{flatten.self_name}.{n}" for n in names)]
+    template = f"[{', '.join(every)}]" if display.kind == "list" else f"({', '.join(every)})"
+    change = Rewrite(display.at, template, tuple(item.at for item in display.items))
+    return Proposal("Give all attributes", Applicability.UNSAFE, (change,))
 
 
 def _children_only(method: Function) -> Argument | None:
@@ -298,10 +354,11 @@ def _stored(cls: PytreeClass) -> dict[str, str]:
     return {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
 
 
-def _problem(cls: PytreeClass, at: Expr | Function, message: str, advice: str) -> Problem:
+def _problem(cls: PytreeClass, at: Expr | Function, message: str, advice: str, fix: Proposal | None = None) -> Problem:
     return Problem(
         at=at.at,
         message=message,
         reason="jax calls `tree_flatten()`, which returns children and aux data, and `tree_unflatten(aux, children)`",
         help=advice,
+        fix=fix,
     )

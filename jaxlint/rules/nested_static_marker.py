@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import HoistMarker, Proposal
+from jaxlint.cst.changes import HoistMarker, NeededImport, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
+from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import Expr, Name, dotted
+from jaxlint.syntax.statements import parts
 
 _MARKER = frozenset({STATIC})
 
@@ -75,8 +79,9 @@ class NestedStaticMarker(ClassRule, EventRule):
 
     ## Fix safety
 
-    The marker is put around the whole annotation, if it is written there. The fix is unsafe: what was a leaf becomes
-    static.
+    The marker is put around the whole annotation, if it is written there. That of an alias stays there,
+    too. What is only imported for type checkers, or in a function, is imported at the top. The fixes are unsafe: what
+    was a leaf becomes static.
 
     ## When not to use it
 
@@ -138,7 +143,7 @@ def _nested(cls: PytreeClass, field: Field, at: Expr, evaluator: Evaluator) -> P
         ),
         reason="jax_dataclasses looks for the marker on the outside of the annotation only",
         help=f"write `{field.name}: jdc.Static[...]` with all of the type inside of the brackets",
-        fix=_hoisting(field.annotation.expr, at)
+        fix=_marking(field.annotation, at, cls, evaluator)
         if field.annotation is not None and field.annotation.module is cls.module
         else None,
     )
@@ -155,6 +160,30 @@ def _nested_parameter(at: object, parameter: str, function: str, fix: Proposal |
         help=f"write `{parameter}: jdc.Static[...]` with all of the type inside of the brackets",
         fix=fix,
     )
+
+
+def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the marker goes around all of the annotation; that which stands in an alias stays there, too."""
+    if any(part.at == marker.at for part in parts(annotation.expr)):
+        return _hoisting(annotation.expr, marker)
+    written = spelled(STATIC, cls.module, evaluator.model.resolver)
+    if written is None:
+        return None
+    change = Rewrite(annotation.expr.at, f"{written[0]}[{{0}}]", (annotation.expr.at,))
+    return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,), written[1])
+
+
+def _importing(name: str, module: Module) -> Proposal | None:
+    """The fix: what is imported for type checkers, or in a function, is imported for all of the module."""
+    scopes = module.outline.scopes.values()
+    found = {b for scope in scopes for b in scope.bindings.get(name, ()) if isinstance(b, Import)}
+    origins = {(one.module, one.name) for one in found}
+    if len(origins) != 1 or any(one.level for one in found):
+        return None
+    origin, member = next(iter(origins))
+    known = member or origin
+    needed = NeededImport(origin, member, None if name == known else name)
+    return Proposal(f"Import `{name}`", Applicability.UNSAFE, (), (needed,))
 
 
 def _hoisting(annotation: Expr, marker: Expr) -> Proposal:
@@ -180,4 +209,5 @@ def _not_found(cls: PytreeClass, field: Field, at: Expr, context: FieldContext, 
         ),
         reason="annotations that are strings are read in the namespace of the module, when an instance is flattened",
         help=f"import `{name}` at the top of the module, outside of `if TYPE_CHECKING` and of functions",
+        fix=_importing(name, context.module) if context.module is cls.module else None,
     )

@@ -14,6 +14,7 @@ from jaxlint.infer.events import Event, Transformed
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -81,7 +82,8 @@ class StaticSelf(ClassRule, EventRule):
     ## Fix safety
 
     `self` is taken from the static arguments where the class is a pytree. The fix is safe where the call could only
-    raise, and unsafe where it compiled for each instance.
+    raise, and unsafe where it compiled for each instance. A dataclass that is no pytree, and has no hash, is declared
+    with `frozen=True`; that is unsafe.
 
     ## When not to use it
 
@@ -208,6 +210,8 @@ def _decorator_fix(method: Function, cls: PytreeClass, level: Applicability, eva
 
 def _dropping(every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability) -> Proposal | None:
     """The fix: the instance of a pytree class is no static argument any more."""
+    if is_hashable(cls) is False and not cls.is_pytree:
+        return freezing(cls, cls.module)
     if not cls.is_pytree or cls.registered is not True:
         return None
     changes: list[Change] = []

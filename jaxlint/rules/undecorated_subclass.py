@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import Decorate, Proposal
+from jaxlint.cst.changes import Change, Decorate, Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses, Unflatten
 from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Subscript, dotted
+from jaxlint.syntax.expressions import Call, Expr, Subscript, dotted
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
@@ -84,7 +85,8 @@ class UndecoratedSubclass(ClassRule):
 
     ## Fix safety
 
-    The decorators of the base class are put above the class, too, if both are in the same file. The fix is unsafe: what
+    The decorators of the base class are put above the class, too, if both are in the same file, or in the place of
+    `@dataclasses.dataclass`; penzai's with `has_implicitly_inherited_fields=True`. The fix is unsafe: what
     was no pytree becomes one.
 
     ## When not to use it
@@ -145,7 +147,7 @@ class UndecoratedSubclass(ClassRule):
                 else "a registration holds for one class: JAX takes an instance of a subclass for one opaque leaf"
             ),
             help=_help(cls, base),
-            fix=_decorating(cls, base),
+            fix=_decorating(cls, base, evaluator),
             confidence=_confidence(cls, base, evaluator, is_used=bool(uses)),
         )
 
@@ -173,7 +175,7 @@ class UndecoratedSubclass(ClassRule):
             ),
             reason="a subclass is registered by itself, but only a dataclass decorator makes fields of its annotations",
             help=_help(cls, base),
-            fix=_decorating(cls, base),
+            fix=_decorating(cls, base, evaluator),
             confidence=Confidence.HIGH if uses else Confidence.MEDIUM,
         )
 
@@ -273,16 +275,45 @@ def _help(cls: PytreeClass, base: PytreeClass) -> str:
     return f"put `@{registration.name}` above `class {cls.name}` too"
 
 
-def _decorating(cls: PytreeClass, base: PytreeClass) -> Proposal | None:
+def _decorating(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix: the decorators of the base class, if it stands in the same file, above the class as well."""
-    written, declared = base.symbol.declaration.decorators, cls.symbol.declaration
-    if base.module is not cls.module or not written or declared.decorators or base.symbol.declaration.scope:
+    declared, module = cls.symbol.declaration, cls.module
+    if base.module is not module or base.symbol.declaration.scope:
         return None
-    if cls.framework.refuses_undecorated or any(registration.is_call for registration in base.registrations):
+    if any(registration.is_call or registration.has_lists for registration in base.registrations):
         return None
-    if any(registration.has_lists for registration in base.registrations) or cls.custom_init() is not None:
+    if cls.custom_init() is not None and base.framework.unflatten is not Unflatten.CUSTOM:
         return None
-    source = base.module.source
-    decorators = tuple(source.segment(*place_of(decorator.at)) for decorator in written)
-    change = Decorate(declared.at, decorators)
-    return Proposal(f"Decorate `{cls.name}` like `{base.name}`", Applicability.UNSAFE, (change,))
+    changes = _decorators(cls, base, evaluator)
+    if not changes:
+        return None
+    return Proposal(f"Decorate `{declared.name}` like `{base.name}`", Applicability.UNSAFE, changes)
+
+
+def _decorators(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> tuple[Change, ...]:
+    """The changes of the decorators of a class; that of a plain dataclass goes, if its base does not have it."""
+    declared, source = cls.symbol.declaration, cls.module.source
+    own = list(declared.decorators)
+    written = [
+        (source.segment(*place_of(decorator.at)), _is_dataclass(decorator, cls, evaluator))
+        for decorator in base.symbol.declaration.decorators
+    ]
+    if cls.framework.refuses_undecorated:
+        name = base.registrations[0].name if base.registrations else ""
+        is_free = name and not own and not declared.fields
+        return (Decorate(declared.at, (f"{name}(has_implicitly_inherited_fields=True)",)),) if is_free else ()
+    if not own:
+        return (Decorate(declared.at, tuple(text for text, _ in written)),) if written else ()
+    others = tuple(text for text, is_plain in written if not is_plain)
+    if len(own) != 1 or not others or not _is_dataclass(own[0], cls, evaluator):
+        return ()
+    if len(others) < len(written):
+        return (Decorate(declared.at, others),)
+    return (Rewrite(own[0].at, others[0]),) if len(others) == 1 else ()
+
+
+def _is_dataclass(decorator: Expr, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a decorator is that of the standard library."""
+    head = decorator.func if isinstance(decorator, Call) else decorator
+    symbol = evaluator.model.resolver.resolve(head, cls.module, cls.symbol.declaration.scope)
+    return isinstance(symbol, External) and symbol.name == "dataclasses.dataclass"

@@ -12,6 +12,7 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import Unhashable, unhashable
+from jaxlint.rules.analyses.options import is_written_in, tracing
 from jaxlint.rules.base import EventRule, Problem
 
 #: What makes a value hashable, by what is said of it.
@@ -85,7 +86,8 @@ class UnhashableStaticArgument(EventRule):
 
     A list becomes a tuple, and a set a frozenset, where it is passed: `[2, 3]` becomes `(2, 3)`, and `sizes` becomes
     `tuple(sizes)`. The fix is safe: the call could only raise. A class whose instances have no hash is declared with
-    `frozen=True`, which is unsafe: they may be assigned to elsewhere.
+    `frozen=True`, which is unsafe: they may be assigned to elsewhere. A pytree that holds arrays is traced, where the
+    function declares the parameter with its class; that is unsafe, too.
 
     ## When not to use it
 
@@ -134,7 +136,13 @@ def _fix(event: Cross, why: Unhashable, evaluator: Evaluator) -> Proposal | None
     if isinstance(value, Instance):
         if is_hashable(value.cls) is False and not value.cls.is_pytree:
             return freezing(value.cls, event.place.module)
-        return None
+        is_here = all(is_written_in(applied, event.module, event.place.module) for applied in event.applied)
+        if not value.cls.is_pytree or event.function is None or event.parameter is None or not is_here:
+            return None
+        declared = plain(evaluator.parameter(event.function, event.parameter, event.module or event.place.module))
+        if not isinstance(declared, Instance) or declared.cls is not value.cls:
+            return None  # others may pass what cannot be traced
+        return tracing(event.parameter, event.function, event.applied)
     function = _FUNCTIONS.get(why.way_out)
     if function is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
@@ -21,19 +21,44 @@ def is_written_in(applied: Applied, function_module: Module | None, module: Modu
 
 def not_donating(parameter: str, function: Function, every: Iterable[Applied]) -> Proposal | None:
     """The fix that lets a transformation, which stands in the module, keep the buffers of an argument."""
-    changes: list[Change] = []
+    changes = [
+        change
+        for applied in every
+        for change in _dropped(parameter, function, applied, "donate", applied.donate_argnums, applied.donate_argnames)
+    ]
+    return _alone(f"Do not donate `{parameter}`", changes)
+
+
+def tracing(parameter: str, function: Function, every: Iterable[Applied]) -> Proposal | None:
+    """The fix that lets a transformation, which stands in the module, trace an argument that is static."""
+    changes = [
+        change
+        for applied in every
+        for change in _dropped(parameter, function, applied, "static", applied.static_argnums, applied.static_argnames)
+    ]
+    return _alone(f"Trace `{parameter}`", changes)
+
+
+def _dropped(
+    parameter: str,
+    function: Function,
+    applied: Applied,
+    option: str,
+    numbers: Sequence[int] | None,
+    names: Sequence[str] | None,
+) -> Iterator[Change]:
+    """The changes that take a parameter out of what an option lists, by number and by name."""
     positional = [p.name for p in function.parameters if p.kind == "positional"]
-    for applied in every:
-        if applied.donate or applied.bound:
-            return None
-        numbers = tuple(n for n in applied.donate_argnums or () if positional[n : n + 1] == [parameter])
-        if numbers:
-            changes.append(DropOption(applied.at, "donate_argnums", numbers))
-        if parameter in (applied.donate_argnames or ()):
-            changes.append(DropOption(applied.at, "donate_argnames", (parameter,)))
-    if len(changes) != 1:
-        return None
-    return Proposal(f"Do not donate `{parameter}`", Applicability.UNSAFE, tuple(changes))
+    chosen = tuple(n for n in numbers or () if positional[n : n + 1] == [parameter])
+    if chosen and not applied.bound:
+        yield DropOption(applied.at, f"{option}_argnums", chosen)
+    if parameter in (names or ()):
+        yield DropOption(applied.at, f"{option}_argnames", (parameter,))
+
+
+def _alone(title: str, changes: Sequence[Change]) -> Proposal | None:
+    """The unsafe fix that one change makes."""
+    return Proposal(title, Applicability.UNSAFE, tuple(changes)) if len(changes) == 1 else None
 
 
 def allowing_integers(applied: Applied, module: Module, scope: str, evaluator: Evaluator) -> Proposal | None:
