@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from jaxlint import __version__
+from jaxlint.cli import watch as watching
 from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config
 from jaxlint.cli.facts import facts
@@ -109,6 +110,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, to be left out from now on.")
 @click.option("--no-baseline", is_flag=True, help="Use no baseline, even if one is configured.")
 @click.option("--strict-baseline", is_flag=True, help="Exit with 1 if the baseline holds what is not found any more.")
+@watching.option
 def check(
     paths: tuple[str, ...],
     configuration: Configuration,
@@ -128,6 +130,7 @@ def check(
     write_baseline: str | None,
     no_baseline: bool,
     strict_baseline: bool,
+    watch: bool,
 ) -> int:
     """Check files and directories.
 
@@ -154,6 +157,10 @@ def check(
         raise click.UsageError("--write-baseline needs the findings of all files; leave --shard out.")
     if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
         raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
+    if watch and not watching.is_watched():
+        if stdin is not None or only_files or facts or shard or add_noqa or write_baseline is not None:
+            raise click.UsageError("--watch needs a check of all files that does nothing else.")
+        return watching.run(paths or (".",))
     paths = paths if stdin is None else (stdin,)
     paths = paths or (".",)
     if only_files:
