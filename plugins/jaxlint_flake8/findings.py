@@ -30,7 +30,10 @@ class Findings:
         self._keeps_suppressed = bool(options.disable_noqa)
         given = {"python": options.jaxlint_python, "min-confidence": options.jaxlint_min_confidence}
         selected: dict[str, object] = {key: value for key, value in given.items() if value is not None}
-        selected["extend-select"] = [rule.code for rule in all_rules() if not rule.enabled]
+        named = tuple([*(options.select or ()), *(options.extend_select or ())])
+        selected["extend-select"] = [
+            rule.code for rule in all_rules() if not rule.enabled and rule.code.startswith(named)
+        ]
         config = [options.jaxlint_config] if options.jaxlint_config else []
         self._configuration = Configuration(config, options=selected)
         self._configuration.settings(os.getcwd())  # what is wrong there is said before anything is checked

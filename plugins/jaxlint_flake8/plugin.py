@@ -41,9 +41,6 @@ class Plugin:
     @staticmethod
     def add_options(manager: OptionManager) -> None:
         """Declare the options, which flake8's own configuration files may hold."""
-        from jaxlint.rules import all_rules
-
-        manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.enabled])
         options = {
             "--jaxlint-config": ("FILE", "a pyproject.toml or jaxlint.toml instead of the nearest one"),
             "--jaxlint-python": ("PATH", "the interpreter or environment whose packages the code imports"),

@@ -353,17 +353,55 @@ def test_sarif_fingerprints_survive_edits_elsewhere(project: Path) -> None:
     assert marks() == before
 
 
+#: What GitLab's documentation of the Code Quality report format asks of each item (ci/testing/code_quality);
+#: its own validator (`app/validators/json_schemas/codeclimate.json`) asks for the same keys, and less of their values.
+GITLAB: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "location", "severity"],
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "minLength": 1},
+            "fingerprint": {"type": "string", "minLength": 1},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path"],
+                "oneOf": [{"required": ["lines"]}, {"required": ["positions"]}],
+                "properties": {
+                    "path": {"type": "string", "pattern": "^(?!\\./)"},
+                    "lines": {"required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                    "positions": {
+                        "required": ["begin"],
+                        "properties": {
+                            "begin": {"required": ["line"], "properties": {"line": {"type": "integer", "minimum": 1}}}
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
 @with_reports
 def test_gitlab(report: Callable[[], Report]) -> None:
     said = report()
     found = json.loads(written("gitlab", said))
+    jsonschema.validate(found, GITLAB)
     assert len({one["fingerprint"] for one in found}) == len(found) == len(said.findings)
     for one, finding in zip(found, said.findings, strict=True):
         assert one["description"].startswith(f"{finding.code}: {finding.message}")
         assert one["check_name"] == finding.code
-        assert one["severity"] in {"info", "minor", "major", "critical", "blocker"}
         assert one["location"]["positions"]["begin"]["line"] == finding.row
-        assert not one["location"]["path"].startswith("./")
+
+
+@pytest.mark.parametrize("wrong", [{"severity": "error"}, {"location": {"path": "a.py"}}, {"check_name": None}])
+def test_the_schema_of_gitlab_refuses_what_is_wrong(wrong: dict[str, Any], project: Path) -> None:
+    found = json.loads(written("gitlab", Report(findings()[:1])))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{**found[0], **wrong}], GITLAB)
 
 
 @with_reports
