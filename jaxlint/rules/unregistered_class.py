@@ -119,7 +119,9 @@ class UnregisteredClass(ClassRule, EventRule):
             applied = _refusing(evaluator.calls.transformed.decorating(method, cls.module))
             if not applied or method.self_name not in rebuilt_parameters(method, applied):
                 continue
-            if not _is_hidden(method, cls.module, evaluator) and is_unregistered(cls, evaluator.model):
+            if _is_hidden(method, cls.module, evaluator) or not _takes_instance(cls, method, evaluator):
+                continue
+            if is_unregistered(cls, evaluator.model):
                 how = f"`{method.name}` takes it as `{method.self_name}`"
                 yield _problem(method.parameters[0].at, cls, how, applied[0], _registering(cls, cls.module, evaluator))
 
@@ -140,6 +142,16 @@ def _refusing(applied: tuple[Applied, ...]) -> tuple[Applied, ...]:
 def _is_hidden(function: Function, module: Module, evaluator: Evaluator) -> bool:
     """Whether something else may come between the caller and the transformation."""
     return evaluator.calls.transformed.is_wrapped(function, module)
+
+
+def _takes_instance(cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
+    """Whether the first parameter of a method stands for the instance, not for what `Class.method(...)` is given."""
+    if method.self_name == "self":
+        return True
+    body = evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ()
+    names = _own_names(cls)
+    reads = (p for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == method.self_name)
+    return any(part.attr in names for part in reads)
 
 
 def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
@@ -198,8 +210,7 @@ def _is_used_as(cls: PytreeClass, name: str, function: Function, module: Module,
     Attributes of it are read, and its items are not given to functions on arrays.
     """
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-    names = {m.name for m in cls.members} | {n for c in cls.mro for n in c.symbol.declaration.methods}
-    names |= {a.attr for c in cls.mro for f in own_methods(c) for a in f.self_assignments}
+    names = _own_names(cls)
     read = False
     for part in all_parts(body):
         if isinstance(part, Attribute):
@@ -209,6 +220,12 @@ def _is_used_as(cls: PytreeClass, name: str, function: Function, module: Module,
             if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
                 return False
     return read
+
+
+def _own_names(cls: PytreeClass) -> set[str]:
+    """The fields, methods and assigned attributes of a class and its bases."""
+    names = {m.name for m in cls.members} | {n for c in cls.mro for n in c.symbol.declaration.methods}
+    return names | {a.attr for c in cls.mro for f in own_methods(c) for a in f.self_assignments}
 
 
 def _is_item(expr: Expr, name: str) -> bool:
