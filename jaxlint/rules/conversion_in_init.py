@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.pytrees.model import Unflatten
+from jaxlint.pytrees.model import PytreeClass, Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.leaf_traits import Conversion
+from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -118,10 +119,17 @@ class ConversionInInit(BodyRule):
             if isinstance(use, Conversion):
                 at_place.setdefault(place_of(use.at), {}).setdefault(use.field, use)
         for uses in at_place.values():
-            yield _problem(list(uses.values()), rebuilt)
+            yield _problem(list(uses.values()), rebuilt, evaluator)
 
 
-def _problem(uses: list[Conversion], rebuilt: Rebuild) -> Problem:
+def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
+    """High if the first `jax.jit` raises; what only placeholders refuse harms nobody where no instance crosses."""
+    if not (is_seen_to_cross(cls, evaluator) if use.needs == "array" else is_made_to_cross(cls, evaluator)):
+        return Confidence.LOW
+    return Confidence.HIGH if use.needs == "value" else Confidence.MEDIUM
+
+
+def _problem(uses: list[Conversion], rebuilt: Rebuild, evaluator: Evaluator) -> Problem:
     """What one conversion does to the leaves that come to it."""
     use = next((one for one in uses if one.needs == "value"), uses[0])
     method, cls = rebuilt.function.name, rebuilt.cls.name
@@ -140,7 +148,7 @@ def _problem(uses: list[Conversion], rebuilt: Rebuild) -> Problem:
             if custom
             else f"write a classmethod that converts {leaves} and returns `cls(...)`"
         ),
-        confidence=Confidence.HIGH if use.needs == "value" else None,
+        confidence=_confidence(use, rebuilt.cls, evaluator),
         fix=past_constructor(rebuilt.cls) if custom else None,
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

@@ -144,12 +144,12 @@ def _inherited_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
     """A field without a default, where a base class has a property of its name."""
     if not cls.bases_known or not cls.generated_init or not field.init:
         return
-    for base in cls.mro[1:]:
+    for base in cls.mro:
         declaration = base.symbol.declaration
         bound = {a.name for a in declaration.assignments} | {f.name for f in declaration.fields if f.value is not None}
         if field.name in bound:
             return
-        if field.name in declaration.methods:
+        if base is not cls and field.name in declaration.methods:
             method = _last(base, field.name)
             if _is_property(method) and not _has_setter(base, field.name):
                 yield _problem(

@@ -11,7 +11,7 @@ from jaxlint.pytrees.model import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.leaf_traits import Check
-from jaxlint.rules.analyses.traced import is_seen_to_be_mapped
+from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_be_mapped
 from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
 
@@ -123,6 +123,8 @@ class ValidationInInit(BodyRule):
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
     """High if the first `jax.jit` raises; a check that fails for mapped instances only harms who maps them."""
+    if not is_made_to_cross(rebuilt.cls, evaluator):
+        return Confidence.LOW
     if use.what == "value" or not use.traced:
         return Confidence.HIGH
     if rebuilt.cls.framework.unflatten is Unflatten.CUSTOM or is_seen_to_be_mapped(rebuilt.cls, evaluator):

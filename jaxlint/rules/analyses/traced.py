@@ -6,16 +6,26 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
 
 _MAX_DEPTH = 4
+_REGISTERED_BY_HAND = (REGISTER_DATACLASS, PYTREE_NODE_CLASS)
 
 
 def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an instance of the class, or of one that inherits from it, goes into a transformation."""
     return any(evaluator.traced.of(one) is not None for one in evaluator.model.family(cls))
+
+
+def is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether instances are seen to cross, or the class is registered by a statement of its own, which is for nothing else.
+
+    A class that gets its constructor from the framework that registers it, too, may never leave the host.
+    """
+    return cls.framework in _REGISTERED_BY_HAND or is_seen_to_cross(cls, evaluator)
 
 
 def is_seen_to_be_mapped(cls: PytreeClass, evaluator: Evaluator) -> bool:
