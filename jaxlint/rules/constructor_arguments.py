@@ -109,7 +109,7 @@ class ConstructorArguments(EventRule):
         """Compare one call with the parameters of the constructor."""
         assert isinstance(event, Construct)
         cls = event.cls.cls
-        if not event.cls.exact or event.by_create or not _is_known(cls):
+        if not event.cls.exact or event.by_create or not _is_known(cls) or _is_placeholder(event):
             return
         parameters = cls.constructor()
         wrong = None if parameters is None else _wrong(event.call, cls, parameters)
@@ -122,6 +122,14 @@ class ConstructorArguments(EventRule):
                 fix=wrong.fix or _declared(event, wrong, evaluator),
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
             )
+
+
+def _is_placeholder(event: Construct) -> bool:
+    """Whether a call without arguments stands in a method that subclasses replace by one of their own."""
+    owner, method = event.place.owner, event.place.method
+    if event.call.args or owner is None or method is None:
+        return False
+    return any(method.name in one.symbol.declaration.methods for one in event.place.subclasses(owner))
 
 
 def _is_known(cls: PytreeClass) -> bool:

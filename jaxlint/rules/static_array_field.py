@@ -308,10 +308,17 @@ def holds_array(value: Value, cls: PytreeClass, evaluator: Evaluator, depth: int
         case Instance(cls=inner):
             if inner.eq is not True or not inner.framework.compares_fields:
                 return None  # compared by identity, or by a method that may know arrays
-            held = [declared_value(field, inner, evaluator) for field in inner.fields if field.annotation is not None]
+            declared = [f for f in inner.fields if f.annotation is not None and not _is_empty_at_first(f)]
+            held = [declared_value(field, inner, evaluator) for field in declared]
             found = [holds_array(one, inner, evaluator, depth + 1) for one in held]
             return True if True in found else None
     return None
+
+
+def _is_empty_at_first(field: Field) -> bool:
+    """Whether the default of a field is None: nothing tells that something is put there."""
+    default = None if field.default is None else field.default.expr
+    return isinstance(default, Constant) and default.kind == "NoneType"
 
 
 def _is_of_numbers(value: Value) -> bool:

@@ -10,7 +10,7 @@ from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses, Unflatten
-from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_seen_to_cross
+from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
 from jaxlint.syntax.ast_expressions import place_of
@@ -185,7 +185,8 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     fails_anyway = cls.framework.refuses_undecorated
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
-    if not is_meant and (holds_settings(base, evaluator) or not _is_exception(cls, evaluator)):
+    stays_out = holds_settings(base, evaluator) or is_kept_out(base, evaluator)
+    if not is_meant and (stays_out or not _is_exception(cls, evaluator)):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM
 

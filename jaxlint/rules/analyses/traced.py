@@ -21,7 +21,7 @@ def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 def is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether instances are seen to cross, or the class is registered by a statement of its own, which is for nothing else.
+    """Whether instances are seen to cross, or a statement of its own registers the class, which is for nothing else.
 
     A class that gets its constructor from the framework that registers it, too, may never leave the host.
     """
