@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import Array, Container, Instance, Value, plain
@@ -13,6 +13,8 @@ from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Call, Lambda, dotted
 
+#: What seldom is changed in place, as settings are.
+_ARRAY = "a numpy array"
 _KINDS = {"list": "a list", "dict": "a dict", "set": "a set"}
 _FACTORIES = frozenset({"list", "dict", "set"})
 
@@ -104,6 +106,7 @@ class SharedDefault(ClassRule):
                     ),
                     reason="a default is made once, when the class is",
                     help=way_out,
+                    confidence=Confidence.LOW if _ARRAY in what else None,
                 )
 
 
@@ -121,7 +124,7 @@ def _shared(default: Placed, evaluator: Evaluator) -> str | None:
 def _held(value: Value) -> str | None:
     """What changes in place in a tuple."""
     if not isinstance(value, Container):
-        return "a numpy array" if isinstance(value, Array) and value.library == "numpy" and not value.declared else None
+        return _ARRAY if isinstance(value, Array) and value.library == "numpy" and not value.declared else None
     if value.kind in _KINDS and not value.declared:
         return _KINDS[value.kind]
     found = (_held(plain(item)) for item in value.items or ()) if value.kind == "tuple" else iter(())
