@@ -71,7 +71,8 @@ class ChexExtraAttribute(EventRule):
 
     ## When not to use it
 
-    There is no reason to turn it off: declare the field, or keep the value elsewhere.
+    There is no reason to turn it off: declare the field, or keep the value elsewhere. Classes that hold a function or
+    only settings, and that are not seen to go into a transformation, are not reported.
 
     ## References
 

@@ -91,7 +91,7 @@ class ConstructorArguments(EventRule):
     ## When not to use it
 
     There is no reason to turn it off: the call cannot work. Classes of which a base or a decorator cannot be seen are
-    left out, and so is `cls(...)`, which may be a subclass.
+    left out, and so are `cls(...)`, which may be a subclass, and `State()` in a method that subclasses replace.
 
     ## References
 

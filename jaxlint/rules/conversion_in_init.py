@@ -93,7 +93,8 @@ class ConversionInInit(BodyRule):
 
     ## When not to use it
 
-    If instances never meet an operation that replaces their leaves. A conversion that depends on a test of the value
+    If instances never meet an operation that replaces their leaves. Classes that are not seen to go into a
+    transformation are reported with low confidence only. A conversion that depends on a test of the value
     (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References

@@ -77,7 +77,8 @@ class SharedDefault(ClassRule):
 
     ## When not to use it
 
-    A default that nobody ever changes may be shared. Arrays of jax never change.
+    A default that nobody ever changes may be shared. Arrays of jax never change, and arrays of numpy seldom do: these
+    are reported with low confidence.
 
     ## References
 

@@ -95,8 +95,9 @@ class ValidationInInit(BodyRule):
 
     ## When not to use it
 
-    If instances never meet an operation that replaces their leaves: checks of the shape in dataclasses that are not
-    seen to be mapped are reported with low confidence only. A check that depends on another test of the value
+    If instances never meet an operation that replaces their leaves. With low confidence only are reported: classes of
+    a framework that are not seen to go into a transformation, and checks of the shape in dataclasses that are not seen
+    to be mapped. A check that depends on another test of the value
     (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
