@@ -59,6 +59,10 @@ class ConversionInInit(BodyRule):
 
         def __post_init__(self) -> None:
             object.__setattr__(self, "knots", jnp.asarray(self.knots))
+
+    @jax.jit
+    def span(spline: Spline) -> jax.Array:
+        return spline.knots[-1] - spline.knots[0]
     ```
 
     ## Use instead
@@ -77,6 +81,10 @@ class ConversionInInit(BodyRule):
         @classmethod
         def create(cls, knots: Sequence[float]) -> "Spline":
             return cls(knots=jnp.asarray(knots))
+
+    @jax.jit
+    def span(spline: Spline) -> jax.Array:
+        return spline.knots[-1] - spline.knots[0]
     ```
 
     ## Frameworks
