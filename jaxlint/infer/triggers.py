@@ -13,19 +13,17 @@ from jaxlint.infer.given import GivenClasses, is_pytree, may_take_no_items
 from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
+from jaxlint.infer.waiting import Candidate, Waiting
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
-from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import (
-    CHOOSES,
-    COMPARES,
     MUTATING,
     Assignment,
     Class,
@@ -47,12 +45,6 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
-#: Marks of comparisons and choices, transformations that hash what they are given, and loops with a carry.
-_MARKS = frozenset({COMPARES, CHOOSES, "jit", "pmap", "checkpoint", "remat", "scan", "while_loop", "fori_loop"})
-#: Decorators that hash the arguments.
-_CACHES = frozenset({"lru_cache", "cache"})
-#: What refuses integers among the leaves of its argument.
-_GRADIENTS = frozenset({"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian"})
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
 _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
@@ -81,8 +73,8 @@ class Triggers:
         self._static_rows: list[int] = []
         #: Which pieces of the units of the module that was asked for last hold a trigger, by the first row of the unit.
         self.held: dict[int, Held] = {}
-        #: The calls that the rules wait for, by the last part of what is called.
-        self.awaited: frozenset[str] = frozenset()
+        #: What the rules wait for.
+        self.waiting = Waiting()
         self._reaching: dict[str, bool] = {}
         #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
         self._unregistered: frozenset[str] = frozenset()
@@ -124,7 +116,7 @@ class Triggers:
         everywhere = (
             UPDATES,
             _EVENTFUL,
-            self.awaited,
+            self.waiting.calls,
             project_index.updating_method_names,
             project_index.changing_method_names,
             project_index.pytree_class_names,
@@ -243,15 +235,13 @@ class Triggers:
             unit.stores
             or not unit.discards.isdisjoint(project_index.updating_method_names)
             or not unit.calls.isdisjoint(UPDATES)
-            or not unit.calls.isdisjoint(self.awaited)
+            or not unit.calls.isdisjoint(self.waiting.calls)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
-            or not unit.calls.isdisjoint(_GRADIENTS)
             or not unit.mutations.isdisjoint(project_index.static_field_names)
             or "__dict__" in unit.mutations
             or ("[]" in unit.methods and self._stores_in_field(unit))
-            or (not unit.calls.isdisjoint(_MARKS) and self._may_hold_pytrees(unit, module))
-            or any(_is_cached(f) and self.given.takes(f, module, is_pytree) for f in self._functions(module, unit))
-            or any(self.given.takes(f, module, _is_mapping) for f in self._functions(module, unit) if f.owner is None)
+            or (not unit.calls.isdisjoint(self.waiting.instance_calls) and self._may_hold_pytrees(unit, module))
+            or self.waiting.wants(Candidate(unit, tuple(self._functions(module, unit)), module, self.given))
             or self._holds_class_of_interest(unit, module)
         )
 
@@ -303,11 +293,9 @@ class Triggers:
         for qualname in unit.self_stores:
             cls = self._class(qualname, module)
             tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
-            if cls.is_pytree and (tells or cls.framework is CHEX):
+            if cls.is_pytree and tells:
                 return True
         functions = self._functions(module, unit)
-        if "super" in unit.calls and any(self._class(f.owner, module).framework is CHEX for f in functions if f.owner):
-            return True
         if unit.calls & _SELF_CONSTRUCTION:
             owners = {f.owner for f in functions if f.owner is not None}
             if any(self._class(qualname, module).tells_when_constructed for qualname in owners | unit.classes):
@@ -434,17 +422,6 @@ def _is_made(name: str, module: Module) -> bool:
     """Whether a variable of the module is given what a call returns."""
     bindings = module.outline.module_scope.bindings.get(name, ())
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
-
-
-def _is_mapping(cls: PytreeClass) -> bool:
-    """Whether instances of a class may be mappings, which are not unpacked as tuples are."""
-    return bool(cls.framework.mapping_option)
-
-
-def _is_cached(function: Function) -> bool:
-    """Whether a decorator hashes the arguments."""
-    heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
-    return any(last_name(head) in _CACHES for head in heads)
 
 
 def _holds_static(applied: tuple[Applied, ...]) -> bool:

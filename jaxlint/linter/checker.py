@@ -21,6 +21,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.infer.indexing import Indexer
 from jaxlint.infer.reader import ModuleReader
+from jaxlint.infer.waiting import Waiting
 from jaxlint.linter.prefilter import framework_packages
 from jaxlint.project.index import ImportGraph, NotIndexedYet, ProjectIndex
 from jaxlint.project.modules import Module, Project
@@ -60,7 +61,11 @@ class Checker:
         self.model.adopt(project_index)
         self.reader = ModuleReader(self.model)
         enabled = self.enabled.rules
-        self.reader.triggers.awaited = frozenset[str]().union(*(rule.calls for rule in enabled))
+        self.reader.triggers.waiting = Waiting(
+            frozenset[str]().union(*(rule.calls for rule in enabled)),
+            frozenset[str]().union(*(rule.instance_calls for rule in enabled)),
+            tuple(rule.wants for rule in enabled if rule.wants is not Rule.wants),
+        )
         self.class_rules = [rule() for rule in enabled if issubclass(rule, ClassRule)]
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]

@@ -11,13 +11,15 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
+from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import SEARCHES
+from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -27,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Subscript,
     dotted,
+    last_name,
 )
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
@@ -109,6 +112,12 @@ class ArrayEquality(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    instance_calls = frozenset({COMPARES, CHOOSES})
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions with a cache that take instances."""
+        return any(_is_cached(f) and candidate.takes(f, is_pytree) for f in candidate.functions)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body compares and hashes, and at what a cached function is given."""
@@ -246,6 +255,13 @@ def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) 
         reason="the hash of an instance is made of the hashes of its fields, and arrays have none",
         help=way_out,
     )
+
+
+def _is_cached(function: Function) -> bool:
+    """Whether a decorator is called like one that hashes the arguments."""
+    names = {name.rpartition(".")[2] for name in _CACHES}
+    heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
+    return any(last_name(head) in names for head in heads)
 
 
 def _cached(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from jaxlint.finding import Confidence, Finding, Severity, page_url
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.events import CodeRead, Event
+    from jaxlint.infer.waiting import Candidate
     from jaxlint.pytrees.model import PytreeClass
     from jaxlint.suppression.comments import Comments
 
@@ -90,6 +91,14 @@ class Rule:
     #: What the rule waits for, besides its events: code that calls one of these (the last part of the name, as in
     #: `tree_at` for `eqx.tree_at`) is read where a pytree class can be seen.
     calls: ClassVar[frozenset[str]] = frozenset()
+    #: The same for code that makes instances of pytree classes, or is given some; also `COMPARES` and `CHOOSES` of
+    #: `jaxlint.symbols.outline`.
+    instance_calls: ClassVar[frozenset[str]] = frozenset()
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Whether the rule wants code to be read in which a pytree class can be seen, by its outline alone."""
+        return False
 
     @classmethod
     def page(cls) -> str:

@@ -117,6 +117,7 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    instance_calls = frozenset({"scan", "while_loop", "fori_loop"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
@@ -84,6 +85,11 @@ class ChexExtraAttribute(EventRule):
     group = "frameworks"
     since = "0.1.0"
     events = (AssignAttribute,)
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Methods of chex dataclasses that assign to attributes of `self`."""
+        return any(candidate.cls(owner).framework is CHEX for owner in candidate.unit.self_stores)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one assignment."""

@@ -8,7 +8,9 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
+from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.frameworks import CHEX
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Display, Expr, last_name
@@ -87,6 +89,11 @@ class ChexMapping(BodyRule):
     confidence = Confidence.MEDIUM
     calls = _COMPARING
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that take what may be a mapping."""
+        return any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions)
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body unpacks and compares."""
         if not any("chex" in name for _, name in code.place.module.outline.imported_modules) and not _given(code):
@@ -121,6 +128,10 @@ class ChexMapping(BodyRule):
 def _given(code: CodeRead) -> bool:
     """Whether a parameter is an instance of a chex dataclass."""
     return any(isinstance(v, Instance) and v.cls.framework is CHEX for v in code.parameters.values())
+
+
+def _may_be_mapping(cls: PytreeClass) -> bool:
+    return bool(cls.framework.mapping_option)
 
 
 def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:

@@ -8,6 +8,7 @@ from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Name
@@ -88,6 +89,12 @@ class ChexSuper(BodyRule):
     name = "chex-super"
     group = "frameworks"
     since = "0.1.0"
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Methods of chex dataclasses that call `super`."""
+        owners = {f.owner for f in candidate.functions if f.owner} if "super" in candidate.unit.calls else ()
+        return any(candidate.cls(owner).framework is CHEX for owner in owners)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for the call in a method."""

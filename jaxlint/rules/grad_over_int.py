@@ -109,6 +109,7 @@ class GradOverInt(EventRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (Cross, Transformed)
+    calls = frozenset(name.rpartition(".")[2] for name in _GRADIENTS)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is differentiated: by the annotations of the function, or by what is passed."""

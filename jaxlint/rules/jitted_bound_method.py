@@ -117,6 +117,7 @@ class JittedBoundMethod(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    instance_calls = frozenset({"jit", "pmap", "checkpoint", "remat"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""

@@ -9,6 +9,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import CHOOSES
 from jaxlint.syntax.expressions import Call, Display, Expr, last_name
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
@@ -94,6 +95,7 @@ class SelectOnState(BodyRule):
     name = "select-on-state"
     group = "transformations"
     since = "0.1.0"
+    instance_calls = frozenset({CHOOSES})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
