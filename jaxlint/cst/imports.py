@@ -23,6 +23,8 @@ _USUAL = {
     "flax.struct": NeededImport("flax", "struct"),
     "jax.numpy": NeededImport("jax.numpy", None, "jnp"),
 }
+#: What is loaded with a package.
+_PARTS = {"jax": frozenset({"tree", "tree_util", "numpy", "lax", "random"})}
 #: How a line begins that is text and not code.
 _STRING = re.compile(r"[rRuUbB]{0,2}[\"']")
 _NOWHERE = Span(0, 0, 0, 0)
@@ -41,12 +43,24 @@ def spelled(
         meant = resolver.resolve(written if is_member else Attribute(_NOWHERE, written, attr), module, scope)
         if isinstance(meant, External) and meant.name == full:
             return (name if is_member else f"{name}.{attr}"), ()
+    for name in _loaded(package, module, resolver, scope):
+        return f"{name}.{attr}", ()
     needed = _USUAL.get(package, NeededImport(package))
     bound = needed.alias or needed.name or package
     taken = any(bound in one.bindings for one in module.outline.scopes.values())
     if "." in bound or taken or hasattr(builtins, bound) or module.outline.star_imports:
         return None
     return f"{bound}.{attr}", (needed,)
+
+
+def _loaded(package: str, module: Module, resolver: Resolver, scope: str) -> Iterator[str]:
+    """How a part of a package is written that is loaded with it."""
+    root, _, rest = package.partition(".")
+    if rest in _PARTS.get(root, ()):
+        for name, _ in _imported(module.outline, root, ""):
+            meant = resolver.resolve(Attribute(_NOWHERE, Name(_NOWHERE, name), rest), module, scope)
+            if isinstance(meant, External) and meant.name == package:
+                yield f"{name}.{rest}"
 
 
 def _imported(outline: Outline, package: str, attr: str) -> Iterator[tuple[str, bool]]:

@@ -11,7 +11,7 @@ import libcst.matchers as m
 
 from jaxlint.cst.changes import AssignTo, CallSetattr, Change, Rename, Rewrite, SetItem, UpdateField
 from jaxlint.cst.trees import Tree
-from jaxlint.cst.wanted import is_wanted
+from jaxlint.cst.wanted import is_own_array, is_wanted
 from jaxlint.syntax.expressions import Span
 
 Kind = TypeVar("Kind", bound=cst.CSTNode)
@@ -76,7 +76,8 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
     if statement is None:
         raise CannotChange("there is no statement")
-    if not (change.is_returned or "." in change.base or is_wanted(change.base, statement, tree)):
+    is_own = change.array == change.base and is_own_array(change.base, statement, tree)
+    if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, statement, tree)):
         raise CannotChange("nobody would see the copy")
     if isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
         raise CannotChange("it is an item of an item")
@@ -98,16 +99,24 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
 
 @rewriters.register
 def _call_setattr(change: CallSetattr, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
-    target = found(tree, locate(change.at), cst.Attribute)
-    statement = tree.statement_of(target)
-    if not isinstance(statement, cst.Assign) or [one.target for one in statement.targets] != [target]:
+    place = locate(change.at)
+    target = tree.node_at(place, cst.Attribute)
+    statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
+    if target is None and _is_setattr(statement):
+        assert isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call)
+        named = statement.value.func
+        return {named: lambda old: cst.parse_expression("object.__setattr__")}
+    if target is None or not isinstance(statement, (cst.Assign, cst.AugAssign)):
         raise CannotChange("it is no plain assignment")
-    instance = tree.module.code_for_node(target.value)
+    targets = [one.target for one in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    if targets != [target]:
+        raise CannotChange("there are several targets")
+    instance, attribute = tree.module.code_for_node(target.value), target.attr.value
 
     def called(old: cst.CSTNode) -> New:
-        assert isinstance(old, cst.Assign)
-        template = f'object.__setattr__({instance}, "{target.attr.value}", {{value}})'
-        return cst.Expr(expression(template, tree, value=old.value), old.semicolon)
+        assert isinstance(old, (cst.Assign, cst.AugAssign))
+        template = f'object.__setattr__({instance}, "{attribute}", {{value}})'
+        return cst.Expr(expression(template, tree, value=_assigned(old)), old.semicolon)
 
     return {statement: called}
 
@@ -153,7 +162,7 @@ def _argument(value: cst.BaseExpression) -> cst.BaseExpression:
     return in_brackets(value) if isinstance(value, (cst.Tuple, cst.GeneratorExp, cst.Yield)) else value
 
 
-def _is_setattr(statement: cst.BaseSmallStatement) -> bool:
+def _is_setattr(statement: cst.CSTNode | None) -> bool:
     """Whether a statement is `setattr(x, "name", value)`."""
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call) or statement.value.lpar:
         return False

@@ -34,6 +34,29 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     return bool(later) or _is_own(name, function, uses, tree)
 
 
+def is_own_array(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a variable of a function is bound to nothing but arrays that calls have just made.
+
+    An array of jax never changes, so that nobody can tell the copy from the array with another item.
+    """
+    function = tree.nearest(statement, cst.FunctionDef)
+    if function is None or name in _parameters(function):
+        return False
+    bound = [one for one in tree.all(cst.AssignTarget) if _binds(one.target, name) and function in tree.around(one)]
+    others = m.NamedExpr(m.Name(name)) | m.AsName(m.Name(name)) | m.AnnAssign(target=m.Name(name))
+    if not bound or m.findall(function, others) or any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+        return False
+    return all(_is_made(next(tree.around(one))) for one in bound)
+
+
+def _is_made(assignment: cst.CSTNode) -> bool:
+    """Whether a call has made what is assigned, or taken an item of what it made."""
+    value = assignment.value if isinstance(assignment, cst.Assign) else None
+    if isinstance(value, cst.Subscript):
+        value = value.value
+    return isinstance(value, cst.Call) and _called(value) not in _CHOOSING
+
+
 def _is_own(name: str, function: cst.FunctionDef, uses: list[cst.Name], tree: Tree) -> bool:
     """Whether a variable is bound only to what calls make, and never handed on."""
     if not all(m.matches(next(tree.around(use)), m.Attribute(value=m.Name(name))) for use in uses):

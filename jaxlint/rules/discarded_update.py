@@ -314,9 +314,9 @@ def _way_out(update: Update, base: str | None) -> str:
 def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Proposal | None:
     """The fix: assign the result to what is copied, if that is a variable of the function around, or held by one."""
     update = event.update
-    if base is None or not event.is_alone or update.place.function is None or update.base is None:
+    if base is None or not event.is_alone or update.base is None:
         return None
-    if dotted(update.base) != base or update.function.startswith("select."):
+    if dotted(update.base) != base and not update.function.startswith("select."):
         return None
     if "." in base and not _may_hold(base, update.place):
         return None

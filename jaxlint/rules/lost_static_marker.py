@@ -8,6 +8,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, options, plain
 from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
+from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.analyses.traced import is_array_field, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
@@ -77,7 +78,7 @@ class LostStaticMarker(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The field is marked static again, as its framework does. The fix is unsafe: what was a leaf becomes static.
 
     ## When not to use it
 
@@ -108,7 +109,9 @@ class LostStaticMarker(ClassRule):
                     if base is not None and before is not None and before.role is Role.STATIC:
                         meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
                         confidence = Confidence.HIGH if meets else Confidence.LOW
-                        yield _lost(cls, field, base, leaf_consequence(field, cls, evaluator), confidence)
+                        yield _lost(
+                            cls, field, base, leaf_consequence(field, cls, evaluator), confidence, evaluator.model
+                        )
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)
@@ -151,18 +154,21 @@ def _overridden(cls: PytreeClass, assignment: ClassAssignment) -> Field | None:
     return field if field.default is not None else None
 
 
-def _lost(cls: PytreeClass, field: Field, base: PytreeClass, consequence: str, confidence: Confidence) -> Problem:
+def _lost(
+    cls: PytreeClass, field: Field, base: PytreeClass, consequence: str, confidence: Confidence, model: PytreeModel
+) -> Problem:
     spelling = cls.framework.static_spelling
     return Problem(
         at=field.at,
         message=(
             f"field `{field.name}` of `{cls.name}` is static in `{base.name}` and is declared again without the marker:"
-            f" here it is {consequence}; write `{spelling}` again"
+            f" here it is {leaf_consequence(field, cls, evaluator)}; write `{spelling}` again"
         ),
         reason="a field that is declared again takes nothing over from the declaration in the base class",
         help=f"mark `{field.name}` with `{spelling}` here, too, or leave the declaration out",
         confidence=confidence,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+        fix=make_static(field, cls, cls.module, evaluator.model),
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -77,7 +79,8 @@ class TracedStaticValue(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The marker is taken from the field, if it is declared in the same file. The fix is unsafe: what was static becomes a
+    leaf.
 
     ## When not to use it
 
@@ -121,7 +124,9 @@ class TracedStaticValue(BodyRule):
                 if field is None or field.role is not Role.STATIC or expr is None or field.is_converted:
                     continue
                 if _is_traced(expr, value, names, leaves) or numbers.are_put(expr, field, cls, evaluator):
-                    yield _problem(value.at, cls, field, function, abstracting(code.applied)[0].transform.name)
+                    transform = abstracting(code.applied)[0].transform.name
+                    fix = make_leaf(field, cls, code.place.module, evaluator.model)
+                    yield _problem(value.at, cls, field, function, transform, fix)
 
 
 def _given(value: KeywordValue, call: Call) -> Expr | None:
@@ -233,7 +238,9 @@ def _handed(value: Expr) -> Iterator[Expr]:
         yield from _handed(item)
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, function: Function, transform: str) -> Problem:
+def _problem(
+    at: object, cls: PytreeClass, field: Field, function: Function, transform: str, fix: Proposal | None
+) -> Problem:
     way_out = f"make `{field.name}` a data field"
     return Problem(
         at=at,
@@ -246,4 +253,5 @@ def _problem(at: object, cls: PytreeClass, field: Field, function: Function, tra
         help=way_out,
         confidence=Confidence.MEDIUM,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
+        fix=fix,
     )
