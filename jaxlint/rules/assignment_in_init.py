@@ -127,11 +127,7 @@ class AssignmentInInit(EventRule):
 
 def _past_the_refusal(event: AssignAttribute, cls: PytreeClass) -> Proposal | None:
     """The fix that sets a field of the class as the generated `__init__` does, where that is a plain dataclass."""
-    if (
-        event.how not in ("assign", "augment", "setattr")
-        or not cls.framework.sets_plainly
-        or cls.field(event.attr) is None
-    ):
+    if event.how not in ("assign", "setattr") or not cls.framework.sets_plainly or cls.field(event.attr) is None:
         return None
     if event.receiver_text is None or "." in event.receiver_text:
         return None

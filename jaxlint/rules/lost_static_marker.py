@@ -109,9 +109,7 @@ class LostStaticMarker(ClassRule):
                     if base is not None and before is not None and before.role is Role.STATIC:
                         meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
                         confidence = Confidence.HIGH if meets else Confidence.LOW
-                        yield _lost(
-                            cls, field, base, leaf_consequence(field, cls, evaluator), confidence, evaluator.model
-                        )
+                        yield _lost(cls, field, base, confidence, evaluator)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)
@@ -154,9 +152,7 @@ def _overridden(cls: PytreeClass, assignment: ClassAssignment) -> Field | None:
     return field if field.default is not None else None
 
 
-def _lost(
-    cls: PytreeClass, field: Field, base: PytreeClass, consequence: str, confidence: Confidence, model: PytreeModel
-) -> Problem:
+def _lost(cls: PytreeClass, field: Field, base: PytreeClass, confidence: Confidence, evaluator: Evaluator) -> Problem:
     spelling = cls.framework.static_spelling
     return Problem(
         at=field.at,
