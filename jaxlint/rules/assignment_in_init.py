@@ -12,18 +12,6 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
 
-#: Frameworks whose instances let `object.__setattr__` set what an assignment may not.
-_SETS_PLAINLY = frozenset(
-    {
-        "flax.struct.dataclass",
-        "flax.struct.PyTreeNode",
-        "jax.tree_util.register_dataclass",
-        "chex",
-        "jax_dataclasses",
-        "mjx",
-    }
-)
-
 
 class AssignmentInInit(EventRule):
     """

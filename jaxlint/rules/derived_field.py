@@ -18,7 +18,6 @@ from jaxlint.syntax.statements import Assign, parts
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
 _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
-_METADATA = frozenset({"shape", "dtype", "ndim", "size"})
 
 
 class DerivedField(EventRule):

@@ -21,11 +21,6 @@ from jaxlint.rules.analyses.rebinding import rebinding
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
 
-#: Frameworks whose frozen instances let an attribute be deleted (semantics.md, section 2, `del o.x`).
-_ALLOW_DELETE = {
-    "equinox": "removes the leaf, and the instance no longer matches others; set it to None with `eqx.tree_at`",
-    "simple_pytree": "makes the next flattening fail (KeyError); build a new instance",
-}
 _VERBS = {"delete": "deleting", "augment": "changing"}
 
 

@@ -171,12 +171,6 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
         yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
 
 
-def _is_declared(parameter: str | None, function: Function) -> bool:
-    """Whether the declaration of the function tells what a parameter is."""
-    annotated = {p.name for p in function.parameters if p.annotation is not None}
-    return parameter in annotated or (parameter is not None and parameter == function.self_name)
-
-
 def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a transformed function that are annotated with a class, and the instances that it returns."""
     refusing = _refusing((event.applied,))
