@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol, Resolver
+from jaxlint.symbols.interface import shows_body
 from jaxlint.symbols.outline import (
     UPDATING,
     Assignment,
     Binding,
     Import,
-    Outline,
     Scope,
 )
 from jaxlint.syntax.expressions import Attribute, Name, dotted
@@ -36,11 +38,19 @@ def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
     return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
 
 
-def fills_parameter(name: str, outline: Outline) -> bool:
-    """Whether a name is that of a function of a module that changes what it is given: `push(buffer, x)`."""
-    function = outline.functions.get(name)
+def fills_parameter(name: str, module: Module, resolver: Resolver) -> bool:
+    """Whether a name is that of a function, of a module or imported, that changes what it is given: `push(buffer, x)`.
+
+    Of another module it is asked what that shows to others.
+    """
+    function, outline = module.outline.functions.get(name), module.outline
     if function is None:
-        return False
+        if not any(type(binding) is Import for binding in outline.module_scope.bindings.get(name, ())):
+            return False
+        symbol = resolver.follow(resolver.resolve_name(name, module))
+        if not isinstance(symbol, FunctionSymbol) or not shows_body(symbol.declaration, symbol.module.outline):
+            return False
+        function, outline = symbol.declaration, symbol.module.outline
     unit = outline.units[bisect_right(outline.units, function.at.row, key=lambda unit: unit.first) - 1]
     return any(parameter.name in unit.mutations for parameter in function.parameters)
 

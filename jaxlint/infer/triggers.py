@@ -355,7 +355,7 @@ class Triggers:
             return True
         if not unit.methods.isdisjoint(self.model.project_index.changing_method_names):
             return True
-        return any(fills_parameter(name, module.outline) for name in unit.discards)
+        return any(fills_parameter(name, module, self.model.resolver) for name in unit.discards)
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""

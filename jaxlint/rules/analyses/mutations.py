@@ -134,10 +134,10 @@ class _Finder:
                     yield from self._by_method(part, owner)
 
     def _by_function(self, call: Call) -> Iterator[Mutation]:
-        """`push(buffer, x)`, where the function of this module puts something into what it is given."""
+        """`push(buffer, x)`, where the function puts something into what it is given."""
         place = self.code.place
         symbol = self.evaluator.model.resolver.resolve(call.func, place.module, scope_of(place))
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.scope or symbol.module is not place.module:
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.scope:
             return
         function = symbol.declaration
         if function.is_generator or function.decorators or self.evaluator.calls.transformed.of(function, symbol.module):
