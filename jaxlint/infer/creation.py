@@ -15,11 +15,14 @@ from jaxlint.infer.defaults import is_refused
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks import (
     CHEX,
+    EQUINOX,
     JAX_DATACLASSES,
+    MJX,
     NNX,
     PENZAI,
     REGISTER_DATACLASS,
 )
+from jaxlint.pytrees.frameworks.equinox import STRICT_ALONE
 from jaxlint.pytrees.frameworks.jax_register import (
     DROPS_ALONE,
     DROPS_BY_NAME,
@@ -27,10 +30,11 @@ from jaxlint.pytrees.frameworks.jax_register import (
     READS_FIELDS,
     REFUSES_OVERLAP,
 )
+from jaxlint.pytrees.frameworks.mjx import TAKES_KEYWORD
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, InitFalse, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
-from jaxlint.pytrees.registration import fails_by_form, list_problems, registration_clash
+from jaxlint.pytrees.registration import fails_by_form, list_problems, lists_nothing, registration_clash
 from jaxlint.pytrees.remaking import Outcome, remakes
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Call
@@ -40,6 +44,10 @@ if TYPE_CHECKING:
 
 #: Methods that `typing.NamedTuple` refuses to see overwritten.
 _NAMED_TUPLE_METHODS = frozenset({"__new__", "__init__", "__slots__", "__getnewargs__", "_fields", "_asdict", "_make"})
+
+
+#: Class keywords that older versions refuse, at all or beside some bases.
+_YOUNG_KEYWORDS = {EQUINOX.id: [("strict", STRICT_ALONE)], MJX.id: [("register_as_pytree", TAKES_KEYWORD)]}
 
 
 class CreationError(msgspec.Struct, frozen=True):
@@ -136,6 +144,9 @@ class _Creation:
         yield from self._options()
         if framework is NNX:
             yield from self._conflicting_markers()
+        for keyword, fact in _YOUNG_KEYWORDS.get(framework.id, ()):
+            if not self.holds(fact) and any(argument.keyword == keyword for argument in self.declaration.bases):
+                yield UNSURE
         for registration in cls.registrations:
             if registration.framework is JAX_DATACLASSES and registration.option("frozen", True) is None:
                 yield UNSURE
@@ -207,7 +218,9 @@ class _Creation:
                 yield CreationError("AttributeError", field.name)
         for assignment in unannotated_field_calls(cls, self.evaluator):
             yield CreationError("TypeError", f"'{assignment.name}' is a field but has no type annotation")
-        for remake in remakes(cls):
+        for remake in remakes(cls, self.evaluator.model.target):
+            if not self.holds(READS_FIELDS) and any(map(lists_nothing, cls.registrations)):
+                yield UNSURE
             if remake.outcome is Outcome.NO_CLASS and "are required" not in remake.text:
                 yield CreationError(remake.exception, remake.text)
         yield from self._frozen_bases()
@@ -275,9 +288,14 @@ class _Creation:
 
     def _registration(self) -> Iterator[CreationError]:
         cls = self.cls
+        reads_fields = self.holds(READS_FIELDS)
         if any(fails_by_form(r) for r in cls.registrations):
-            yield CreationError("TypeError", "missing 1 required positional argument: 'nodetype'")
-        clash = registration_clash(cls)
+            text = "missing 1 required positional argument: 'nodetype'" if reads_fields else ""
+            yield CreationError("TypeError", text)
+        dropped_alone = cls.lists is not None and cls.lists.automatic
+        if not reads_fields and (dropped_alone or any(map(lists_nothing, cls.registrations))):
+            yield UNSURE if reads_fields is None else CreationError("TypeError", "")
+        clash = registration_clash(cls, self.evaluator.model.target)
         if clash is not None:
             yield CreationError(clash.exception, clash.text) if clash.exception else UNSURE
         made = [r for r in cls.registrations if not r.ignored]
@@ -301,9 +319,6 @@ class _Creation:
         if lists is None or lists.automatic:
             if not any(r.of_dataclass for r in cls.registrations):
                 yield CreationError("TypeError", "are required when nodetype is not a dataclass")
-            reads_fields = self.holds(READS_FIELDS)
-            if not reads_fields:
-                yield UNSURE if reads_fields is None else CreationError("TypeError", "required positional argument")
             if lists is not None and (lists.dropped is None or set(lists.dropped) & {f.name for f in cls.fields}):
                 if lists.dropped is None or self.holds(DROPS_ALONE) is None:
                     yield UNSURE
@@ -319,7 +334,7 @@ class _Creation:
             asks = self.holds(NEEDS_BOTH_LISTS)
             text = "data_fields and meta_fields must both be specified when either is" if asks else ""
             yield UNSURE if asks is None else CreationError("TypeError", text)
-        if lists is not None and lists.dropped and self.holds(DROPS_BY_NAME) is not True:
+        if lists is not None and lists.dropped and self.holds(DROPS_BY_NAME) is None:
             yield UNSURE
         if problems.missing:
             yield CreationError("ValueError", "Missing fields")

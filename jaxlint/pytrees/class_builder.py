@@ -18,6 +18,7 @@ from jaxlint.pytrees.frameworks import (
     SIMPLE_PYTREE,
     TREEX,
 )
+from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
 from jaxlint.pytrees.model import (
     DataclassParams,
     Field,
@@ -197,7 +198,9 @@ class ClassBuilder(ClassMembers):
             return None
         maker = self.maker or framework
         if maker.id == "equinox":
-            return DataclassParams(self._generated_init(framework, is_dataclass), False, False, False, False)
+            holds = self.model.target.holds(IS_NO_FROZEN_DATACLASS)
+            frozen = None if holds is None else not holds
+            return DataclassParams(self._generated_init(framework, is_dataclass), False, frozen, False, False)
         frozen = self._option("frozen", maker.frozen) if maker.frozen_option else maker.frozen
         return DataclassParams(
             self._option("init", True),

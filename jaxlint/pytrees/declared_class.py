@@ -23,6 +23,7 @@ from jaxlint.pytrees.frameworks import (
     REGISTER_DATACLASS,
 )
 from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
+from jaxlint.pytrees.frameworks.jax_register import DROPS_BY_NAME
 from jaxlint.pytrees.interpreted import TheClass
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import (
@@ -39,6 +40,7 @@ from jaxlint.pytrees.model import (
 from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
 from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure
 from jaxlint.pytrees.registrations import Registrations
+from jaxlint.pytrees.target import Target
 from jaxlint.symbols.outline import (
     Function,
 )
@@ -63,6 +65,7 @@ class ModelParts(Protocol):
     interpreter: Interpreter
     bodies: BodyReader
     registrations: Registrations
+    target: Target
 
     def class_of_symbol(self, symbol: Symbol) -> PytreeClass | None:
         """The class that a resolved name stands for."""
@@ -291,6 +294,8 @@ class DeclaredClass:
         if data is None and meta is None and dropped is None:
             return None
         names = () if dropped is None else self._names(dropped)
+        if names and self.model.target.holds(DROPS_BY_NAME) is False:
+            names = tuple("".join(names))
         return FieldLists(self._names(data), self._names(meta), names, data, meta, dropped)
 
     def _names(self, placed: Placed | None) -> tuple[str, ...] | None:

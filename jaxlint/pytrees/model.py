@@ -214,6 +214,8 @@ class Framework(msgspec.Struct, frozen=True):
     copies_are_open: bool = False
     #: What the deletion of an attribute does to a frozen instance, if it is not refused.
     deletion: str = ""
+    #: Where it is not refused, if that depends on versions.
+    deletion_fact: Fact | None = None
     #: Whether construction has to set every field, and may set no other attribute.
     checks_fields: bool = False
     #: Whether the generated `__init__` of a frozen class assigns with `object.__setattr__`.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
+from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
+from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import Framework, PytreeClass, Registration
+from jaxlint.pytrees.target import Target
 
 #: What people write for `jax.tree_util.register_dataclass`.
 MISSING_FUNCTION = "jax.tree.register_dataclass"
@@ -23,7 +26,7 @@ class Clash(msgspec.Struct, frozen=True):
     text: str
 
 
-def registration_clash(cls: PytreeClass) -> Clash | None:
+def registration_clash(cls: PytreeClass, target: Target) -> Clash | None:
     """The first registration that is refused because the class is a pytree already; guarded ones do not count."""
     if cls.registered_by_base is None:
         return None
@@ -32,8 +35,10 @@ def registration_clash(cls: PytreeClass) -> Clash | None:
     for registration in cls.registrations:
         if registration.ignored or registration.guarded or fails_by_form(registration):
             continue
+        if lists_nothing(registration) and target.holds(READS_FIELDS) is False:
+            return None  # this is refused for that already
         if before is not None:
-            refused = _refusal(before, first, registration)
+            refused = _refusal(before, first, registration, target)
             if refused is not None:
                 return Clash(first, registration, *refused)
         before, first = registration.framework, registration
@@ -45,11 +50,18 @@ def fails_by_form(registration: Registration) -> bool:
     return registration.is_factory or registration.function == MISSING_FUNCTION
 
 
-def _refusal(before: Framework, first: Registration | None, second: Registration) -> tuple[str, str] | None:
+def lists_nothing(registration: Registration) -> bool:
+    """Whether the fields of the class itself are to be read, which an older `register_dataclass` does not do."""
+    return registration.framework is REGISTER_DATACLASS and registration.arguments_known and not registration.has_lists
+
+
+def _refusal(
+    before: Framework, first: Registration | None, second: Registration, target: Target
+) -> tuple[str, str] | None:
     """The exception that registering once more raises, and a part of its text; None if it is accepted."""
     framework = second.framework
     if framework is CHEX:
-        return _chex_refusal(before, first, second)
+        return _chex_refusal(before, first, second, target)
     if framework is PENZAI and before is PENZAI:
         return "ValueError", "Cannot apply pytree_dataclass twice to the same class!"
     if framework.makes_dataclass:
@@ -57,8 +69,8 @@ def _refusal(before: Framework, first: Registration | None, second: Registration
         already = _makes_frozen(before, first)
         if frozen is None or already is None:
             return "", ""
-        if frozen and before is EQUINOX:
-            return "TypeError", "cannot inherit frozen dataclass from a non-frozen one"
+        if before is EQUINOX and (refused := refusal_of_module(frozen, target)) is not None:
+            return refused
         if frozen and already:
             return "TypeError", "Cannot overwrite attribute __setattr__ in class"
     if framework is REGISTER_DATACLASS and not second.of_dataclass and not second.has_lists:
@@ -66,13 +78,30 @@ def _refusal(before: Framework, first: Registration | None, second: Registration
     return "ValueError", "Duplicate custom"
 
 
-def _chex_refusal(before: Framework, first: Registration | None, second: Registration) -> tuple[str, str] | None:
+def refusal_of_module(frozen: bool, target: Target) -> tuple[str, str] | None:
+    """What the dataclass machinery raises for a subclass of a module, "" if unknown; None if it takes it."""
+    is_plain = target.holds(IS_NO_FROZEN_DATACLASS)
+    if frozen:
+        text = (
+            "cannot inherit frozen dataclass from a non-frozen"
+            if is_plain
+            else "Cannot overwrite attribute __setattr__"
+        )
+        return "TypeError", "" if is_plain is None else text
+    if is_plain is None:
+        return "", ""
+    return None if is_plain else ("TypeError", "cannot inherit non-frozen dataclass from a frozen one")
+
+
+def _chex_refusal(
+    before: Framework, first: Registration | None, second: Registration, target: Target
+) -> tuple[str, str] | None:
     """chex registers without asking, and a mappable class of its own is a new class."""
     frozen = _makes_frozen(CHEX, second)
     if before is MJX or (frozen and _makes_frozen(before, first)):
         return "TypeError", "Cannot overwrite attribute __setattr__ in class"
     if frozen and before is EQUINOX:
-        return "TypeError", "cannot inherit frozen dataclass from a non-frozen one"
+        return refusal_of_module(frozen, target)
     mappable = [r.option("mappable_dataclass", True) for r in (first, second) if r is not None]
     if before is CHEX and mappable == [True, True]:
         return "TypeError", "duplicate base class Mapping"

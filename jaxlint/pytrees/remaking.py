@@ -9,7 +9,8 @@ import msgspec
 
 from jaxlint.pytrees.frameworks import CHEX, DATACLASS, EQUINOX, PENZAI, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Kind, PytreeClass, Registration, Subclasses
-from jaxlint.pytrees.registration import fails_by_form
+from jaxlint.pytrees.registration import fails_by_form, refusal_of_module
+from jaxlint.pytrees.target import Target
 
 #: The decorator of the standard library, which registers nothing.
 _STANDARD = "dataclasses.dataclass"
@@ -37,11 +38,11 @@ class Remake(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-def remakes(cls: PytreeClass) -> Iterator[Remake]:
+def remakes(cls: PytreeClass, target: Target) -> Iterator[Remake]:
     """The `@dataclass` decorators of a class that do harm, or nothing, because a framework does the same."""
     runs = [r for r in cls.made_by if not r.ignored and not r.guarded]
     for standard in (r for r in runs if r.function == _STANDARD):
-        found = _with_base(cls, standard) or _with_register(cls, standard)
+        found = _with_base(cls, standard, target) or _with_register(cls, standard)
         if found is None:
             other = next((r for r in runs if r.framework is not DATACLASS), None)
             found = None if other is None else _with_decorator(cls, standard, other, runs)
@@ -49,7 +50,7 @@ def remakes(cls: PytreeClass) -> Iterator[Remake]:
             yield found
 
 
-def _with_base(cls: PytreeClass, standard: Registration) -> Remake | None:
+def _with_base(cls: PytreeClass, standard: Registration, target: Target) -> Remake | None:
     """`@dataclass` at a subclass of `PyTreeNode` or `equinox.Module`, whose base class has run the machinery."""
     framework = cls.framework
     if framework.subclasses is not Subclasses.AUTO or not framework.makes_dataclass or not cls.registered_by_base:
@@ -58,8 +59,10 @@ def _with_base(cls: PytreeClass, standard: Registration) -> Remake | None:
     if frozen is None or slots is None:
         return None
     if framework is EQUINOX:
-        if frozen:
-            return _refused(standard, None, "cannot inherit frozen dataclass from a non-frozen one")
+        refused = refusal_of_module(frozen, target)
+        if refused is not None:
+            exception, text = refused
+            return Remake(standard, None, Outcome.NO_CLASS, exception, text) if exception else None
         if slots:
             return Remake(standard, None, Outcome.LEAFLESS)
         return Remake(

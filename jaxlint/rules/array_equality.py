@@ -15,6 +15,7 @@ from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
@@ -22,15 +23,20 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function
 from jaxlint.syntax.expressions import (
     Attribute,
+    BoolOp,
     Call,
     Compare,
+    Conditional,
     DictDisplay,
     Display,
     Expr,
+    Name,
     Subscript,
+    Unary,
     dotted,
     last_name,
 )
+from jaxlint.syntax.statements import Assert, If, While, walk
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 #: How the leaves of two instances are compared, by what compares the instances.
@@ -50,8 +56,9 @@ class ArrayEquality(BodyRule):
 
     ## Why is this bad?
 
-    The `__eq__` of a dataclass compares the fields one by one and asks for the truth value of each result. An array of
-    more than one element has none. The `__hash__` of a frozen one hashes the fields, and arrays have no hash.
+    The `__eq__` of a dataclass compares the fields one by one and asks for the truth value of each result (from Python
+    3.13 on not of the last one, which is given back). An array of more than one element has none. The `__hash__` of a
+    frozen one hashes the fields, and arrays have no hash.
 
     ## What you will see
 
@@ -122,11 +129,12 @@ class ArrayEquality(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body compares and hashes, and at what a cached function is given."""
         instances = LocalInstances.of(code, evaluator)
+        tested = _tested(code)
         for part in parts_expected_to_work(code):
             found: Problem | None = None
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
-                    found = _compared(part, left, op, right, instances, evaluator)
+                    found = _compared(part, left, op, right, instances, evaluator, id(part) in tested)
                     if found is not None and op in _TEMPLATES:
                         fix = _leaf_by_leaf(part, instances.instance(left), code, evaluator)
                         found = structs.replace(found, fix=fix)
@@ -140,14 +148,41 @@ class ArrayEquality(BodyRule):
         yield from _cached(code, evaluator)
 
 
+def _tested(code: CodeRead) -> frozenset[int]:
+    """The expressions (by identity) of which the code asks whether they are true."""
+    tests: list[Expr] = []
+    for statement in walk(code.body, nested=False):
+        match statement:
+            case If(branches=branches):
+                tests += [test for test, _ in branches]
+            case While(test=test) | Assert(test=test):
+                tests.append(test)
+    found = set(map(id, tests))
+    for part in parts_expected_to_work(code):
+        match part:
+            case BoolOp(left=left, right=right):
+                found |= {id(left), id(right)} if id(part) in found else {id(left)}
+            case Unary(op="not", operand=test) | Conditional(test=test):
+                found.add(id(test))
+            case Call(func=Name(id="bool"), args=(argument,)):
+                found.add(id(argument.value))
+    return frozenset(found)
+
+
 def _compared(
-    at: Expr, left: Expr, op: str, right: Expr, instances: LocalInstances, evaluator: Evaluator
+    at: Expr,
+    left: Expr,
+    op: str,
+    right: Expr,
+    instances: LocalInstances,
+    evaluator: Evaluator,
+    is_tested: bool,
 ) -> Problem | None:
     if op in ("==", "!="):
         one, other = instances.instance(left), instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        return _unequal(at, one, f"`{op}`", evaluator)
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and not is_tested)
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
@@ -176,28 +211,41 @@ def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluat
     return None if one is None else _unequal(at, one, how, evaluator)
 
 
-def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:
-    """The problem of a comparison, if all fields are compared and one holds arrays."""
+def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator, gives_last: bool = False) -> Problem | None:
+    """The problem of a comparison, if all fields are compared and one holds arrays.
+
+    `gives_last`: nobody asks for the truth value of what comparing the last field may give.
+    """
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
     field = _array_field(instance.cls, evaluator)
     if field is None:
         return None
+    gives_last = gives_last and field is last_compared(instance.cls)
+    holds = evaluator.model.target.holds(EQ_GIVES_LAST) if gives_last else False
+    if holds:
+        return None
     return Problem(
         at=at.at,
-        message=unequal_message(how, instance.cls.name, field.name),
+        message=unequal_message(how, instance.cls.name, field.name, "" if holds is False else EQ_GIVES_LAST.before),
         reason="an array of more than one element has no truth value",
         help=_COMPARE_LEAVES,
     )
 
 
-def unequal_message(how: str, cls: str, field: str) -> str:
+def unequal_message(how: str, cls: str, field: str, when: str = "") -> str:
     """What comparing (`how`: an operator or a method, in backticks) does to a class with a field that is an array."""
     return (
-        f"{how} compares a `{cls}` field by field, and `{field}` holds an array: ValueError (the truth value of an"
-        f" array is ambiguous); {_COMPARE_LEAVES}"
+        f"{how} compares a `{cls}` field by field, and `{field}` holds an array: ValueError"
+        f"{f' {when}' if when else ''} (the truth value of an array is ambiguous); {_COMPARE_LEAVES}"
     )
+
+
+def last_compared(cls: PytreeClass) -> Field | None:
+    """The last field that `==` compares."""
+    compared = [f for f in cls.fields if f.call is None or "compare" not in f.call.keywords]
+    return compared[-1] if compared else None
 
 
 def _compares_fields(cls: PytreeClass) -> bool:

@@ -10,6 +10,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
+from jaxlint.pytrees.frameworks.equinox import FLATTENS_DICT
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
@@ -120,6 +121,8 @@ class CachedProperty(ClassRule):
         """Look at the decorators of the methods."""
         found = _CONSEQUENCES.get(cls.framework.id)
         if found is None or cls.registered is not True:
+            return
+        if cls.framework is EQUINOX and evaluator.model.target.holds(FLATTENS_DICT) is False:
             return
         consequence, reason = found
         for qualname in (names[-1] for names in cls.symbol.declaration.methods.values()):

@@ -86,8 +86,9 @@ class DecoratorOrder(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the standard `@dataclass` beside what a framework does."""
-        if not cls.unknown_decorator and registration_clash(cls) is None:  # else JAX103 tells which one to remove
-            for remake in remakes(cls):
+        clash = registration_clash(cls, evaluator.model.target)
+        if not cls.unknown_decorator and clash is None:  # else JAX103 tells which one to remove
+            for remake in remakes(cls, evaluator.model.target):
                 yield _problem(cls, remake)
 
 

@@ -82,7 +82,7 @@ class DoubleRegistration(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what registers the class, in the order in which it happens."""
-        clash = registration_clash(cls)
+        clash = registration_clash(cls, evaluator.model.target)
         if clash is not None:
             yield _refused(cls, clash)
             return

@@ -111,7 +111,9 @@ class FrozenAssignment(EventRule):
             return  # what is assigned while an instance is made is JAX306's
         if may_be_in_construction(event, evaluator) or may_be_given_mutable_copy(event, evaluator):
             return
-        if event.how == "delete" and cls.framework.deletion:
+        fact = cls.framework.deletion_fact
+        is_deleted = fact is None or evaluator.model.target.holds(fact) is not False
+        if event.how == "delete" and cls.framework.deletion and is_deleted:
             yield _deleted(event, cls)
             return
         target = f"{event.receiver_text or ''}.{event.attr}" if event.attr else f"an attribute of {_name(event)}"

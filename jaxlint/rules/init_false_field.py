@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.frameworks.equinox import WARNS_OF_INIT_FALSE
 from jaxlint.pytrees.model import Field, InitFalse, PytreeClass, Role
 from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
@@ -101,11 +102,12 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
     name = f"field `{field.name}` of `{cls.name}`"
     if framework.init_false is InitFalse.WARNED:
         if field.role is Role.LEAF and cls.generated_init and is_array_field(field, cls, evaluator):
+            warns = evaluator.model.target.holds(WARNS_OF_INIT_FALSE) is not False
             yield Problem(
                 at=field.at,
                 message=(
                     f"{name} has init=False and is a leaf: gradients and updates go to it and not to the fields that it"
-                    " is computed from (equinox warns); make it a property"
+                    f" is computed from{' (equinox warns)' if warns else ''}; make it a property"
                 ),
                 reason="equinox flattens the value that `__post_init__` has stored, and does not compute it again",
                 help=f"compute `{field.name}` in a property or a method, or make it a parameter of the constructor",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import EditCall, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, REFUSES_OVERLAP
+from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.rules.base import ClassRule, Problem
@@ -339,21 +339,38 @@ class _Lists:
 def _dropped_alone(
     cls: PytreeClass, lists: FieldLists, registration: Registration, evaluator: Evaluator
 ) -> Iterator[Problem]:
-    """`drop_fields` without the other lists: an older jax compares all fields with what is left."""
-    accepted = evaluator.model.target.holds(DROPS_ALONE)
-    names = [f.name for f in cls.fields if f.init and f.name in (lists.dropped or ())]
+    """`drop_fields` without the other lists: an older jax compares all fields with what is left, or drops nothing."""
+    target = evaluator.model.target
+    accepted, by_name, reads_fields = map(target.holds, (DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS))
     placed = lists.drop_given
+    given = {i.value for i in _items(placed) if isinstance(i, Constant)} if placed is not None else set()
+    names = [f.name for f in cls.fields if f.init and f.name in {*given, *(lists.dropped or ())}]
     if accepted or not names or not cls.fields_known:
         return
+    if reads_fields is False:
+        consequence = f"it cannot be registered (TypeError {READS_FIELDS.before})"
+    elif by_name is False and names[0] not in (lists.dropped or ()):
+        consequence = f"it is in the pytree nevertheless ({DROPS_BY_NAME.before})"
+    else:
+        consequence = f"it cannot be registered (ValueError {DROPS_ALONE.before})"
     yield Problem(
         at=placed.expr.at if placed is not None and placed.module is cls.module else registration.at,
         message=(
-            f"`{names[0]}` of `{cls.name}` is in drop_fields, and the other lists are not given: it cannot be"
-            f" registered (ValueError {DROPS_ALONE.before}); give all three lists"
+            f"`{names[0]}` of `{cls.name}` is in drop_fields, and the other lists are not given: {consequence};"
+            + (" give all three lists" if by_name is not False else " make it a static field")
         ),
-        reason=f"{DROPS_ALONE.before} the automatic lists hold the dropped fields too, and are refused for that",
+        reason=(
+            f"{DROPS_ALONE.before} the automatic lists hold the dropped fields too"
+            + (
+                ", and are refused for that"
+                if by_name is not False
+                else f"; {DROPS_BY_NAME.before} letters are dropped"
+            )
+        ),
         severity=Severity.ERROR if accepted is False else Severity.WARNING,
-        help="add `data_fields=[...]` and `meta_fields=[...]`",
+        help=(
+            "add `data_fields=[...]` and `meta_fields=[...]`" if by_name is not False else "mark it as a static field"
+        ),
     )
 
 

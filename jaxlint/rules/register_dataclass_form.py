@@ -9,10 +9,9 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import Resolver
-from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
 from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
-from jaxlint.pytrees.registration import MISSING_FUNCTION
+from jaxlint.pytrees.registration import MISSING_FUNCTION, lists_nothing
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Expr, dotted
@@ -102,7 +101,7 @@ class RegisterDataclassForm(ClassRule):
                 yield _missing(cls, registration, evaluator.model.resolver)
             elif registration.is_factory:
                 yield _factory(cls, registration, evaluator.model.resolver)
-            elif _lists_nothing(registration) and not (holds := evaluator.model.target.holds(READS_FIELDS)):
+            elif lists_nothing(registration) and not (holds := evaluator.model.target.holds(READS_FIELDS)):
                 yield _too_old(cls, registration, Severity.ERROR if holds is False else Severity.WARNING)
 
 
@@ -118,10 +117,6 @@ def _missing(cls: PytreeClass, registration: Registration, resolver: Resolver) -
         help="write `jax.tree_util.register_dataclass`",
         fix=_from_tree_util(cls, registration, resolver),
     )
-
-
-def _lists_nothing(registration: Registration) -> bool:
-    return registration.framework is REGISTER_DATACLASS and registration.arguments_known and not registration.has_lists
 
 
 def _too_old(cls: PytreeClass, registration: Registration, severity: Severity) -> Problem:

@@ -9,6 +9,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
+from jaxlint.pytrees.frameworks.equinox import RAISES_TYPE_ERROR, REFUSES_AS_FROZEN
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -127,7 +128,7 @@ class UninitialisedField(ClassRule, BodyRule):
                     at=field.at,
                     message=(
                         f"field `{field.name}` of `{cls.name}` is never set: the `__init__` that is inherited from"
-                        f" `{base.name}` does not know it (TypeError); write an `__init__` here, too"
+                        f" `{base.name}` does not know it ({_error(cls, evaluator)}); write an `__init__` here, too"
                     ),
                     reason="a module that inherits a handwritten `__init__` is given no other",
                     help="write an `__init__` that calls `super().__init__` and sets the fields that are added",
@@ -157,13 +158,13 @@ class UninitialisedField(ClassRule, BodyRule):
         missing = [f for f in _required(cls) if f.name not in always and f.name not in variables]
         never = [f for f in missing if f.name not in ways.anywhere]
         if never:
-            yield _problem(cls, function, never, False)
+            yield _problem(cls, function, never, evaluator, somewhere=False)
         said = {f.name for f in never}
         for field in missing:
             if ways.anywhere.get(field.name, 0) < _MANY and field.name not in said:
                 missed = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
                 said.update(f.name for f in missed)
-                yield _problem(cls, function, missed, True)
+                yield _problem(cls, function, missed, evaluator, somewhere=True)
 
 
 def _is_checked(cls: PytreeClass) -> bool:
@@ -186,14 +187,15 @@ def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Itera
     known = {f.name for one in family for f in one.fields} | {
         name for scope in scopes if scope is not None for name in scope.bindings
     }
+    is_frozen = evaluator.model.target.holds(REFUSES_AS_FROZEN)
     for event in code.events:
         if isinstance(event, AssignAttribute) and event.on_self and event.how == "assign" and event.attr not in known:
             way_out = f"declare `{event.attr}` in the class"
             yield Problem(
                 at=event.at,
                 message=(
-                    f"`{event.attr}` is no field of `{cls.name}`: equinox refuses the assignment (FrozenInstanceError);"
-                    f" {way_out}"
+                    f"`{event.attr}` is no field of `{cls.name}`: equinox refuses the assignment"
+                    f" ({'FrozenInstanceError' if is_frozen else 'AttributeError'}); {way_out}"
                 ),
                 reason="while a module is made, its fields may be assigned, and nothing else",
                 help=way_out,
@@ -312,18 +314,27 @@ class _Ways:
                     self.hidden |= current.attr in self.methods
 
 
-def _problem(cls: PytreeClass, function: Function, fields: list[Field], somewhere: bool) -> Problem:
+def _error(cls: PytreeClass, evaluator: Evaluator) -> str:
+    """What is raised for a field that is not set."""
+    if cls.framework is not EQUINOX:
+        return "AttributeError"
+    is_type_error = evaluator.model.target.holds(RAISES_TYPE_ERROR)
+    return {True: "TypeError", False: "ValueError", None: "TypeError or ValueError"}[is_type_error]
+
+
+def _problem(
+    cls: PytreeClass, function: Function, fields: list[Field], evaluator: Evaluator, *, somewhere: bool
+) -> Problem:
     names = " and ".join(
         f"`{f.name}`" + (f" (of `{f.owner.declaration.name}`)" if f.owner != cls.symbol else "") for f in fields
     )
     noun, set_them = ("field", "set it") if len(fields) == 1 else ("fields", "set them")
     where = "on one branch" if somewhere else ""
-    error = "TypeError" if cls.framework is EQUINOX else "AttributeError"
     return Problem(
         at=function.at,
         message=(
             f"`__init__` of `{cls.name}` does not set {noun} {names}{' ' if where else ''}{where}: the"
-            f" instance is refused ({error}); {set_them}"
+            f" instance is refused ({_error(cls, evaluator)}); {set_them}"
         ),
         reason=f"{cls.framework.title} looks for all fields once `__init__` has returned",
         help=f"assign {', '.join(f'`self.{f.name}`' for f in fields)}, to None if there is nothing to hold",

@@ -16,8 +16,9 @@ from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_prope
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
 from jaxlint.pytrees.frameworks import MJX
+from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import PytreeClass, Role
-from jaxlint.rules.array_equality import ArrayEquality, unequal_message
+from jaxlint.rules.array_equality import ArrayEquality, last_compared, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
@@ -113,7 +114,11 @@ class TypesOnly:
         if left is None or right is None or left[0] is not right[0] or _is_itself(ctx.context):
             return
         cls, array = left
-        self._unequal(ctx, cls, array, f"`{operator}`")
+        last = last_compared(cls)
+        gives_last = operator == "==" and last is not None and last.name == array
+        holds = self.front.model.target.holds(EQ_GIVES_LAST) if gives_last else False
+        if not holds:  # else it matters whether somebody asks for the truth value
+            self._unequal(ctx, cls, array, f"`{operator}`", "" if holds is False else EQ_GIVES_LAST.before)
 
     def searched(self, ctx: MethodContext, method: str) -> None:
         """`many.index(a)` where `many` is a list or a tuple of instances that hold arrays."""
@@ -126,9 +131,10 @@ class TypesOnly:
         if found is not None and held is not None and found[0] is held[0]:
             self._unequal(ctx, *found, f"`.{method}(...)`")
 
-    def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str) -> None:
+    def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str, when: str = "") -> None:
         if cls.eq is True and cls.framework.compares_fields and cls.method("__eq__") is None:
-            self._tell(ctx.api, ctx.context, unequal_message(how, cls.name, array), code_of(_EQUALITY), _EQUALITY)
+            message = unequal_message(how, cls.name, array, when)
+            self._tell(ctx.api, ctx.context, message, code_of(_EQUALITY), _EQUALITY)
 
     def hashed(self, ctx: FunctionContext | MethodContext, how: str) -> None:
         """`hash(a)`, `d[a] = v`, `s.add(a)` where `a` holds arrays, or has no hash."""

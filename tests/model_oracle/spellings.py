@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jaxlint.pytrees.frameworks.jax_register import HAS_TREE_STATIC, READS_FIELDS
+from jaxlint.pytrees.frameworks.nnx import HAS_PYTREE
+from tests.oracle.facts import is_declared
+from tests.oracle.versions import here
+
 #: What every generated module starts with; names that the classes use are defined here.
 HEADER = """
 import dataclasses
@@ -128,8 +133,16 @@ ANNOTATIONS = (
     "ArrayRecord",
 )
 
+
+def _there(*some: str) -> tuple[str, ...]:
+    """Those of some texts that these versions know."""
+    unknown = {"jax.tree.static": HAS_TREE_STATIC, "nnx.": HAS_PYTREE}
+    gone = tuple(name for name, fact in unknown.items() if not is_declared(fact, here()))
+    return tuple(text for text in some if not text.startswith(gone))
+
+
 #: Calls that declare a field, without the closing parenthesis.
-FIELD_CALLS = (
+FIELD_CALLS = _there(
     "struct.field(pytree_node=False",
     "struct.field(pytree_node=True",
     "struct.field(",
@@ -194,9 +207,19 @@ class Spelling:
 
 _FLAX_CALLS = ("struct.field(pytree_node=False", "struct.field(", "hidden(", "flax_static(")
 _DATACLASS_OPTIONS = ("kw_only=True", "eq=False", "frozen=False", "unsafe_hash=True", "order=True", "init=False")
-_JAX_CALLS = ("field(metadata={'static': True}", "field(metadata=META", "jax.tree.static(", "jax_static(")
+_JAX_CALLS = _there("field(metadata={'static': True}", "field(metadata=META", "jax.tree.static(", "jax_static(")
 _JDC = ("jdc.Static[int]", "S[int]", "StaticInt", "Optional[jdc.Static[int]]", "Annotated[jdc.Static[int], 'u']")
 _NNX_ANNOTATIONS = ("jax.Array", "jax.Array", "int", "float", "str", "np.ndarray", "Optional[jax.Array]")
+
+#: What versions without some fact do not have at all.
+_MISSING = {
+    *(
+        ()
+        if is_declared(READS_FIELDS, here())
+        else ("register", "register-frozen", "register-wrapper", "register-call")
+    ),
+    *(() if is_declared(HAS_PYTREE, here()) else ("nnx",)),
+}
 
 SPELLINGS = {
     spelling.id: spelling
@@ -301,4 +324,5 @@ SPELLINGS = {
         ),
         Spelling("namedtuple", (), "NamedTuple", style="namedtuple", custom_init=False),
     )
+    if spelling.id not in _MISSING
 }

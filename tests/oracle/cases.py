@@ -20,7 +20,7 @@ from tests.oracle.versions import Condition, Versions, conditions, here, locked
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 #: Folders in `fixtures/` that do not hold cases of one rule.
-OTHER_FOLDERS = {"demo"}
+OTHER_FOLDERS = {"demo", "facts"}
 
 HEADER = re.compile(
     r"^# (?P<key>frameworks|raises|prints|warns|clean|requires|calling|confidence)"
@@ -31,6 +31,8 @@ MARK = re.compile(
     r"(?P<codes>JAX\d{3}(?:\|JAX\d{3})*(?:, *JAX\d{3}(?:\|JAX\d{3})*)*)(?= *$|  #)"
 )
 ANY_MARK = re.compile(r"#[^#]*\b(?:expect|expect-missing|maybe|false-alarm)\b *[\[:]")
+#: What stands in a line of a fixture that holds for some versions only.
+_VERSIONS = re.compile(r"# [a-z-]+\[([^\]]*)\]|# requires: (.*)")
 
 
 class FixtureError(Exception):
@@ -232,6 +234,12 @@ class Program:
         except FixtureError:
             return False
         return True
+
+    @property
+    def speaks_of_versions(self) -> bool:
+        """Whether its fixture says that something holds for some versions only."""
+        texts = self.source.files.values()
+        return any(conditions(match[1] or match[2] or "")[0] for text in texts for match in _VERSIONS.finditer(text))
 
     def write(self, root: Path) -> Path:
         """Write the program under `root` and return its folder."""

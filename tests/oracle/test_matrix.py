@@ -15,25 +15,41 @@ from tests.oracle import cases, environments, versions
 from tests.oracle.environments import ROOT
 
 #: What is run in each column: all that compares jaxlint with the real libraries.
-TESTS = ("tests/rules/test_fixtures_run.py", "tests/pytrees")
+TESTS = ("tests/oracle/test_facts.py", "tests/rules/test_fixtures_run.py", "tests/pytrees")
 #: What these files say of the fixtures as such does not depend on versions.
 ABOUT_FIXTURES = "not test_enough_programs and not test_every_rule_on_every_framework"
 
 
-def column_command(python: str) -> list[str]:
+def column_command(python: str, *options: str) -> list[str]:
     """What runs a column in the environment of `python`."""
     command = [python, "-m", "pytest", "-n0", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-k", ABOUT_FIXTURES]
-    return [*command, *TESTS]
+    return [*command, *options, *TESTS]
+
+
+#: What of it shows versions: the facts, the registrations, and the programs that speak of versions.
+SHOWS_VERSIONS = "test_facts or test_registration or speaks_of_versions"
 
 
 @pytest.mark.versions
 @pytest.mark.parametrize("name", versions.MATRIX)
 def test_column(name: str) -> None:
+    run_column(name)
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("name", versions.MATRIX)
+def test_short_column(name: str) -> None:
+    """What `.ci/run` can wait for."""
+    run_column(name, "-k", SHOWS_VERSIONS)
+
+
+def run_column(name: str, *options: str) -> None:
+    """Run a column in its environment, which is made if need be."""
     try:
         python = environments.interpreter(name)
     except environments.Unavailable as reason:
         pytest.skip(str(reason))
-    command = column_command(python)
+    command = column_command(python, *options)
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ, JAX_PLATFORMS="cpu"), text=True)
     assert done.returncode == 0, f"what {' '.join(command)} says stands above"
 

@@ -9,9 +9,12 @@ import pytest
 if any(importlib.util.find_spec(name) is None for name in ("jax", "flax", "equinox", "penzai", "simple_pytree")):
     pytest.skip("the frameworks are not installed", allow_module_level=True)
 
+from jaxlint.pytrees.frameworks.nnx import HAS_PYTREE
 from tests.model_oracle.compare import creation, modelled
 from tests.model_oracle.programs import Declared, Program
 from tests.model_oracle.runtime import execute, forget
+from tests.oracle.facts import is_declared
+from tests.oracle.versions import here
 
 HEADER = """\
 from dataclasses import dataclass, field
@@ -31,7 +34,10 @@ DECORATORS = {
     "chex-plain": ("chex.dataclass(mappable_dataclass=False)",),
     "static": ("register_static", "dataclass(frozen=True)"),
 }
-BASES = ("flax.struct.PyTreeNode", "equinox.Module", "simple_pytree.Pytree", "flax.nnx.Pytree")
+BASES = (
+    *("flax.struct.PyTreeNode", "equinox.Module", "simple_pytree.Pytree"),
+    *(("flax.nnx.Pytree",) if is_declared(HAS_PYTREE, here()) else ()),
+)
 CALLS = (
     "register_dataclass(A)",
     "register_dataclass(A, ['x'], ['n'])",

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import jaxlint
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Confidence, Finding
+from jaxlint.finding import Finding
 from jaxlint.project.environment import site_packages
-from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
 from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import MAIN
+from tests.oracle.linting import complaints, counted, lint
 from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import readings
 
@@ -27,12 +26,6 @@ PROGRAMS = cases.programs()
 
 #: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
 DEBT = {"expect-missing": 0, "false-alarm": 0}
-
-
-def linted_together(rule: str) -> tuple[str, ...]:
-    """What is selected for the folder of a rule: the default rules, and the folder's own if it is none of them."""
-    default = tuple(known.code for known in all_rules() if known.enabled)
-    return default + tuple(known.code for known in all_rules() if known.name == rule and not known.enabled)
 
 
 #: How messages write exceptions.
@@ -45,35 +38,18 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 
 @pytest.fixture(scope="module")
 def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
-    """The findings of the programs of the rules that are asked for, each program in a folder of its own.
-
-    Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
-    one of them say nothing of the others.
-    """
-    root = tmp_path_factory.mktemp("linted").resolve()
+    """The findings of the programs of the rules that are asked for."""
     rules = {program.rule for program in chosen(request)}
-    for program in PROGRAMS:
-        if program.rule in rules and program.is_well_formed:
-            program.write(root)
-    found: dict[str, list[Finding]] = defaultdict(list)
-    for rule in sorted(rules):
-        settings = Settings(
-            select=linted_together(rule), min_confidence=Confidence.LOW, target_versions=target_versions(here())
-        )
-        for finding in jaxlint.check_paths([str(root / rule)], settings).findings:
-            _, case, framework, *rest = Path(finding.path).relative_to(root).parts
-            found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
-    return dict(found)
+    programs = [program for program in PROGRAMS if program.rule in rules]
+    return lint(programs, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Finding]]) -> None:
     program = replace(program, column=MAIN)
     program.check()
-    found = findings.get(program.id, [])
-    if program.confidence != "low":
-        found = [finding for finding in found if finding.confidence is not Confidence.LOW]
-    wrong = cases.differences(program.marks, {(f.path, f.row, f.code) for f in found})
+    found = counted(program, findings.get(program.id, []))
+    wrong = complaints(program, found)
     source = "\n".join(
         f"--- {path}\n" + "\n".join(f"{row:3} {line}" for row, line in enumerate(text.splitlines(), 1))
         for path, text in program.files.items()

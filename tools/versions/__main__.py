@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from tests.oracle import environments, versions
-from tools.versions import facts
+from tests.oracle.frameworks import MAIN
+from tools.versions import facts, runs
 from tools.versions import watch as watching
 from tools.versions.locks import resolve
 
@@ -19,9 +20,9 @@ def main() -> None:
 
 @main.command()
 @click.option("--lock", "given", type=Path, help="Look at what this file pins, not at what the registry has today.")
-@click.option("--run/--no-run", default=True, help="Whether to run the fixtures and the model there.")
+@click.option("--run/--no-run", "is_running", default=True, help="Whether to run the fixtures and the model there.")
 @click.option("--record", "is_recording", is_flag=True, help="Keep the public names for the next time.")
-def watch(given: Path | None, run: bool, is_recording: bool) -> None:
+def watch(given: Path | None, is_running: bool, is_recording: bool) -> None:
     """Say what the newest of everything does otherwise than what is recorded.
 
     Makes the environment of the column `newest` anew, and prints the versions, the public names and the declared
@@ -40,14 +41,34 @@ def watch(given: Path | None, run: bool, is_recording: bool) -> None:
     for title, lines in (
         ("versions", watching.changed_versions(before, now)),
         ("public names", watching.changed_names(watching.recorded(), names)),
-        ("facts", watching.changed_facts(before, now)),
+        ("declared facts", watching.changed_facts(before, now)),
+        ("programs of facts", undeclared := list(watching.undeclared_facts(python, now))),
     ):
         click.echo(f"{title} that differ:")
         click.echo("\n".join(f"  {line}" for line in lines) or "  none")
     if is_recording:
         watching.record(names)
-    if run:
-        raise SystemExit(watching.run_tests(python))
+    raise SystemExit((is_running and watching.run_tests(python)) or bool(undeclared))
+
+
+@main.command()
+@click.argument("names", nargs=-1, type=click.Choice([*versions.MATRIX, MAIN]))
+def run(names: tuple[str, ...]) -> None:
+    """Run all that compares jaxlint with the real libraries in the columns NAMES (default: all), and record it.
+
+    `main` is the environment of this Python. Exits with 1 if something shows what no fact declares.
+    """
+    failed = 0
+    for name in names or [*versions.MATRIX, MAIN]:
+        seen = runs.record(name)
+        click.echo(f"{name}: {seen.passed} of {seen.programs} programs passed, {seen.model} tests of the model")
+        for reason, number in seen.skipped.items():
+            click.echo(f"  {number} not run: {reason}")
+        for one in seen.failed:
+            click.echo(f"  failed: {one}")
+        failed += len(seen.failed)
+    facts.PAGE.write_text(facts.page())
+    raise SystemExit(bool(failed))
 
 
 @main.command()

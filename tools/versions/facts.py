@@ -1,12 +1,11 @@
-"""The page of the facts that hold for some versions only: docs/versions.md."""
+"""The page of the facts that hold for some versions only, made from the recorded runs: docs/versions.md."""
 
 from __future__ import annotations
 
 from jaxlint.pytrees.frameworks import FRAMEWORKS
-from jaxlint.pytrees.versions import Fact, dotted
-from tests.oracle import versions
+from jaxlint.pytrees.versions import version
 from tests.oracle.environments import ROOT
-from tests.oracle.versions import Versions
+from tools.versions.runs import Run, recorded
 
 PAGE = ROOT / "docs" / "versions.md"
 _TEXT = """\
@@ -16,31 +15,40 @@ jaxlint takes the versions that your code runs with from the settings
 [`target-version`](configuration.md#target-version), [`target-jax`](configuration.md#target-jax) and
 [`target-versions`](configuration.md#target-versions), else from the environment, else from the dependencies in
 `pyproject.toml`; `jaxlint config` shows what was taken, and from where. What rules and messages say depends on the
-facts below. They are declared in `jaxlint/pytrees/frameworks/`, and all fixtures are held to them in these
-environments:
+facts below. They are declared in `jaxlint/pytrees/frameworks/`. Every fixture is run in the environments of this table
+and must show what it states, and so must a program for each fact.
 
 {environments}
 
+In the columns stands what the program of a fact has shown there.
+
 {facts}
 """
+_SHOWN = {True: "yes", False: "no", None: "not run"}
 
 
 def page() -> str:
     """The page; a fact is a row, an environment a column."""
-    columns = {name: versions.locked(name) for name in reversed(versions.MATRIX)}
+    columns = sorted(recorded().values(), key=lambda run: version(run.versions["jax"]))
     asked = ("python", "jax", "flax", "equinox", "chex", "jax-dataclasses", "mujoco-mjx", "penzai", "simple-pytree")
-    environments = [["", *columns], ["---"] * (len(columns) + 1)]
-    environments += [[name, *(dotted(known[name]) for known in columns.values())] for name in asked]
-    facts = [["framework", "fact", "holds", *columns], ["---"] * (len(columns) + 3)]
+    environments = [_heading([""], columns), _rule(1, columns)]
+    environments += [[name, *(run.versions.get(name, "none") for run in columns)] for name in asked]
+    environments.append(["programs run", *(f"{run.programs:,}" for run in columns)])
+    environments.append(["passed", *(f"{run.passed:,}" for run in columns)])
+    facts = [_heading(["framework", "fact", "holds"], columns), _rule(3, columns)]
     for framework in FRAMEWORKS:
         for fact in framework.facts:
-            held = [_held(fact, known) for known in columns.values()]
-            facts.append([framework.title, fact.says, fact.when, *held])
+            shown = [_SHOWN[run.facts.get(fact.name)] for run in columns]
+            facts.append([framework.title, fact.says, fact.when, *shown])
     return _TEXT.format(environments=_table(environments), facts=_table(facts))
 
 
-def _held(fact: Fact, known: Versions) -> str:
-    return "yes" if fact.of in known and fact.holds_in(known[fact.of]) else "no"
+def _heading(first: list[str], columns: list[Run]) -> list[str]:
+    return [*first, *(f"jax {run.versions['jax']}" for run in columns)]
+
+
+def _rule(number: int, columns: list[Run]) -> list[str]:
+    return ["---"] * (number + len(columns))
 
 
 def _table(rows: list[list[str]]) -> str:

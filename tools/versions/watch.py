@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxlint.pytrees.frameworks import FACTS
 from jaxlint.pytrees.versions import dotted
-from tests.oracle import environments
+from tests.oracle import environments, facts
 from tests.oracle.versions import Versions
 
 RECORDED = Path(__file__).with_name("names.json")
@@ -55,9 +55,15 @@ def changed_names(before: Names, now: Names) -> Iterator[str]:
 def changed_facts(before: Versions, now: Versions) -> Iterator[str]:
     """Which declared facts hold for one of two environments only."""
     for fact in FACTS.values():
-        held, holds = (fact.of in known and fact.holds_in(known[fact.of]) for known in (before, now))
+        held, holds = (facts.is_declared(fact, known) for known in (before, now))
         if held != holds:
             yield f"{fact.name}: {'holds' if holds else 'does not hold'} ({fact.when}): {fact.says}"
+
+
+def undeclared_facts(python: str, now: Versions) -> Iterator[str]:
+    """Which facts show something in the environment of `python` that is not declared of its versions."""
+    outcomes = facts.outcomes(python)
+    yield from filter(None, (facts.unlike(fact, now, outcomes[name]) for name, fact in FACTS.items()))
 
 
 def run_tests(python: str) -> int:

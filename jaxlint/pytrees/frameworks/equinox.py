@@ -18,16 +18,67 @@ IS_NO_FROZEN_DATACLASS = Fact(
 WARNS_OF_INIT_FALSE = Fact(
     "module-init-false",
     of="equinox",
-    since=(0, 13, 3),
-    says="a field with `init=False` is warned of",
+    since=(0, 13),
+    says="an array in a field with `init=False` is warned of",
 )
 NAMES_UNSET_FIELD = Fact(
     "module-unset-field",
     of="equinox",
     since=(0, 13, 3),
-    says="a field that the constructor leaves out raises TypeError, and names the first only",
+    says="the error of fields that the constructor leaves out names the first of them only",
     now="TypeError: Field '…' was not initialized",
-    otherwise=("ValueError: The following fields were not initialised during __init__",),
+    otherwise=(
+        "ValueError: The following fields were not initialised during __init__",
+        "TypeError: The following fields were not initialised during __init__",
+    ),
+)
+TAKES_ABSTRACT_BASE = Fact(
+    "module-over-abstract",
+    of="equinox",
+    since=(0, 13),
+    says="a module may have an abstract base class that is no module",
+)
+STRICT_ALONE = Fact(
+    "module-strict",
+    of="equinox",
+    since=(0, 13),
+    says="a module with `strict=True` may inherit from one that is not strict",
+)
+IS_MADE_INSIDE = Fact(
+    "module-made-inside",
+    of="equinox",
+    since=(0, 13),
+    says="while an instance is constructed, `type(self)` may be called",
+)
+DELETES_FIELDS = Fact(
+    "module-deletion",
+    of="equinox",
+    since=(0, 13),
+    says="`del` takes a field from an instance, and is not refused",
+)
+IS_PRINTED = Fact(
+    "module-printed",
+    of="equinox",
+    since=(0, 11, 12),
+    says="a module whose `__getattr__` raises KeyError can be printed",
+)
+RAISES_TYPE_ERROR = Fact(
+    "module-unset-type",
+    of="equinox",
+    since=(0, 13),
+    says="a field that the constructor leaves out raises TypeError, and not ValueError",
+)
+REFUSES_AS_FROZEN = Fact(
+    "module-undeclared-field",
+    of="equinox",
+    since=(0, 13),
+    says="assigning to what is no field raises FrozenInstanceError, and not plain AttributeError",
+)
+FLATTENS_DICT = Fact(
+    "module-flattens-dict",
+    of="equinox",
+    since=(0, 13, 3),
+    says="the structure of an instance holds all of its `__dict__`, and not the fields alone",
 )
 
 EQUINOX = Framework(
@@ -56,6 +107,7 @@ EQUINOX = Framework(
     filters=True,
     copy_function="equinox.tree_at",
     deletion="removes the leaf, and the instance no longer matches others; set it to None with `eqx.tree_at`",
+    deletion_fact=DELETES_FIELDS,
     init_false=InitFalse.WARNED,
     class_keywords=frozenset({"strict", "is_abstract"}),
     static_metadata=("static", True),
@@ -67,5 +119,9 @@ EQUINOX = Framework(
     static_marking=("equinox.field", "static", "True"),
     field_function="equinox.field",
     compares_fields=False,
-    facts=(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD),
+    facts=(
+        *(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD, TAKES_ABSTRACT_BASE),
+        STRICT_ALONE,
+        *(IS_MADE_INSIDE, DELETES_FIELDS, IS_PRINTED, RAISES_TYPE_ERROR, REFUSES_AS_FROZEN, FLATTENS_DICT),
+    ),
 )

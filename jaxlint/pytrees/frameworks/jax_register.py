@@ -32,7 +32,7 @@ REFUSES_OVERLAP = Fact(
 DROPS_BY_NAME = Fact(
     "drop-fields-by-name",
     of="jax",
-    since=(0, 9),
+    since=(0, 10),
     says="`drop_fields` holds names, and not the letters of names",
 )
 DROPS_ALONE = Fact(
@@ -40,7 +40,10 @@ DROPS_ALONE = Fact(
     of="jax",
     since=(0, 11, 1),
     says="`register_dataclass` may be given `drop_fields` alone",
-    otherwise=("ValueError: … Unexpected fields",),
+    otherwise=(
+        "ValueError: … Unexpected fields",
+        "TypeError: register_dataclass() missing 2 required positional arguments: 'data_fields' and 'meta_fields'",
+    ),
 )
 HAS_TREE_STATIC = Fact(
     "tree-static",
@@ -74,18 +77,47 @@ PLACEHOLDERS = Fact(
     until=(0, 8),
     says="`vmap` rebuilds instances with `object()` for its leaves",
 )
-# the next two hold in 0.6.2, and did not in 0.4.35
-KERNELS_BROADCAST = Fact(
-    "kernels-broadcast", of="jax", since=(0, 6), says="what a kernel of pallas stores takes the shape of the place"
+KERNELS_STORE_ITEMS = Fact(
+    "kernels-store-items",
+    of="jax",
+    since=(0, 5, 1),
+    says="`ref.at[i].set(...)` in a kernel of pallas stores the item `i`",
 )
 TAKES_ARRAY_LIKE = Fact(
-    "select-array-like", of="jax", since=(0, 6), says="`lax.select` takes what has the method `__jax_array__`"
+    "select-array-like",
+    of="jax",
+    since=(0, 6, 1),
+    says="`jnp.where` takes a pytree that has the method `__jax_array__`",
+)
+TELLS_METADATA = Fact(
+    "tree-map-metadata",
+    of="jax",
+    since=(0, 10, 2),
+    says="`jax.tree.map` over instances with different static values says where they differ",
+    now="ValueError: pytree structure error: different pytree metadata",
+    otherwise=("ValueError: Mismatch custom",),
+)
+MAPS_NO_STRINGS = Fact(
+    "vmap-of-strings",
+    of="jax",
+    since=(0, 7, 2),
+    says="`vmap` says of a string that it is no valid type, and does not ask for its axes",
+    otherwise=("ValueError: vmap was requested to map its argument along axis 0",),
+)
+NAMES_RETURNED = Fact(
+    "jit-returns",
+    of="jax",
+    since=(0, 6, 2),
+    says="`jit` says which function has returned what is no array",
+    now="TypeError: … returned a value of type … which is not a valid JAX type",
+    otherwise=("TypeError: … is not a valid JAX type",),
 )
 HAS_REFERENCES = Fact("references", of="jax", since=(0, 7, 2), says="there is `jax.new_ref`")
 SLICES_BY_INTEGERS = Fact(
     "traced-slice",
     of="jax",
     since=(0, 8, 2),
+    until=(0, 11, 1),
     says="a traced bound of a slice is told from other indices",
     now="IndexError: Slice entries must be static integers",
     otherwise=("IndexError: Array slice indices must have static start/stop/step",),
@@ -95,7 +127,7 @@ NAMES_PROBLEM = Fact(
     of="jax",
     since=(0, 9, 2),
     says="functions of `lax` name the type of what is no array",
-    now="TypeError: … problematic value is of type …",
+    now="TypeError: … as a JAX value. The problematic value is of type …",
     otherwise=("TypeError: … is not a valid JAX type",),
 )
 
@@ -124,8 +156,11 @@ REGISTER_DATACLASS = Framework(
         COMPARES_METADATA,
         ARRAY_OF_NONE,
         PLACEHOLDERS,
-        KERNELS_BROADCAST,
+        KERNELS_STORE_ITEMS,
         TAKES_ARRAY_LIKE,
+        TELLS_METADATA,
+        MAPS_NO_STRINGS,
+        NAMES_RETURNED,
         HAS_REFERENCES,
         SLICES_BY_INTEGERS,
         NAMES_PROBLEM,

@@ -2,6 +2,7 @@
 
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.model import Framework, InitFalse, Role, Subclasses
+from jaxlint.pytrees.versions import Fact
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript
 
 _ARRAYS = frozenset(
@@ -75,6 +76,13 @@ def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
     return False
 
 
+TAKES_KEYWORD = Fact(
+    "mjx-register-keyword",
+    of="mujoco-mjx",
+    since=(3, 3),
+    says="`PyTreeNode` takes the class keyword `register_as_pytree`",
+)
+
 MJX = Framework(
     id="mujoco.mjx",
     title="mujoco.mjx PyTreeNode",
@@ -91,4 +99,5 @@ MJX = Framework(
     compares_numpy=True,
     role=_role,
     static_spelling="an annotation without jax.Array",
+    facts=(TAKES_KEYWORD,),
 )

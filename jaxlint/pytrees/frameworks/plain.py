@@ -12,8 +12,15 @@ UNHASHABLE_REFUSED = Fact(
 ALL_BASES_COUNT = Fact(
     "frozen-bases",
     of="python",
-    since=(3, 12),
+    # Python 3.12.1 does not mind yet
+    since=(3, 13),
     says="a frozen dataclass may have no base class that is not frozen, even if another base is",
+)
+EQ_GIVES_LAST = Fact(
+    "eq-of-last-field",
+    of="python",
+    since=(3, 13),
+    says="`==` of two instances gives what comparing their last field gives, and not always True or False",
 )
 
 PLAIN_CLASS = Framework(
@@ -41,5 +48,5 @@ DATACLASS = Framework(
     frozen=False,
     frozen_option=True,
     unflatten=Unflatten.CUSTOM,
-    facts=(UNHASHABLE_REFUSED, ALL_BASES_COUNT),
+    facts=(UNHASHABLE_REFUSED, ALL_BASES_COUNT, EQ_GIVES_LAST),
 )

@@ -1,0 +1,54 @@
+"""What jaxlint says of the programs of fixtures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import jaxlint
+from jaxlint.config.settings import Settings
+from jaxlint.finding import Confidence, Finding
+from jaxlint.rules import all_rules
+from tests.oracle import cases
+from tests.oracle.cases import Program
+
+
+def linted_together(rule: str) -> tuple[str, ...]:
+    """What is selected for the folder of a rule: the default rules, and the folder's own if it is none of them."""
+    default = tuple(known.code for known in all_rules() if known.enabled)
+    return default + tuple(known.code for known in all_rules() if known.name == rule and not known.enabled)
+
+
+def lint(programs: Iterable[Program], root: Path, **settings: Any) -> dict[str, list[Finding]]:
+    """The findings of programs by their ids, each program in a folder of its own below `root`.
+
+    Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
+    one of them say nothing of the others.
+    """
+    root = root.resolve()
+    rules = set()
+    for program in programs:
+        if program.is_well_formed:
+            program.write(root)
+            rules.add(program.rule)
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for rule in sorted(rules):
+        chosen = Settings(select=linted_together(rule), min_confidence=Confidence.LOW, **settings)
+        for finding in jaxlint.check_paths([str(root / rule)], chosen).findings:
+            _, case, framework, *rest = Path(finding.path).relative_to(root).parts
+            found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
+    return dict(found)
+
+
+def counted(program: Program, found: Iterable[Finding]) -> list[Finding]:
+    """The findings that are as sure as the program asks for."""
+    return [finding for finding in found if program.confidence == "low" or finding.confidence is not Confidence.LOW]
+
+
+def complaints(program: Program, found: Iterable[Finding]) -> list[str]:
+    """How the findings of a program differ from its marks."""
+    return cases.differences(program.marks, {(f.path, f.row, f.code) for f in counted(program, found)})
