@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from jaxlint.pytrees.frameworks.jax_register import HAS_TREE_STATIC, READS_FIELDS
 from jaxlint.pytrees.frameworks.nnx import HAS_PYTREE
 from tests.oracle.facts import is_declared
 from tests.oracle.versions import here
+
+#: pip installs it on Python 3.11 only.
+HAS_SIMPLE_PYTREE = find_spec("simple_pytree") is not None
 
 #: What every generated module starts with; names that the classes use are defined here.
 HEADER = """
@@ -23,7 +27,6 @@ import jax.numpy as jnp
 import jax_dataclasses as jdc
 import jax_dataclasses
 import numpy as np
-import simple_pytree as sp
 from flax import nnx, struct
 from flax.struct import PyTreeNode as Node
 from flax.training.train_state import TrainState
@@ -38,7 +41,6 @@ META = dict(static=True)
 FLAX_META = {"pytree_node": False}
 NOTED = []
 struct_class = struct.dataclass
-Tree = sp.Pytree
 module_type = eqx.Module
 chex_class = chex.dataclass
 hidden = partial(struct.field, pytree_node=False)
@@ -101,6 +103,8 @@ class ArrayRecord:
     level: Optional[jax.Array] = None
 
 """
+if HAS_SIMPLE_PYTREE:
+    HEADER += "import simple_pytree as sp\n\nTree = sp.Pytree\n"
 
 #: Other names of the same things.
 ALIASES = {
@@ -138,6 +142,7 @@ def _there(*some: str) -> tuple[str, ...]:
     """Those of some texts that these versions know."""
     unknown = {"jax.tree.static": HAS_TREE_STATIC, "nnx.": HAS_PYTREE}
     gone = tuple(name for name, fact in unknown.items() if not is_declared(fact, here()))
+    gone += () if HAS_SIMPLE_PYTREE else ("sp.",)
     return tuple(text for text in some if not text.startswith(gone))
 
 
@@ -219,6 +224,7 @@ _MISSING = {
         else ("register", "register-frozen", "register-wrapper", "register-call")
     ),
     *(() if is_declared(HAS_PYTREE, here()) else ("nnx",)),
+    *(() if HAS_SIMPLE_PYTREE else ("simple-pytree", "simple-pytree-mutable", "simple-pytree-plain")),
 }
 
 SPELLINGS = {

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from tests.mypy.corpus import write
+from tests.mypy.frameworks import HAS_SIMPLE_PYTREE
 from tests.mypy.run import CONFIG, Report, mypy, reports
 from tests.once import once
 
 #: All that programs of the corpus and fixtures import and that has types.
 LIBRARIES = """\
 import chex, equinox, flax, flax.linen, flax.nnx, flax.struct, flax.training.train_state, jax, jax.experimental
-import jax.numpy, jax_dataclasses, jaxtyping, mujoco.mjx, numpy, optax, penzai.pz, pytest, simple_pytree
+import jax.numpy, jax_dataclasses, jaxtyping, mujoco.mjx, numpy, optax, penzai.pz, pytest
 """
+LIBRARIES += "import simple_pytree\n" if HAS_SIMPLE_PYTREE else ""
 
 
 @pytest.fixture(scope="session")

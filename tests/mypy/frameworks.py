@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 _CLASS = re.compile(r"^(?P<indent>\s*)@class (?P<name>\w+)(?:\((?P<base>[\w\[\], .]+)\))?$")
 _FIELD = re.compile(
@@ -130,6 +131,8 @@ PENZAI = Spelling(
     has_replace=False,
     repeats_base=False,
 )
+#: pip installs it on Python 3.11 only.
+HAS_SIMPLE_PYTREE = find_spec("simple_pytree") is not None
 SIMPLE = Spelling(
     "simple_pytree",
     "from simple_pytree import Pytree",
@@ -140,6 +143,8 @@ SIMPLE = Spelling(
 )
 MJX = Spelling("mjx", "from mujoco.mjx._src.dataclasses import PyTreeNode", base="PyTreeNode", constructor=False)
 
-SPELLINGS = {s.id: s for s in (FLAX, NODE, CHEX, JDC, JAX, EQUINOX, PENZAI, SIMPLE, MJX)}
+SPELLINGS = {
+    s.id: s for s in (FLAX, NODE, CHEX, JDC, JAX, EQUINOX, PENZAI, SIMPLE, MJX) if s is not SIMPLE or HAS_SIMPLE_PYTREE
+}
 #: Frameworks whose fields can be marked static.
 WITH_STATIC = frozenset({"flax", "node", "jdc", "jax", "equinox", "penzai", "simple_pytree"})

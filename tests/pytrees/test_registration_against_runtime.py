@@ -6,22 +6,24 @@ import importlib.util
 
 import pytest
 
-if any(importlib.util.find_spec(name) is None for name in ("jax", "flax", "equinox", "penzai", "simple_pytree")):
+if any(importlib.util.find_spec(name) is None for name in ("jax", "flax", "equinox", "penzai")):
     pytest.skip("the frameworks are not installed", allow_module_level=True)
 
 from jaxlint.pytrees.frameworks.nnx import HAS_PYTREE
 from tests.model_oracle.compare import creation, modelled
 from tests.model_oracle.programs import Declared, Program
 from tests.model_oracle.runtime import execute, forget
+from tests.model_oracle.spellings import HAS_SIMPLE_PYTREE
 from tests.oracle.facts import is_declared
 from tests.oracle.versions import here
 
 HEADER = """\
 from dataclasses import dataclass, field
 from functools import partial
-import chex, equinox, flax.nnx, flax.struct, jax, jax_dataclasses, penzai.pz, simple_pytree
+import chex, equinox, flax.nnx, flax.struct, jax, jax_dataclasses, penzai.pz
 from jax.tree_util import register_dataclass, register_pytree_node, register_static
 """
+HEADER += "import simple_pytree\n" if HAS_SIMPLE_PYTREE else ""
 DECORATORS = {
     "flax": ("flax.struct.dataclass",),
     "flax-unfrozen": ("flax.struct.dataclass(frozen=False)",),
@@ -35,7 +37,8 @@ DECORATORS = {
     "static": ("register_static", "dataclass(frozen=True)"),
 }
 BASES = (
-    *("flax.struct.PyTreeNode", "equinox.Module", "simple_pytree.Pytree"),
+    *("flax.struct.PyTreeNode", "equinox.Module"),
+    *(("simple_pytree.Pytree",) if HAS_SIMPLE_PYTREE else ()),
     *(("flax.nnx.Pytree",) if is_declared(HAS_PYTREE, here()) else ()),
 )
 CALLS = (
