@@ -33,8 +33,8 @@ def page() -> str:
     asked = ("python", "jax", "flax", "equinox", "chex", "jax-dataclasses", "mujoco-mjx", "penzai", "simple-pytree")
     environments = [_heading([""], columns), _rule(1, columns)]
     environments += [[name, *(run.versions.get(name, "none") for run in columns)] for name in asked]
-    environments.append(["programs run", *(f"{run.programs:,}" for run in columns)])
-    environments.append(["passed", *(f"{run.passed:,}" for run in columns)])
+    environments.append(["programs run", *(f"{run.programs:,}" if run.programs else "none" for run in columns)])
+    environments.append(["passed", *(f"{run.passed:,}" if run.passed else "none" for run in columns)])
     facts = [_heading(["framework", "fact", "holds"], columns), _rule(3, columns)]
     for framework in FRAMEWORKS:
         for fact in framework.facts:
