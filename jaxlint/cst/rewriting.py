@@ -73,13 +73,15 @@ def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode
 def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     place = locate(change.at)
     target = tree.node_at(place, cst.Subscript) if change.array else tree.node_at(place, cst.Attribute)
+    if target is None and not change.array:
+        target = tree.node_at(place, cst.Subscript)
     statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
     if statement is None:
         raise CannotChange("there is no statement")
     is_own = change.array == change.base and is_own_array(change.base, statement, tree)
     if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, statement, tree)):
         raise CannotChange("nobody would see the copy")
-    if isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
+    if change.array and isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
         raise CannotChange("it is an item of an item")
 
     def updated(old: cst.CSTNode) -> New:

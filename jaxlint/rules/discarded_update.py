@@ -19,7 +19,7 @@ from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, same
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
@@ -273,9 +273,22 @@ def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> 
 def _base_text(update: Update) -> str | None:
     """What is copied, as it is written, if that is a dotted name; of `x.replace(...).replace(...)` it is `x`."""
     base: Expr | None = update.base
-    while isinstance(base, Call) and isinstance(base.func, Attribute):
-        base = base.func.value
+    while isinstance(base, Call):
+        if last_name(base.func) in UPDATE_METHODS and base.positional:
+            base = base.positional[0]
+        elif isinstance(base.func, Attribute):
+            base = base.func.value
+        else:
+            break
     return None if base is None else dotted(base)
+
+
+def _is_of(update: Update, base: str) -> bool:
+    """Whether a variable is copied by nothing but updates, one around the other."""
+    copied: Expr | None = update.base
+    while isinstance(copied, Call) and last_name(copied.func) in UPDATE_METHODS:
+        copied = copied.positional[0] if copied.positional else getattr(copied.func, "value", None)
+    return copied is not None and dotted(copied) == base
 
 
 def _call_text(update: Update) -> str:
@@ -316,7 +329,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     update = event.update
     if base is None or not event.is_alone or update.base is None:
         return None
-    if dotted(update.base) != base and not update.function.startswith("select."):
+    if not _is_of(update, base) and not update.function.startswith("select."):
         return None
     if "." in base and not _may_hold(base, update.place):
         return None

@@ -14,7 +14,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.missing_members import misses_attribute
-from jaxlint.rules.analyses.rebinding import setting_item
+from jaxlint.rules.analyses.rebinding import setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
@@ -156,7 +156,7 @@ class ItemAssignment(EventRule):
             reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
             help=way_out,
             confidence=None if is_sure else Confidence.MEDIUM,
-            fix=None if instances else setting_item(event, level, evaluator),
+            fix=setting_field(event, instances[0], evaluator) if instances else setting_item(event, level, evaluator),
         )
 
 

@@ -151,9 +151,13 @@ def _annotating(event: Transformed, evaluator: Evaluator) -> Proposal | None:
         return None
     positional = [p for p in function.parameters if p.kind == "positional"]
     chosen = [positional[n] for n in applied.static_argnums or () if -len(positional) <= n < len(positional)]
+    chosen += [p for p in function.parameters if p.name in (applied.static_argnames or ()) and p not in chosen]
     annotations = [parameter.annotation for parameter in chosen if parameter.annotation is not None]
     if not chosen or len(annotations) < len(chosen):
         return None
     marked = [Rewrite(annotation.at, f"{written[0]}[{{0}}]", (annotation.at,)) for annotation in annotations]
-    changes: tuple[Change, ...] = (DropOption(applied.at, "static_argnums"), *marked)
+    options = [one for one in ("static_argnums", "static_argnames") if one in applied.options]
+    changes: tuple[Change, ...] = (*(DropOption(applied.at, option) for option in options), *marked)
+    if len(options) != 1:
+        return None
     return Proposal("Annotate the static parameters", Applicability.UNSAFE, changes, written[1])

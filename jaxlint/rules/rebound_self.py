@@ -13,7 +13,7 @@ from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.returning import returning
+from jaxlint.rules.analyses.returning import returning, returning_also
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -129,8 +129,9 @@ class ReboundSelf(BodyRule):
         for target, value in _assignments(code):
             if target.id == function.self_name:
                 if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, _unchanged(value, cls)):
-                    fix = returning(None, target.id, code.place, evaluator)
-                    yield structs.replace(_rebound(target, cls, function), fix=fix)
+                    yield structs.replace(
+                        _rebound(target, cls, function), fix=_returning(target.id, value, code, evaluator)
+                    )
             elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
                 if not _is_used(target, code) and not _is_stored(target.id, code, function):
                     if _is_made_from_field(target, value, function):
@@ -157,7 +158,20 @@ def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
         if (looped or target.id in parameters) and not _is_used(target, code) and not _sees_all(code):
             problem = _lost(target, update, code.function, looped)
-            yield problem if looped else structs.replace(problem, fix=returning(None, target.id, code.place, evaluator))
+            yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
+
+
+def _returning(name: str, value: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the copy is returned, alone or next to what the function returns already."""
+    of = [value.func.value] if isinstance(value, Call) and isinstance(value.func, Attribute) else []
+    if not isinstance(value, Call) or not any(dotted(part) == name for part in (*of, *value.positional)):
+        return None  # a copy of something else
+    fix = returning(None, name, code.place, evaluator)
+    if fix is not None or code.function is None or code.applied:
+        return fix
+    if evaluator.calls.transformed.is_wrapped(code.function, code.place.module):
+        return None
+    return returning_also(name, code.place, code.function, code.body, evaluator, is_rebound=True)
 
 
 def _sees_all(code: CodeRead) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
@@ -74,7 +75,8 @@ class UnknownAttribute(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    A name becomes the field that is nearest. The fix is unsafe: the line can only raise, but another field may be
+    meant.
 
     ## When not to use it
 
@@ -148,4 +150,5 @@ def _problem(part: Attribute, cls: PytreeClass) -> Problem:
         message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
         reason="instances have the fields that the class and its bases declare, and no others",
         help=way_out,
+        fix=Proposal(f"Read `{close[0]}`", Applicability.UNSAFE, (Rename(part.at, close[0]),)) if close else None,
     )

@@ -15,7 +15,7 @@ from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
-from jaxlint.syntax.expressions import dotted
+from jaxlint.syntax.expressions import Constant, dotted
 
 #: The ways of assigning that one statement does alone.
 _ALONE = frozenset({"assign", "augment", "setattr"})
@@ -57,6 +57,20 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     if copied is None:
         return None
     return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
+
+
+def setting_field(event: AssignItem, instance: Instance, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a field that is assigned as if it were an item: the instance is bound to an updated copy."""
+    base, index, place = dotted(event.target), event.index, event.place
+    field = index.value if isinstance(index, Constant) else None
+    if base is None or not base.isidentifier() or event.how != "item" or not isinstance(field, str):
+        return None
+    if not is_own_variable(base, place) or instance.cls.frozen is False:
+        return None
+    copied = _copied(base, [field], [instance], place, evaluator)
+    if copied is None:
+        return None
+    return _binding(UpdateField(event.at, base, copied[0]), Applicability.SAFE, copied[1], place, evaluator)
 
 
 def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:

@@ -43,14 +43,16 @@ def returning(
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
-def returning_also(name: str, place: Place, function: Function, body: Body, evaluator: Evaluator) -> Proposal | None:
-    """The unsafe fix of a parameter that a compiled function changes: it is returned, too, and callers take it.
+def returning_also(
+    name: str, place: Place, function: Function, body: Body, evaluator: Evaluator, *, is_rebound: bool = False
+) -> Proposal | None:
+    """The unsafe fix of a parameter that a function changes, or rebinds: it is returned, too, and callers take it.
 
     All that compile or call the function have to stand in the module.
     """
     module, outline = place.module, place.module.outline
     returns = [s for s in walk(body, nested=False) if isinstance(s, Return)]
-    if not returns or name in assigned_names(body) or _is_ambiguous(function.name, module):
+    if not returns or (name in assigned_names(body) and not is_rebound) or _is_ambiguous(function.name, module):
         return None
     if function.name.startswith("__") or any(last_name(d) in _ATTRIBUTES for d in function.decorators):
         return None
