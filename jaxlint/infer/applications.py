@@ -60,7 +60,10 @@ class Applications:
     def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What other modules apply to a function of `module`; as the place serves the function itself."""
         key = (module.path, function.qualname)
-        modules = map(self.model.project.add_file, self.model.project_index.applying.get(key, ()))
+        paths = self.model.project_index.applying.get(key)
+        if paths is None:
+            return ()
+        modules = map(self.model.project.add_file, paths)
         found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
         return tuple(replace(a.applied, at=function.at) for a in found)
 

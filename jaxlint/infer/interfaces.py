@@ -61,5 +61,8 @@ class ClassesInTransformations(Protocol):
     ) -> dict[Key, TracedBy]:
         """The classes that declarations of a module and calls in it send into transformed functions."""
 
+    def is_filtered(self, module: Module) -> bool:
+        """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+
     def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
         """The classes of the instances in a value that goes in, with those that their leaves hold."""

@@ -26,6 +26,7 @@ class TracedClasses:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._noted: dict[Key, TracedBy] = {}
+        self._filtered: dict[str, bool] = {}
 
     def start(self, noted: dict[tuple[str, str], TracedBy] | None = None) -> None:
         """Forget what was seen before, but for what is given."""
@@ -65,16 +66,19 @@ class TracedClasses:
         for application in applications:
             symbol = application.function
             through.append((symbol.declaration, symbol.module, (application.applied,)))
-        filtered: dict[str, bool] = {}
         for function, home, applied in through:
             for value, by in self._through(function, home, applied):
-                if any(cls.framework.filters for cls in instances_in(value)):
-                    if home.path not in filtered:
-                        filtered[home.path] = is_filtered(home)
-                    if filtered[home.path]:
-                        continue
+                if any(cls.framework.filters for cls in instances_in(value)) and self.is_filtered(home):
+                    continue
                 self._add(value, by, found)
         return found
+
+    def is_filtered(self, module: Module) -> bool:
+        """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+        if module.path not in self._filtered:
+            calls = {"partition", "filter", "combine"}
+            self._filtered[module.path] = any(not unit.calls.isdisjoint(calls) for unit in module.outline.units)
+        return self._filtered[module.path]
 
     def _add(self, value: Value, by: TracedBy, found: dict[Key, TracedBy]) -> None:
         """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
@@ -143,11 +147,6 @@ class TracedClasses:
                     cls = self.evaluator.model.class_of_symbol(made)
                     if cls is not None and cls.is_pytree:
                         yield Instance(cls)
-
-
-def is_filtered(module: Module) -> bool:
-    """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
-    return any(not unit.calls.isdisjoint({"partition", "filter", "combine"}) for unit in module.outline.units)
 
 
 def traced_by(event: Cross) -> TracedBy | None:

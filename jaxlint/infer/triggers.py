@@ -172,11 +172,8 @@ class Triggers:
         for piece in pieces:
             changes = every or self._changes(piece, module)
             functions = self._functions(module, piece)
-            users = {
-                place(user)
-                for user, methods in applying
-                if any(f.qualname in user.references or (f.owner and f.name in methods) for f in functions)
-            }
+            names = [f".{f.name}" if f.owner else f.qualname for f in functions]
+            users = set[Place]().union(*[applying.get(name, ()) for name in names])
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
                 if changes or any(self.given.takes(f, module, self.given.holds_numbers) for f in functions):
                     found |= {place(piece), *users}
@@ -399,16 +396,19 @@ class Triggers:
         return False
 
 
-def _applying(pieces: list[Unit], module: Module) -> list[tuple[Unit, frozenset[str]]]:
-    """The pieces with calls that may apply transformations, and the names of the methods that they are given."""
-    found: list[tuple[Unit, frozenset[str]]] = []
+def _applying(pieces: list[Unit], module: Module) -> dict[str, set[Place]]:
+    """The pieces with calls that may apply transformations, by the functions and methods (`.f`) that they are given."""
+    applying = sorted(module.outline.applying, key=lambda one: one.call.at.row)
+    rows = [one.call.at.row for one in applying]
+    found: dict[str, set[Place]] = {}
     for piece in pieces:
         if piece.calls.isdisjoint(LAST_NAMES):
             continue
-        calls = [a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last]
-        if calls:
-            given = (argument.value for call in calls for argument in call.args)
-            found.append((piece, frozenset(value.attr for value in given if isinstance(value, Attribute))))
+        calls = applying[bisect_left(rows, piece.first) : bisect_right(rows, piece.last)]
+        given = [argument.value for one in calls for argument in one.call.args]
+        methods = {f".{value.attr}" for value in given if isinstance(value, Attribute)}
+        for name in piece.references | methods if calls else ():
+            found.setdefault(name, set()).add(place(piece))
     return found
 
 

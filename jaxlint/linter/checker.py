@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeAlias
 
 from msgspec import structs
@@ -286,28 +285,28 @@ class Checker:
                 continue
             for rule in self.class_rules:
                 if cls.is_pytree or rule.all_classes:
-                    yield from self._found_by(rule, module, partial(rule.check_class, cls, self.reader.evaluator))
+                    yield from self._found_by(rule, module, rule.check_class, cls)
 
     def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
         """What the rules find in what happens in a unit of a module."""
         self.reader.step()
-        evaluator = self.reader.evaluator
         for event in events:
             kind = type(event)
             if kind not in self._checks:
                 self._checks[kind] = self._checks_of(kind)
             for rule, check in self._checks[kind]:
-                yield from self._found_by(rule, module, partial(check, event, evaluator))
+                yield from self._found_by(rule, module, check, event)
 
-    def _found_by(self, rule: Rule, module: Module, check: Callable[[], Iterator[Problem]]) -> list[Finding]:
-        """What one rule finds in one place."""
+    def _found_by(self, rule: Rule, module: Module, check: _Check, at: object) -> Sequence[Finding]:
+        """What one rule finds in one place: in a class or an event."""
         try:
-            return [self._finding(p, rule, module, self._place(p, module)) for p in check()]
+            problems = list(check(at, self.reader.evaluator))
+            return [self._finding(p, rule, module, self._place(p, module)) for p in problems] if problems else ()
         except Unreadable:
             raise
         except Exception as error:
             self._failed(rule.code, module, error)
-            return []
+            return ()
 
     def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
         """The rules that look at events of a kind, and their methods for it."""

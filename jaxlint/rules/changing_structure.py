@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -26,7 +26,17 @@ from jaxlint.syntax.expressions import (
     is_none,
     last_name,
 )
-from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, all_parts, own_parts, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    FunctionDefinition,
+    Return,
+    Statement,
+    all_parts,
+    own_parts,
+    parts,
+    walk,
+)
 
 #: Functions that join arrays, with what is to be joined as the first argument or as several.
 _JOINING = frozenset({"concatenate", "append", "vstack", "hstack", "column_stack"})
@@ -146,7 +156,7 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     carried = {positional[_CARRIES[a.transform.name]] for a in loops if len(positional) > _CARRIES[a.transform.name]}
     leaves = TracedLeaves({name: value for name, value in traced.items() if name in carried}, code.body, evaluator)
     for update in updates:
-        if not _is_returned(update.call, code.body):
+        if not _is_returned(update.call, code.statements):
             continue
         for keyword in update.keywords:
             expr = next((a.value for a in update.call.args if a.at is keyword.at), None)
@@ -186,14 +196,14 @@ def _grown(expr: Expr) -> Expr | None:
     return None
 
 
-def _is_returned(call: Call, body: Body) -> bool:
+def _is_returned(call: Call, statements: Iterable[Statement]) -> bool:
     """Whether what a call makes is returned, at once or as a variable."""
     names = {
         s.targets[0].id
-        for s in walk(body, nested=False)
+        for s in statements
         if isinstance(s, Assign) and isinstance(s.targets[0], Name) and s.value is call
     }
-    for statement in walk(body, nested=False):
+    for statement in statements:
         if isinstance(statement, Return) and statement.value is not None:
             handed = statement.value.items if isinstance(statement.value, Display) else (statement.value,)
             if any(e is call or (isinstance(e, Name) and e.id in names) for e in handed):

@@ -143,6 +143,8 @@ class _Reader:
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses of leaves, where to report each, and the method that has it if that is another one."""
         leaves = TracedLeaves(instances, body, self._evaluator)
+        parts = [part for part in all_parts(body, nested=False) if isinstance(part, (Attribute, Call))]
+        read = [leaf for leaf in map(leaves.leaf, parts) if leaf is not None]
 
         def is_traced(expr: Expr) -> bool:
             leaf = leaves.leaf(expr)
@@ -158,16 +160,18 @@ class _Reader:
         def name_of(expr: Expr) -> str:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
-        for use in StaticUses(is_traced, kind_of, name_of).of(body):
+        uses = StaticUses(is_traced, kind_of, name_of).of(body) if any(map(_is_number, read)) else ()
+        for use in uses:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None
             yield use, leaf, use.expr.at, ""
-        for use in StaticUses(is_shape, kind_of, name_of).of(body):
+        uses = StaticUses(is_shape, kind_of, name_of).of(body) if any(map(_is_shape, read)) else ()
+        for use in uses:
             leaf = leaves.leaf(use.expr)
             if leaf is not None and use.how == SHAPE:
                 yield use, leaf, use.expr.at, ""
         if depth < _MAX_DEPTH:
-            for part in all_parts(body, nested=False):
+            for part in parts:
                 yield from self._called(part, leaves, depth)
 
     def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:

@@ -10,7 +10,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
-from jaxlint.infer.transformed_classes import instances_in, is_filtered
+from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
@@ -138,7 +138,7 @@ def _declared(event: Transformed, evaluator: Evaluator) -> Iterator[Problem]:
         if name == function.self_name:
             continue
         value = evaluator.parameter(function, name, event.module)
-        if is_filtered(event.module) and any(c.framework.filters for c in instances_in(value)):
+        if evaluator.traced.is_filtered(event.module) and any(c.framework.filters for c in instances_in(value)):
             continue  # the part that holds the arrays is annotated like the whole
         yield from _fixed(_integers(value, event.at, applied, function.name, evaluator), applied, event, evaluator)
 

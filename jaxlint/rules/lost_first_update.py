@@ -226,7 +226,7 @@ def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> It
                 yield _problem(made, made)
 
 
-def _differs(update: Update, bound: set[str]) -> bool:
+def _differs(update: Update, bound: frozenset[str]) -> bool:
     """Whether what an update sets depends on variables that a loop binds."""
     if update.function.startswith("at."):
         setting: Sequence[Expr | None] = (_index(update),)

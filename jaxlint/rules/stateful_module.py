@@ -122,15 +122,17 @@ class StatefulModule(BodyRule):
         rebuilt = rebuilt_parameters(function, code.applied)
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
-        rebuilt -= assigned_names(code.body)
+        passed = {name: as_instance(code.parameters.get(name, UNKNOWN)) for name in rebuilt}
+        stateful = {n: i for n, i in passed.items() if i is not None and i.cls.framework.is_stateful}
+        if not stateful:
+            return
+        bound = assigned_names(code.body)
         own = Code.of(function, code.body, module, {})
         state = ModuleState(evaluator)
         importers = evaluator.model.importers(module)
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
-        for name in (p.name for p in function.parameters if p.name in rebuilt):
-            instance = as_instance(code.parameters.get(name, UNKNOWN))
-            if instance is None or not instance.cls.framework.is_stateful:
-                continue
+        for name in (p.name for p in function.parameters if p.name in stateful and p.name not in bound):
+            instance = stateful[name]
             if _shares_variables((module, instance.cls.module, *importers)):
                 continue
             change = state.change(name, instance.cls, own)

@@ -9,6 +9,7 @@ it is reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -311,7 +312,8 @@ def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
     return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
 
 
-def assigned_names(body: Body) -> set[str]:
+@lru_cache(maxsize=64)
+def assigned_names(body: Body) -> frozenset[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()
     for statement in walk(body, nested=False):
@@ -330,7 +332,7 @@ def assigned_names(body: Body) -> set[str]:
             for part in parts(expr):
                 if isinstance(part, NamedExpr):
                     names.update(target_names(part.target))
-    return names
+    return frozenset(names)
 
 
 def target_names(target: Expr) -> Iterable[str]:
@@ -360,7 +362,7 @@ def reads(body: Body, name: str) -> Iterator[Name]:
             yield from reads(block, name)
 
 
-def own_names(body: Body) -> set[str]:
+def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
     outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
     return assigned_names(body) - outer

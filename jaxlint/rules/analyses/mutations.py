@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -102,11 +103,16 @@ class _Finder:
         self.evaluator = evaluator
         method = code.place.method
         self.self_name = method.self_name if method is not None else None
-        parameters = {p.name for p in code.function.parameters} if code.function is not None else set()
-        self.made = _made_from(parameters - {self.self_name} - _static_parameters(code), code.body)
+
+    @cached_property
+    def made(self) -> set[str]:
+        """The variables whose values are made from those of traced parameters."""
+        function = self.code.function
+        parameters = {p.name for p in function.parameters} if function is not None else set()
+        return _made_from(parameters - {self.self_name} - _static_parameters(self.code), self.code.body)
 
     def find(self) -> Iterator[Mutation]:
-        changes = {id(at): (at, s, slot) for s in walk(self.code.body, nested=False) for at, slot in changed_by(s)}
+        changes = {id(at): (at, s, slot) for s in self.code.statements for at, slot in changed_by(s)}
         for event in self.code.events:
             match event:
                 case AssignAttribute(at=at, receiver_text=str(text), attr=attr):
@@ -124,7 +130,7 @@ class _Finder:
         for at, statement, slot in changes.values():
             if all(step.startswith("[") for step in slot.path) and not _removes(statement):
                 yield Mutation(at, slot, self._purpose(statement, slot, False))
-        for statement in walk(self.code.body, nested=False):
+        for statement in self.code.statements:
             if isinstance(statement, Do) and isinstance(statement.value, Call):
                 yield from self._by_function(statement.value)
         owner = self.code.place.owner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -49,16 +50,20 @@ class TracedLeaves:
     """Tells which expressions of a body read a leaf of a traced instance."""
 
     def __init__(self, instances: Mapping[str, Value], body: Body, evaluator: Evaluator) -> None:
-        assigned = assigned_names(body)
         self._evaluator = evaluator
-        self._instances = {name: value for name, value in instances.items() if name not in assigned}
-        #: The variables that are bound once, to what.
-        self._aliases: dict[str, Expr] = {}
-        bound = Counter(name for statement in walk(body) for name in _bound(statement))
-        for statement in walk(body, nested=False):
-            match statement:
-                case Assign(targets=(Name(id=name),), value=value) if bound[name] == 1 and name not in instances:
-                    self._aliases[name] = value
+        self._body = body
+        self._given = instances
+
+    @cached_property
+    def _instances(self) -> dict[str, Value]:
+        """The instances that are given, but for variables that are bound anew."""
+        assigned = assigned_names(self._body) if self._given else ()
+        return {name: value for name, value in self._given.items() if name not in assigned}
+
+    @cached_property
+    def _aliases(self) -> dict[str, Expr]:
+        """The other variables that are bound once, to what."""
+        return {name: value for name, value in _bound_once(self._body).items() if name not in self._given}
 
     def instance(self, expr: Expr) -> Instance | None:
         """The traced instance that an expression is."""
@@ -89,6 +94,15 @@ class TracedLeaves:
                 value = self._evaluator.annotations.read(field.annotation, owner.cls)
                 return value, Leaf(owner.cls, field, value)
         return UNKNOWN, None
+
+
+@lru_cache(maxsize=16)
+def _bound_once(body: Body) -> Mapping[str, Expr]:
+    """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
+    bound = Counter(name for statement in walk(body) for name in _bound(statement))
+    assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
+    names = [(s.targets[0].id, s.value) for s in assigned if isinstance(s.targets[0], Name)]
+    return {name: value for name, value in names if bound[name] == 1}
 
 
 def _bound(statement: Statement) -> Iterator[str]:
