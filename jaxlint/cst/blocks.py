@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import libcst as cst
-import libcst.matchers as m
 
 from jaxlint.cst.changes import EnterBlock, InsertLine, NameItem, ReplaceBody
 from jaxlint.cst.declaring import declared_at
-from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, found, rewriters
+from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, count_comments, found, rewriters
 from jaxlint.cst.trees import Tree
 
 
@@ -30,7 +29,7 @@ def _insert_line(change: InsertLine, tree: Tree, locate: Locate) -> dict[cst.CST
 def _replace_body(change: ReplaceBody, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     function = declared_at(tree, locate(change.at))
     body = function.body
-    if not isinstance(body, cst.IndentedBlock) or m.findall(body, m.Comment()):
+    if not isinstance(body, cst.IndentedBlock) or count_comments(body):
         raise CannotChange("a comment would be lost")
     kept = body.body[:1] if function.get_docstring() is not None else ()
     lines = [cst.parse_statement(line, tree.module.config_for_parsing) for line in change.lines]

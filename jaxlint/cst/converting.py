@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-import libcst.matchers as m
 
 from jaxlint.cst.changes import DropMarker, DropOption, HoistMarker, MakeHashable, RenameFunction
 from jaxlint.cst.declaring import left_out
@@ -12,7 +11,7 @@ from jaxlint.cst.trees import Tree
 from jaxlint.syntax.expressions import Span
 
 #: What has to stand outside of an annotation.
-_OUTERMOST = m.Name("Final") | m.Name("ClassVar") | m.Name("InitVar")
+_OUTERMOST = frozenset({"Final", "ClassVar", "InitVar"})
 
 
 @rewriters.register
@@ -52,7 +51,7 @@ def _as_tuple(display: cst.List | cst.Tuple) -> cst.Tuple:
 @rewriters.register
 def _drop_option(change: DropOption, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     call = found(tree, locate(change.at), cst.Call)
-    option = next((arg for arg in call.args if m.matches(arg, m.Arg(keyword=m.Name(change.name)))), None)
+    option = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == change.name), None)
     if option is None:
         raise CannotChange("the option is not given here")
     left = _left(option.value, change.items) if change.items else None
@@ -66,7 +65,7 @@ def _drop_option(change: DropOption, tree: Tree, locate: Locate) -> dict[cst.CST
         if isinstance(next(tree.around(call)), cst.Decorator) and len(args) < 2:
             if not args:
                 return old.func
-            if m.matches(args[0], m.Arg(keyword=None, star="")):
+            if args[0].keyword is None and not args[0].star:
                 return args[0].value  # of a partial
         return old.with_changes(args=args)
 
@@ -105,15 +104,20 @@ def _literal(value: cst.BaseExpression) -> object:
 @rewriters.register
 def _rename_function(change: RenameFunction, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     node = tree.expression_at(locate(change.at))
-    named = m.Name(change.last) | m.Attribute(attr=m.Name(change.last))
     candidates = [node]
     if isinstance(node, cst.Call):
         candidates = [node.func, *(arg.value for arg in node.args[:1])]
-    chosen = [one for one in candidates if one is not None and m.matches(one, named)]
+    chosen = [one for one in candidates if one is not None and last_word(one) == change.last]
     if len(chosen) != 1:
         raise CannotChange("its name does not tell what it is")
     new = cst.parse_expression(change.code)
     return {chosen[0]: lambda old: new}
+
+
+def last_word(node: cst.BaseExpression) -> str:
+    """The last word of a dotted name; empty for what is none."""
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return name.value if isinstance(name, cst.Name) else ""
 
 
 @rewriters.register
@@ -128,7 +132,7 @@ def _hoist_marker(change: HoistMarker, tree: Tree, locate: Locate) -> dict[cst.C
     marker, inside = _marker(tree, locate(change.marker))
     if annotation is None or annotation not in tree.around(marker):
         raise CannotChange("the marker does not stand in the annotation")
-    if m.matches(annotation, m.Subscript(value=_OUTERMOST | m.Attribute(attr=_OUTERMOST))):
+    if isinstance(annotation, cst.Subscript) and last_word(annotation.value) in _OUTERMOST:
         raise CannotChange("nothing may stand around it")
 
     def hoisted(old: cst.CSTNode) -> New:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-import libcst.matchers as m
 
 from jaxlint.cst.changes import ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.cst.declaring import declared_at
@@ -38,7 +37,7 @@ def _return_last(change: ReturnLast, tree: Tree, locate: Locate) -> dict[cst.CST
 
     def extended(old: cst.CSTNode) -> New:
         assert isinstance(old, cst.IndentedBlock)
-        ends = m.matches(old.body[-1], m.SimpleStatementLine([m.ZeroOrMore(), m.Return() | m.Raise()]))
+        ends = _ends(old.body[-1])
         return old if ends else old.with_changes(body=[*old.body, line])
 
     own = next((one for one in _parameters(function) if one.name.value == change.value), None)
@@ -59,7 +58,7 @@ def _return_also(change: ReturnAlso, tree: Tree, locate: Locate) -> dict[cst.CST
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         raise CannotChange("it has no body of its own lines")
     returns = [one for one in tree.all(cst.Return) if tree.nearest(one, cst.FunctionDef) is function]
-    if not m.matches(function.body.body[-1], m.SimpleStatementLine([m.ZeroOrMore(), m.Return() | m.Raise()])):
+    if not _ends(function.body.body[-1]):
         raise CannotChange("it may end without a `return`")
     name = cst.Name(change.name)
     own = next((one for one in _parameters(function) if one.name.value == change.name), None)
@@ -167,7 +166,7 @@ def _call_of(name: cst.Name, tree: Tree) -> cst.Call | None:
         outer = next(tree.around(compiled))
         if isinstance(outer, cst.Call) and outer.func is compiled:
             return outer
-        if m.matches(outer, m.Assign(targets=[m.AssignTarget(m.Name())])):
+        if isinstance(outer, cst.Assign) and isinstance(outer.targets[0].target, cst.Name) and len(outer.targets) == 1:
             return None
     raise CannotChange("the function is handed on")
 
@@ -187,3 +186,9 @@ def _argument(call: cst.Call, change: TakeResult | TakeAlso) -> cst.BaseExpressi
 
 def _is_nothing(value: cst.BaseExpression | None) -> bool:
     return value is None or (isinstance(value, cst.Name) and value.value == "None")
+
+
+def _ends(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
+    """Whether nothing behind a statement is run."""
+    last = statement.body[-1] if isinstance(statement, cst.SimpleStatementLine) else None
+    return isinstance(last, (cst.Return, cst.Raise))

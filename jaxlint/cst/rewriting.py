@@ -7,7 +7,6 @@ from functools import singledispatch
 from typing import TypeAlias, TypeVar
 
 import libcst as cst
-import libcst.matchers as m
 
 from jaxlint.cst.changes import AssignTo, CallSetattr, Change, Rename, Rewrite, SetItem, UpdateField
 from jaxlint.cst.trees import Tree
@@ -222,15 +221,16 @@ def _rewrite(change: Rewrite, tree: Tree, locate: Locate) -> dict[cst.CSTNode, R
     for number in range(len(change.parts)):
         template = template.replace(f"{{{number}}}", f"{{_{number}}}")
     new = values["_0"] if change.template == "{0}" else expression(template, tree, **values)
-    if _comments(old) != _comments(new):
+    if count_comments(old) != count_comments(new):
         raise CannotChange("a comment would be lost")
     if old.lpar and not new.lpar and not isinstance(old, (cst.Tuple, cst.GeneratorExp)):
         new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
     return {old: lambda node: new}
 
 
-def _comments(node: cst.CSTNode) -> int:
-    return len(m.findall(node, m.Comment()))
+def count_comments(node: cst.CSTNode) -> int:
+    """How many comments stand in a node."""
+    return isinstance(node, cst.Comment) + sum(map(count_comments, node.children))
 
 
 def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:

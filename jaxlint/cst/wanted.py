@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-import libcst.matchers as m
 
 from jaxlint.cst.trees import Tree
 
@@ -43,8 +42,9 @@ def is_own_array(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     if function is None or name in _parameters(function):
         return False
     bound = [one for one in tree.all(cst.AssignTarget) if _binds(one.target, name) and function in tree.around(one)]
-    others = m.NamedExpr(m.Name(name)) | m.AsName(m.Name(name)) | m.AnnAssign(target=m.Name(name))
-    if not bound or m.findall(function, others) or any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+    if not bound or _otherwise_bound(name, function, tree) or _annotated(name, function, tree):
+        return False
+    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
         return False
     return all(_is_made(next(tree.around(one))) for one in bound)
 
@@ -59,14 +59,35 @@ def _is_made(assignment: cst.CSTNode) -> bool:
 
 def _is_own(name: str, function: cst.FunctionDef, uses: list[cst.Name], tree: Tree) -> bool:
     """Whether a variable is bound only to what calls make, and never handed on."""
-    if not all(m.matches(next(tree.around(use)), m.Attribute(value=m.Name(name))) for use in uses):
+    if not all(isinstance(next(tree.around(use)), cst.Attribute) for use in uses):
         return False
-    bound = m.findall(function, m.Assign(targets=[m.AssignTarget(m.Name(name))]) | m.AnnAssign(target=m.Name(name)))
-    others = m.findall(function, m.NamedExpr(m.Name(name)) | m.AsName(m.Name(name)) | m.Element(m.Name(name)))
-    if not bound or others:
+    targets = [one for one in tree.all(cst.AssignTarget) if _is_name(one.target, name) and function in tree.around(one)]
+    bound: list[cst.Assign | cst.AnnAssign] = [*_annotated(name, function, tree)]
+    for one in targets:
+        assigned = next(tree.around(one))
+        if isinstance(assigned, cst.Assign) and len(assigned.targets) == 1:
+            bound.append(assigned)
+    elements = any(_is_name(one.value, name) and function in tree.around(one) for one in tree.all(cst.Element))
+    if not bound or elements or _otherwise_bound(name, function, tree):
         return False
-    made = [one.value for one in bound if isinstance(one, (cst.Assign, cst.AnnAssign))]
+    made = [one.value for one in bound]
     return all(isinstance(value, cst.Call) and _called(value) not in _CHOOSING for value in made)
+
+
+def _is_name(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _annotated(name: str, function: cst.FunctionDef, tree: Tree) -> list[cst.AnnAssign]:
+    """The assignments of a variable with an annotation."""
+    return [one for one in tree.all(cst.AnnAssign) if _is_name(one.target, name) and function in tree.around(one)]
+
+
+def _otherwise_bound(name: str, function: cst.FunctionDef, tree: Tree) -> bool:
+    """Whether `:=` or `as` bind a variable."""
+    others: list[cst.CSTNode] = [one.target for one in tree.all(cst.NamedExpr)]
+    others += [one.name for one in tree.all(cst.AsName)]
+    return any(_is_name(one, name) and function in tree.around(one) for one in others)
 
 
 def _called(call: cst.Call) -> str:
