@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from jaxlint.pytrees.frameworks.equinox import NO_CONVERTER
 from jaxlint.pytrees.frameworks.jax_register import HAS_TREE_STATIC, READS_FIELDS
 from jaxlint.pytrees.frameworks.nnx import HAS_PYTREE
 from tests.oracle.facts import is_declared
@@ -140,7 +141,7 @@ ANNOTATIONS = (
 
 def _there(*some: str) -> tuple[str, ...]:
     """Those of some texts that these versions know."""
-    unknown = {"jax.tree.static": HAS_TREE_STATIC, "nnx.": HAS_PYTREE}
+    unknown = {"jax.tree.static": HAS_TREE_STATIC, "nnx.": HAS_PYTREE, "eqx.field(converter=None": NO_CONVERTER}
     gone = tuple(name for name, fact in unknown.items() if not is_declared(fact, here()))
     gone += () if HAS_SIMPLE_PYTREE else ("sp.",)
     return tuple(text for text in some if not text.startswith(gone))

@@ -44,6 +44,12 @@ STRICT_ALONE = Fact(
     since=(0, 13),
     says="a module with `strict=True` may inherit from one that is not strict",
 )
+NO_CONVERTER = Fact(
+    "module-no-converter",
+    of="equinox",
+    since=(0, 13),
+    says="`eqx.field` takes `converter=None`",
+)
 IS_MADE_INSIDE = Fact(
     "module-made-inside",
     of="equinox",
@@ -121,7 +127,7 @@ EQUINOX = Framework(
     compares_fields=False,
     facts=(
         *(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD, TAKES_ABSTRACT_BASE),
-        STRICT_ALONE,
+        *(STRICT_ALONE, NO_CONVERTER),
         *(IS_MADE_INSIDE, DELETES_FIELDS, IS_PRINTED, RAISES_TYPE_ERROR, REFUSES_AS_FROZEN, FLATTENS_DICT),
     ),
 )
