@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import parts
@@ -52,17 +52,22 @@ def is_train_state(cls: PytreeClass) -> bool:
 
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
     """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
-    function = update_function(cls)
+    function = update_function(cls, field)
     short = _USUAL_NAMES.get(function, function)
     given = name or ("" if function.startswith(".") else "...")
     return update_template(short, field).replace("{base}", given).replace("{value}", "...")
 
 
-def update_function(cls: PytreeClass) -> str:
-    """What copies an instance with changes: a dotted name, or a method behind a point."""
+def update_function(cls: PytreeClass, field: str) -> str:
+    """What copies an instance with another `field`: a dotted name, or a method behind a point.
+
+    `equinox.tree_at` replaces nothing but leaves.
+    """
     if cls.framework.replace_method is not None:
         return f".{cls.framework.replace_method}"
-    return cls.framework.copy_function
+    function, known = cls.framework.copy_function, cls.field(field)
+    is_static = known is not None and known.role is Role.STATIC
+    return "dataclasses.replace" if is_static and function.endswith("tree_at") else function
 
 
 def update_template(function: str, field: str) -> str:

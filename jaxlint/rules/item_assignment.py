@@ -277,4 +277,13 @@ def _update_of_instance(event: AssignItem, cls: PytreeClass) -> str:
         return "build a new instance instead"
     if cls.frozen is False:
         return f"use `{name or '...'}.{field} = ...`"
-    return f"use `{name} = {update_text(cls, name, field)}`" if name else f"use `{update_text(cls, None, field)}`"
+    update = update_text(cls, name, field)
+    if isinstance(index, Name):
+        update = _by_variable(cls, name, index.id)
+    return f"use `{name} = {update}`" if name else f"use `{update}`"
+
+
+def _by_variable(cls: PytreeClass, name: str | None, variable: str) -> str:
+    """The update of a field whose name a variable has."""
+    method, changed = cls.framework.replace_method, f"**{{{variable}: ...}}"
+    return f"{name or ''}.{method}({changed})" if method else f"dataclasses.replace({name or '...'}, {changed})"

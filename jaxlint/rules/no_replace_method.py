@@ -145,7 +145,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
         return _at_leaf(event, cls, evaluator)
     if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is not True:
         return None
-    function = update_function(cls)
+    function = update_function(cls, next(iter(names)) or "")
     function = "dataclasses.replace" if function.endswith("tree_at") else function
     written = spelled(function, event.place.module, evaluator.model.resolver, scope_of(event.place))
     if written is None:

@@ -39,7 +39,7 @@ from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.frozen import refuses_assignment
-from jaxlint.rules.analyses.roles import make_leaf
+from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
@@ -266,7 +266,7 @@ def _module_problem(at: object, cls: PytreeClass, field: Field, fix: Proposal | 
             " its arrays are no leaves, and every new value recompiles; make it a data field"
         ),
         reason="a static module is part of the treedef: it is not differentiated, and its arrays are compared by value",
-        help=f"drop {cls.framework.static_spelling} so that the arrays of `{field.name}` become leaves",
+        help=f"{unmarking_help(field, cls)}: its arrays become leaves",
         confidence=Confidence.HIGH,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
         fix=fix,
@@ -358,10 +358,7 @@ def _problem(
             "static fields are compared with ==, which two arrays of more than one element do not answer;"
             " until then the values of the first instance are baked into the compiled function"
         ),
-        help=(
-            f"drop {cls.framework.static_spelling} so that `{field.name}` becomes a leaf, or hold a hashable value"
-            " (a tuple, bytes)"
-        ),
+        help=f"{unmarking_help(field, cls)}, or hold a hashable value (a tuple, bytes)",
         confidence=confidence,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
         fix=fix,

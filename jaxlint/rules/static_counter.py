@@ -12,7 +12,7 @@ from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
-from jaxlint.rules.analyses.roles import make_leaf
+from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -283,7 +283,7 @@ def _problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {what}: every new value recompiles; make it a data field",
         reason="the value of a static field is part of the key of the compiled function: five values make five traces",
-        help=f"drop {cls.framework.static_spelling} so that `{field.name}` becomes a leaf: an int leaf makes one trace",
+        help=f"{unmarking_help(field, cls)}: an int leaf makes one trace",
         confidence=confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
         fix=fix,

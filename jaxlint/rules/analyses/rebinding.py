@@ -12,7 +12,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.values import Container, Instance, plain
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.syntax.expressions import Constant, dotted
@@ -118,7 +118,7 @@ def _copied(
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
         if instance is None or not _is_updatable(instance.cls, attr):
             return None
-        function = _update_function(instance.cls, attr)
+        function = update_function(instance.cls, attr)
         if not function.startswith("."):
             written = spelled(function, place.module, evaluator.model.resolver, scope_of(place))
             if written is None:
@@ -148,12 +148,3 @@ def _is_updatable(cls: PytreeClass, attr: str) -> bool:
         return False
     by_method = cls.framework.replace_method is not None
     return by_method or cls.framework.copy_function == "equinox.tree_at" or cls.custom_init() is None
-
-
-def _update_function(cls: PytreeClass, attr: str) -> str:
-    """What makes the copy: `equinox.tree_at` replaces nothing but leaves."""
-    field = cls.field(attr)
-    function = update_function(cls)
-    if function == "equinox.tree_at" and field is not None and field.role is Role.STATIC:
-        return "dataclasses.replace"
-    return function

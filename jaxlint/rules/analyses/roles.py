@@ -11,7 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.markers import Marker, static_marker
-from jaxlint.pytrees.model import Field, Framework, PytreeClass
+from jaxlint.pytrees.model import Field, Framework, PytreeClass, Unflatten
 
 
 def field_function(cls: PytreeClass) -> str:
@@ -34,6 +34,16 @@ def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel
         return None
     change, imports = unmarked
     return Proposal(f"Make `{field.name}` a data field", Applicability.UNSAFE, (change,), imports)
+
+
+def unmarking_help(field: Field, cls: PytreeClass) -> str:
+    """How a static field becomes a leaf, where no fix can be made of it: it depends on what says that it is static."""
+    name = field.name
+    if cls.framework.unflatten is Unflatten.CUSTOM:
+        return f"move `{name}` from the aux data to the children in `tree_flatten`, and take it from there to rebuild"
+    if cls.lists is not None and not cls.lists.automatic:
+        return f"move `{name}` from `meta_fields` to `data_fields`"
+    return f"drop {cls.framework.static_spelling} where `{name}` is declared, and keep its default"
 
 
 def _moved(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
