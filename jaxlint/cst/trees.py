@@ -7,6 +7,7 @@ line that is not there. Positions are those of the file: rows from 1, columns fr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import TypeVar
 
@@ -79,7 +80,7 @@ class Tree:
         pending: list[cst.CSTNode] = [self.module]
         while pending:
             node = pending.pop()
-            for child in node.children:
+            for child in _children(node):
                 found[child] = node
                 pending.append(child)
         return found
@@ -118,3 +119,14 @@ class Tree:
     def all(self, kind: type[_Node]) -> Sequence[_Node]:
         """All nodes of a kind."""
         return [node for node in self._ranges if isinstance(node, kind)]
+
+
+def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below a node; libcst's own `children` makes all of them anew to tell."""
+    for one in fields(node):
+        value = getattr(node, one.name)
+        yield from (
+            child
+            for child in (value if isinstance(value, (list, tuple)) else (value,))
+            if isinstance(child, cst.CSTNode)
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from jaxlint.cst.changes import Change, EditText, Proposal, TakeAlso, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
@@ -14,12 +16,16 @@ from jaxlint.cst.places import Blocks, Rows
 from jaxlint.finding import Edit, Fix
 from jaxlint.symbols.outline import Outline
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jaxlint.cst.trees import Tree
+
+#: The edits of changes in some rows, by the text of the rows; None where a change does not fit.
+StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 
 #: How many lines a help shows.
 _MOST_LINES = 3
@@ -28,11 +34,11 @@ _MOST_LINES = 3
 class Writer:
     """Writes fixes for one `source`; each of its functions is parsed at most once."""
 
-    def __init__(self, source: Source, outline: Outline) -> None:
+    def __init__(self, source: Source, outline: Outline, stored: StoredEdits | None = None) -> None:
         self.source = source
         self._outline = outline
+        self._stored = stored
         self._trees: dict[Rows, Tree | None] = {}
-        self._fixes: dict[tuple[str, tuple[Span, ...], str], Fix | None] = {}
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -53,7 +59,7 @@ class Writer:
                 return None
             code.setdefault(rows, []).append(change)
         for rows, changes in code.items():
-            made = self._edits_of(rows, changes)
+            made = self._edits_of(rows, changes) if self._stored is None else self._edits_once(rows, changes)
             if made is None:
                 return None
             edits += made
@@ -62,6 +68,18 @@ class Writer:
         for needed in proposal.imports:
             edits.append(import_edit(needed, self.source, self._outline))
         return Fix(proposal.title, proposal.applicability, tuple(sorted(edits, key=lambda edit: edit.start)))
+
+    def _edits_once(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
+        """The same, made once for a text, wherever that is."""
+        assert self._stored is not None
+        source, start = self.source, self.source.offset(rows[0], 0)
+        text = source.text[start : source.offset(rows[1] + 1, 0)]
+        key = text, tuple([_raised(change, rows[0]) for change in changes])
+        if key not in self._stored:
+            made = self._edits_of(rows, changes)
+            self._stored[key] = None if made is None else tuple([_moved(edit, -start) for edit in made])
+        edits = self._stored[key]
+        return None if edits is None else tuple([_moved(edit, start) for edit in edits])
 
     def _edits_of(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The edits in some rows; None if a change does not fit."""
@@ -105,6 +123,25 @@ class Writer:
         return Span(row, columns(row, column), end_row, columns(end_row, end_column))
 
 
+def _raised(change: Change, rows: int) -> tuple[object, ...]:
+    """What a change says, with places as they are some rows further up."""
+    return type(change), *[_raised_value(getattr(change, name), rows) for name in change.__struct_fields__]
+
+
+def _raised_value(value: object, rows: int) -> object:
+    if isinstance(value, (Span, ast.AST)):
+        place = place_of(value)
+        return Span(place.row - rows, place.column, place.end_row - rows, place.end_column)
+    if isinstance(value, tuple):
+        return tuple([_raised_value(one, rows) for one in value])
+    return (value, rows) if type(value) is int else value  # it may be a row
+
+
+def _moved(edit: Edit, by: int) -> Edit:
+    return Edit(edit.start + by, edit.end + by, edit.text)
+
+
+@lru_cache(maxsize=256)
 def _code(line: str) -> str:
     """A line without the comment behind it."""
     try:

@@ -12,18 +12,16 @@ import os
 import time
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import count
 
 from jaxlint.cache.packs import open_packs
 from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
-from jaxlint.editor.rechecking import Rechecks
-from jaxlint.editor.reindexing import ModuleParts
+from jaxlint.cst.writing import StoredEdits
+from jaxlint.editor.reindexing import IndexedModules
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
-from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.result import Result, add_found
@@ -33,8 +31,10 @@ from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module, Project, names_in, telling_names
 from jaxlint.suppression.fingerprint import file_lines
 from jaxlint.symbols.facts import FactsStore
+from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
+from jaxlint.syntax.statements import Body
 
 _UNSURE = (-1, -1)
 #: Of a folder with more than that, each open file is checked with its package only.
@@ -88,11 +88,11 @@ class Group:
         self._checker: Checker | None = None
         #: What is known of all files together, while they show the same of themselves.
         self._project_index: ProjectIndex | None = None
-        #: Whether the checker knows that, and what each file said when it was indexed last, after the first edit.
+        #: Whether the checker knows that, and what each file told when it was indexed last.
         self._has_index = False
-        self._module_parts: ModuleParts | None = None
-        self._stored_units = ParsedUnits()
-        self._rechecks = Rechecks()
+        self._indexed = IndexedModules()
+        self._stored_units: ByText[Body | None] = ByText()
+        self._stored_edits: StoredEdits = ByText()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -141,7 +141,6 @@ class Group:
             self._note_stamps([path])
         if visible:
             self._project_index = None
-            self._rechecks.forget_all_but(visible)
         self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
         self._edition += bool(changed - still)
         self._project = project
@@ -202,31 +201,25 @@ class Group:
                 modules = [self._project.add_file(path) for path in self._order]
                 neighbours = [self._project.add_file(path) for path in self._neighbours]
                 try:
-                    if self._module_parts is None:
-                        checker.build_index(modules, self._texts.step, neighbours)
-                        self._module_parts = ModuleParts()
-                    else:
-                        self._learn_again(checker, self._module_parts, modules, neighbours)
+                    self._build_index(checker, modules, neighbours)
                 except BaseException:
                     self._drop_checker()
                     raise
                 self._project_index = checker.project_index
             checker.reader.stored_units, checker.reader.step = self._stored_units, self._texts.step
-            checker.find = partial(self._rechecks.find, checker)
+            checker.stored_edits = self._stored_edits
             self._has_index = True
             self._note_stamps(self._project.paths_read())
         return checker
 
-    def _learn_again(
-        self, checker: Checker, module_parts: ModuleParts, modules: Sequence[Module], neighbours: Sequence[Module]
-    ) -> None:
+    def _build_index(self, checker: Checker, modules: Sequence[Module], neighbours: Sequence[Module]) -> None:
         """Index what has changed; if that fails, all of it, where a failure costs no more than its module."""
         try:
-            module_parts.build_index(checker, modules, self._texts.step, neighbours)
+            self._indexed.build_index(checker, modules, self._texts.step, neighbours)
         except (UserError, TooMany):
             raise
         except Exception:
-            self._module_parts = ModuleParts()
+            self._indexed = IndexedModules()
             checker.start_again(ProjectIndex())
             checker.build_index(modules, self._texts.step, neighbours)
 

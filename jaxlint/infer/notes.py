@@ -102,15 +102,9 @@ class Notes:
         finally:
             self.events = events
 
-    @contextmanager
-    def elsewhere(self, place: Place | None, reader: FunctionReader | None) -> Iterator[None]:
+    def elsewhere(self, place: Place | None, reader: FunctionReader | None) -> _Elsewhere:
         """Read code for its value that stands in another place."""
-        saved = (self.events, self.place, self.reader)
-        self.events, self.place, self.reader = None, place, reader
-        try:
-            yield
-        finally:
-            self.events, self.place, self.reader = saved
+        return _Elsewhere(self, place, reader)
 
     @property
     def active(self) -> Place | None:
@@ -274,6 +268,23 @@ class Notes:
         held = plain(without_none(plain(receiver)))
         if isinstance(held, (Instance, ClassObject)) and held.cls.is_pytree:
             self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
+
+
+class _Elsewhere:
+    """Sets the place of code that is read for its value; a class, because a generator takes several times as long."""
+
+    def __init__(self, notes: Notes, place: Place | None, reader: FunctionReader | None) -> None:
+        self._notes = notes
+        self._place = place
+        self._reader = reader
+
+    def __enter__(self) -> None:
+        notes = self._notes
+        self._saved = (notes.events, notes.place, notes.reader)
+        notes.events, notes.place, notes.reader = None, self._place, self._reader
+
+    def __exit__(self, *error: object) -> None:
+        self._notes.events, self._notes.place, self._notes.reader = self._saved
 
 
 def _stays(event: Replace, body: Body, shared: Collection[str], *, returned: bool) -> bool:

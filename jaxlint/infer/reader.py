@@ -16,7 +16,6 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
-from jaxlint.infer.parsed_units import ParsedUnits
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
@@ -27,6 +26,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.interface import shows_body
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.symbols.parsing import read_statements
+from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.from_ast import to_body
 from jaxlint.syntax.source import Unreadable
 from jaxlint.syntax.statements import Body, FunctionDefinition
@@ -47,7 +47,7 @@ class ModuleReader:
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         #: Units that were parsed by other readers, if they are stored.
-        self.stored_units: ParsedUnits | None = None
+        self.stored_units: ByText[Body | None] | None = None
         #: Called before each unit is read; what it raises ends the reading.
         self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
@@ -58,11 +58,7 @@ class ModuleReader:
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
         self.call_sites = CallSites(model)
-        self.calls.note_call = self._note_call
-        #: The functions whose bodies were asked for, and those that the units read last pass something to of which
-        #: their annotations do not tell: by path and qualified name.
-        self.opened: set[tuple[str, str]] = set()
-        self.passed_to: set[tuple[str, str]] = set()
+        self.calls.note_call = self.call_sites.note
         self._return_depth = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
@@ -124,7 +120,6 @@ class ModuleReader:
             self._returns.clear()
         self._reading = module
         self._called = []
-        self.passed_to = set()
         self.begin(module)
         self.calls.deferral.start(self.triggers.eventful_names(module, [unit for unit, _ in chosen]))
 
@@ -148,11 +143,6 @@ class ModuleReader:
     def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
         """What happens in functions of the module when they are called with what the calls agree on."""
         return [(function, events) for function, events in self._called if events and self.call_sites.agree(function)]
-
-    def _note_call(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
-        """Note what is passed to a function of the module."""
-        self.passed_to.add(function.key)
-        self.call_sites.note(function, passed, caller)
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -192,7 +182,6 @@ class ModuleReader:
 
     def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""
-        self.opened.add(symbol.key)
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -21,9 +20,6 @@ from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Unary
 
 _MAX_ALIASES = 8
 
-#: What is applied to functions, by path and qualified name.
-Notes: TypeAlias = dict[tuple[str, str], dict[Applied, None]]
-
 
 class TransformedFunctions:
     """What is known of the functions of the project.
@@ -36,16 +32,12 @@ class TransformedFunctions:
         self.model = model
         self.applications = Applications(model, self)
         self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
-        self._noted: Notes = {}
+        #: What is applied to functions, by path and qualified name.
+        self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
 
-    def start(self, noted: Notes | None = None) -> None:
-        """Forget the calls that were read before, but for those that are given."""
-        self._noted = {} if noted is None else noted
-
-    @property
-    def noted(self) -> Notes:
-        """What the calls that were read do to functions of the module."""
-        return self._noted
+    def start(self) -> None:
+        """Forget the calls that were read before."""
+        self._noted = {}
 
     def note(self, function: Function, module: Module, applied: Iterable[Applied]) -> None:
         """Note what a call does to a function of the module being read."""

@@ -28,14 +28,9 @@ class TracedClasses:
         self._noted: dict[Key, TracedBy] = {}
         self._filtered: dict[str, bool] = {}
 
-    def start(self, noted: dict[tuple[str, str], TracedBy] | None = None) -> None:
-        """Forget what was seen before, but for what is given."""
-        self._noted = {} if noted is None else noted
-
-    @property
-    def noted(self) -> dict[tuple[str, str], TracedBy]:
-        """The classes that code which was read passes to transformed functions, by path and qualified name."""
-        return self._noted
+    def start(self) -> None:
+        """Forget what was seen before."""
+        self._noted = {}
 
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TypeAlias
+from collections.abc import Callable
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
@@ -51,9 +49,8 @@ _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2
 
 #: Of how many modules is stored what they declare in source order.
 _ORDERS_STORED = 32
-
-#: Which pieces of a unit hold a trigger themselves.
-Held: TypeAlias = tuple[bool, ...]
+#: Of how many pieces it is stored which functions they declare.
+_PIECES_STORED = 1_000
 
 
 class Triggers:
@@ -66,43 +63,27 @@ class Triggers:
         self.given = GivenClasses(model, annotations)
         #: What modules declare in source order, with the rows.
         self._order: dict[str, tuple[list[int], list[Function | Class]]] = {}
+        self._functions_in: dict[tuple[str, Place], list[Function]] = {}
         self._renamed: tuple[str, frozenset[str]] = ("", frozenset())
         #: The names whose calls are of interest in the module that was asked for last, and the rows of the calls in it
         #: that name static arguments.
         self._interesting: frozenset[str] = frozenset()
         self._static_rows: list[int] = []
-        #: Which pieces of the units of the module that was asked for last hold a trigger, by the first row of the unit.
-        self.held: dict[int, Held] = {}
         #: What the rules wait for.
         self.waiting = Waiting()
         self._reaching: dict[str, bool] = {}
         #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
         self._unregistered: frozenset[str] = frozenset()
 
-    def worth_reading(
-        self, module: Module, known: Mapping[int, Held] = MappingProxyType({})
-    ) -> list[tuple[Unit, Rows]]:
-        """The units of a module that are worth reading, in source order, and the rows of their functions that are.
-
-        `known` are the units, by their first rows, of which `held` holds as it was found earlier.
-        """
+    def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
+        """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
         units = module.outline.units
-        pieces_of = {unit.first: unit.pieces or (unit,) for unit in units if unit.kind != "import"}
-        pieces = [piece for own in pieces_of.values() for piece in own]
-        called = frozenset().union(*(p.calls for first, own in pieces_of.items() if first not in known for p in own))
+        pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+        called = frozenset().union(*(piece.calls for piece in pieces))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
         self._unregistered = frozenset(name for name in called if self.given.names_unregistered(name, module))
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
-        self.held = {
-            first: known[first] if first in known else tuple([self._triggers(piece, module) for piece in own])
-            for first, own in pieces_of.items()
-        }
-        wanted = {
-            place(piece)
-            for first, own in pieces_of.items()
-            for piece, is_held in zip(own, self.held[first], strict=True)
-            if is_held
-        }
+        wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
         wanted |= self._callers([piece for piece in pieces if place(piece) in wanted], pieces, module)
         chosen = [(unit, [place(p) for p in unit.pieces or (unit,) if place(p) in wanted]) for unit in units]
@@ -161,8 +142,14 @@ class Triggers:
 
     def _functions(self, module: Module, piece: Unit) -> list[Function]:
         """The functions of a piece; its rest has none."""
-        declared = self.declared(module, piece) if piece.kind != "rest" else ()
-        return [d for d in declared if isinstance(d, Function)]
+        if piece.kind == "rest":
+            return []
+        key = (module.path, place(piece))
+        if key not in self._functions_in:
+            if len(self._functions_in) >= _PIECES_STORED:
+                self._functions_in.clear()
+            self._functions_in[key] = [d for d in self.declared(module, piece) if isinstance(d, Function)]
+        return self._functions_in[key]
 
     def _transformed(self, pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that declare functions which are transformed, and those that transform them."""

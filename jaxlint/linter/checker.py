@@ -13,7 +13,7 @@ from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings
 from jaxlint.cst.changes import Proposal
-from jaxlint.cst.writing import Writer
+from jaxlint.cst.writing import StoredEdits, Writer
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
@@ -48,10 +48,10 @@ class Checker:
         self.enabled = EnabledRules(rules_with(settings.plugins), settings)
         self.fixes = FixSettings(settings)
         self._writer: Writer | None = None
+        #: The edits of fixes that other checkers wrote, if they are stored.
+        self.stored_edits: StoredEdits | None = None
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
-        #: What says what the rules find in a module instead of `find_all`, if it is known in part.
-        self.find: Callable[[Module], Iterable[Finding]] | None = None
         self._start(ProjectIndex())
 
     def _start(self, project_index: ProjectIndex) -> None:
@@ -173,7 +173,6 @@ class Checker:
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
-        self.find = None
         reader, calls = self.reader, self.reader.calls
         functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
         for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
@@ -213,7 +212,7 @@ class Checker:
     def _findings(self, module: Module) -> list[Finding]:
         """What the rules find in a module. Raises `Unreadable` if its text can no longer be had."""
         failures = len(self.errors)
-        found = dict.fromkeys(self.find_all(module) if self.find is None else self.find(module))
+        found = dict.fromkeys(self._find_all(module))
         unread = [row for path, row in self.reader.unread if path == module.path]
         self.reader.unread.clear()
         if unread:
@@ -227,26 +226,22 @@ class Checker:
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
 
-    def find_all(self, module: Module) -> Iterator[Finding]:
+    def _find_all(self, module: Module) -> Iterator[Finding]:
         """What the rules find in a module, in no order, whatever hides it."""
         self.reader.begin(module)
-        yield from self.find_in_classes(module, self._classes_in(module) if self.class_rules else ())
-        if self.looks_into(module):
+        yield from self._find_in_classes(module, self._classes_in(module) if self.class_rules else ())
+        if (self.event_rules or self.body_rules) and module.outline.units:
             events: list[list[Event]] = []
             with self.guard("following values", module):
                 events = self.reader.events(module)
             for in_unit in events:
-                yield from self.find_in_events(module, in_unit)
+                yield from self._find_in_events(module, in_unit)
 
     def _classes_in(self, module: Module) -> Iterator[PytreeClass]:
         """The classes that a module declares; those that cannot be built are left out."""
         for declaration in module.outline.classes.values():
             with self.guard(f"the model of `{declaration.name}`", module):
                 yield self.model.build(ClassSymbol(module, declaration))
-
-    def looks_into(self, module: Module) -> bool:
-        """Whether there is a rule that looks into the units of a module."""
-        return bool(self.event_rules or self.body_rules) and bool(module.outline.units)
 
     def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
         """`findings` with what comments do to them, and what is to be said of the comments."""
@@ -278,7 +273,7 @@ class Checker:
         row, column = problem.row or 1, problem.column or 1
         return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
 
-    def find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
+    def _find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
         """What the rules find in the declarations of some classes of a module."""
         for cls in classes:
             if cls.symbol.declaration.expects_error:
@@ -287,7 +282,7 @@ class Checker:
                 if cls.is_pytree or rule.all_classes:
                     yield from self._found_by(rule, module, rule.check_class, cls)
 
-    def find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
+    def _find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
         """What the rules find in what happens in a unit of a module."""
         self.reader.step()
         for event in events:
@@ -295,7 +290,9 @@ class Checker:
             if kind not in self._checks:
                 self._checks[kind] = self._checks_of(kind)
             for rule, check in self._checks[kind]:
-                yield from self._found_by(rule, module, check, event)
+                found = self._found_by(rule, module, check, event)
+                if found:
+                    yield from found
 
     def _found_by(self, rule: Rule, module: Module, check: _Check, at: object) -> Sequence[Finding]:
         """What one rule finds in one place: in a class or an event."""
@@ -343,7 +340,7 @@ class Checker:
     def _with_fix(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes, if the settings let it and the code fits it."""
         if self._writer is None or self._writer.source is not module.source:
-            self._writer = Writer(module.source, module.outline)
+            self._writer = Writer(module.source, module.outline, self.stored_edits)
         proposed: Proposal | None = proposal
         while proposed is not None:
             applicability = self.fixes.applicability(type(rule), proposed.applicability)

@@ -18,7 +18,7 @@ from jaxlint.syntax.paths import ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:
-    from jaxlint.symbols.edited_outline import EditedOutline, Mark
+    from jaxlint.symbols.edited_outline import EditedOutline
     from jaxlint.symbols.outline import Outline
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
@@ -156,7 +156,7 @@ class Module:
 
         source = self.source
         try:
-            return interface_digest(self.outline, source.text, self.unit_marks)
+            return interface_digest(self.outline, source.text)
         except Exception as error:
             self.failure = error
             return digest(source.raw)
@@ -164,12 +164,6 @@ class Module:
     def follow(self, before: Module) -> None:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
         self._is_edited, self._edited = self._is_given, before._edited
-
-    @property
-    def unit_marks(self) -> tuple[Mark, ...] | None:
-        """What tells the units of an edited text that stayed the same (`EditedOutline.marks`), if that is known."""
-        edited = self._edited
-        return edited.marks if edited is not None and edited.outline is self._outline else None
 
     def adopt(
         self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None

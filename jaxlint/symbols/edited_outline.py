@@ -8,10 +8,7 @@ edit changes that, or where a piece of the text does not mean by itself what it 
 from __future__ import annotations
 
 import ast
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
@@ -28,8 +25,6 @@ from jaxlint.syntax.expressions import Span
 #: What is known of it depends on all that is done to it.
 _EXPORTS = "__all__"
 
-
-_WORD = re.compile(r"\w+")
 _QUOTES = ('"""', "'''")
 
 
@@ -39,24 +34,6 @@ class BrokenEdit(SyntaxError):
     def __init__(self, error: SyntaxError, piece: str) -> None:
         super().__init__(*error.args)
         self.piece = piece
-
-
-class Mark:
-    """Stands for a unit as long as its text stays the same, wherever that is: what is known of it by itself."""
-
-    def __init__(self, text: str, names: frozenset[str], keys: frozenset[str]) -> None:
-        self._text = text
-        #: The names of the module that it binds, and the qualified names that it takes.
-        self.names = names
-        self.keys = keys
-        #: What the unit shows of itself, and in which surroundings (`jaxlint.symbols.interface`).
-        self.shown: dict[bool, tuple[object, tuple[bytes, bytes]]] = {}
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """All that may be a name in it, what comments and strings say included."""
-        text = self._text if self._text.isascii() else unicodedata.normalize("NFKC", self._text)
-        return frozenset(_WORD.findall(text))
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -72,7 +49,6 @@ class _Part(msgspec.Struct, frozen=True):
     #: What it adds to the context of the units behind it.
     transforms: frozenset[str]
     modules: frozenset[str]
-    mark: Mark
 
     def shifted(self, rows: int) -> _Part:
         """The same some rows further down."""
@@ -96,11 +72,6 @@ class EditedOutline:
         self.outline = _joined(self._parts, context.all_names, mentions_jaxlint(text))
         #: How many units were parsed to make it.
         self.parsed = len(parts)
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """One for each unit, the same as before an edit where the text of the unit is the same."""
-        return tuple([part.mark for part in self._parts])
 
     @classmethod
     def read(cls, text: str) -> EditedOutline:
@@ -171,7 +142,7 @@ class EditedOutline:
 
     def _touched(self, lines: list[str]) -> tuple[int, int]:
         """The range of the units that are others now that the text has these lines."""
-        above, below = alike(self._lines, lines)
+        above, below = _alike(self._lines, lines)
         parts = self._parts
         begins = next((i for i, part in enumerate(parts) if part.unit.last > above), len(parts))
         ends = begins
@@ -187,7 +158,7 @@ class EditedOutline:
         return begins, ends
 
 
-def alike(some: Sequence[str], others: Sequence[str]) -> tuple[int, int]:
+def _alike(some: Sequence[str], others: Sequence[str]) -> tuple[int, int]:
     """How many lines are the same at the start, and how many of those behind them at the end."""
     above = _alike_at_start(some, others)
     return above, _alike_at_start(some[above:][::-1], others[above:][::-1])
@@ -214,8 +185,7 @@ def _read(body: list[ast.stmt], lines: list[str], context: Context) -> tuple[lis
         functions = frozenset([q for q, function in outline.functions.items() if function.scope == ""])
         transforms = frozenset(builder.transforms - context.transforms)
         modules = frozenset(builder.modules - context.modules)
-        mark = Mark("\n".join(lines[said.first - 1 : said.last]), frozenset(outline.module_scope.bindings), keys)
-        parts.append(_Part(outline, said, keys, functions, transforms, modules, mark))
+        parts.append(_Part(outline, said, keys, functions, transforms, modules))
         taken |= keys
         context = Context(builder.transforms, builder.modules, taken, outline.all_names)
     return parts, context

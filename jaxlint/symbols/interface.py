@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jaxlint.cache.digests import DIGEST_SIZE, blake2b
 from jaxlint.libraries.transforms import LAST_NAMES
@@ -31,9 +31,6 @@ from jaxlint.symbols.outline import (
 from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, Name, Span, dotted
 from jaxlint.syntax.statements import parts
 
-if TYPE_CHECKING:
-    from jaxlint.symbols.edited_outline import Mark
-
 T = TypeVar("T")
 
 #: Methods whose bodies tell other modules what instances are made of.
@@ -48,13 +45,12 @@ _DECLARING = frozenset(
 _COUNTED_STATEMENTS = 10
 
 
-def interface_digest(outline: Outline, text: str, marks: Sequence[Mark] | None = None) -> bytes:
-    """The digest of what other modules can see of the module with this outline and text.
-
-    `marks` stand for its units where it is edited: what is known of these is not worked out again.
-    """
+def interface_digest(outline: Outline, text: str) -> bytes:
+    """The digest of what other modules can see of the module with this outline and text."""
     shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
-    for one, other in unit_digests(outline, split_rows(text), marks):
+    digests = _Digests(outline, split_rows(text))
+    for index in range(len(outline.units)):
+        one, other = digests.of(index)
         shown.update(one)
         imported.update(other)
     called = {
@@ -66,42 +62,18 @@ def interface_digest(outline: Outline, text: str, marks: Sequence[Mark] | None =
     return shown.digest() + imported.digest()
 
 
-def unit_digests(
-    outline: Outline, lines: Sequence[str], marks: Sequence[Mark] | None = None, *, counts_all: bool = True
-) -> list[tuple[bytes, bytes]]:
-    """What each unit of a module with these lines shows to every module, and to those that import it.
-
-    Without `counts_all`, how many statements a function has counts only where it may pass its arguments on.
-    """
-    digests = _Digests(outline, lines, changes_modules(outline), hides_functions(outline), counts_all)
-    if marks is None:
-        return [digests.of(index) for index in range(len(outline.units))]
-    found: list[tuple[bytes, bytes]] = []
-    for index, mark in enumerate(marks):
-        known = mark.shown.get(counts_all)
-        if known is None or known[0] != digests.surroundings:
-            known = mark.shown[counts_all] = digests.surroundings, digests.of(index)
-        found.append(known[1])
-    return found
-
-
 class _Digests:
     """Makes the digests of the units of a module."""
 
-    def __init__(
-        self, outline: Outline, lines: Sequence[str], has_open_bodies: bool, has_plain: bool, counts_all: bool
-    ) -> None:
+    def __init__(self, outline: Outline, lines: Sequence[str]) -> None:
         self.outline = outline
         self.lines = lines
-        self.has_open_bodies = has_open_bodies
-        self.has_plain = has_plain
-        self.counts_all = counts_all
-        #: What they depend on besides the text of the unit.
-        self.surroundings = (has_open_bodies, has_plain, len(outline.functions))
+        self.has_open_bodies = changes_modules(outline)
+        self.has_plain = _hides_functions(outline)
 
     @cached_property
     def _functions(self) -> list[list[Function]]:
-        return by_unit(self.outline, self.outline.functions.values(), lambda function: function.at)
+        return _by_unit(self.outline, self.outline.functions.values(), lambda function: function.at)
 
     @cached_property
     def _telling(self) -> frozenset[str]:
@@ -109,14 +81,13 @@ class _Digests:
 
     @cached_property
     def _applying(self) -> list[list[Applying]]:
-        return by_unit(self.outline, self.outline.applying, lambda applying: applying.call.at)
+        return _by_unit(self.outline, self.outline.applying, lambda applying: applying.call.at)
 
     def of(self, index: int) -> tuple[bytes, bytes]:
-        """The digests of one unit."""
+        """What a unit shows to every module, and to those that import its own."""
         shown, imported = blake2b(digest_size=DIGEST_SIZE), blake2b(digest_size=DIGEST_SIZE)
         outline, lines, unit, functions = self.outline, self.lines, self.outline.units[index], self._functions[index]
         plain: set[str] = set()
-        passing = None if self.counts_all else _passing(functions, outline)
         closed_rows: set[int] = set()
         plain_rows: set[int] = set()
         for function in functions:
@@ -135,8 +106,7 @@ class _Digests:
             elif function.qualname.partition(".")[0] not in plain:
                 continue
             is_plain = function.qualname.partition(".")[0] in plain
-            counts = passing is None or _outermost(function) in passing
-            most = _COUNTED_STATEMENTS + 2 * len(outline.functions) if counts else 1
+            most = _COUNTED_STATEMENTS + 2 * len(outline.functions)
             shown.update(_encoded(_facts(function, outline, lines, is_plain, most)))
             if is_plain:
                 imported.update(_encoded([_text(value.at, lines) for value in function.return_values]))
@@ -150,7 +120,7 @@ class _Digests:
         return shown.digest(), imported.digest()
 
 
-def by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> list[list[T]]:
+def _by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> list[list[T]]:
     """What stands in each unit of a module, of some items and their places."""
     rows = [unit.first for unit in outline.units]
     found: list[list[T]] = [[] for _ in rows]
@@ -159,7 +129,7 @@ def by_unit(outline: Outline, items: Iterable[T], at: Callable[[T], Span]) -> li
     return found
 
 
-def hides_functions(outline: Outline) -> bool:
+def _hides_functions(outline: Outline) -> bool:
     """Whether only who imports a module sees the bodies of its plain functions.
 
     What methods return that stand for inherited ones is followed without an import.
@@ -216,28 +186,6 @@ def _is_closed(function: Function) -> bool:
     """Whether other modules see nothing of the body but what `_facts` says."""
     is_said = function.returns is not None and not (function.may_only_copy or function.checks)
     return is_said and function.name not in _TELLING and not function.self_assignments
-
-
-def _passing(functions: Iterable[Function], outline: Outline) -> set[str]:
-    """The outermost functions that return a call, or in which a function does: they may pass their arguments on."""
-    return {_outermost(function) for function in functions if _returns_call(function, outline)}
-
-
-def _outermost(function: Function) -> str:
-    return function.qualname.partition(".<locals>")[0]
-
-
-def _returns_call(function: Function, outline: Outline) -> bool:
-    """Whether a function returns a call or a lambda, or a variable of which the outline tells what it is given."""
-    bindings = outline.scopes[f"{function.qualname}.<locals>"].bindings
-    for value in function.return_values:
-        if isinstance(value, (Call, Lambda)):
-            return True
-        if isinstance(value, Name):
-            found = bindings.get(value.id, ())
-            if any(isinstance(b, Assignment) and b.value is not None for b in found):
-                return True
-    return False
 
 
 def _facts(
