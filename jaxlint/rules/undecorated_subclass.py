@@ -283,12 +283,18 @@ def _decorating(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Pr
         return None
     if any(registration.is_call or registration.has_lists for registration in base.registrations):
         return None
-    if cls.custom_init() is not None and base.framework.unflatten is not Unflatten.CUSTOM:
+    if cls.custom_init() is not None and not _is_rebuilt_by_its_own(cls, base):
         return None
     changes = _decorators(cls, base, evaluator)
     if not changes:
         return None
     return Proposal(f"Decorate `{declared.name}` like `{base.name}`", Applicability.UNSAFE, changes)
+
+
+def _is_rebuilt_by_its_own(cls: PytreeClass, base: PytreeClass) -> bool:
+    """Whether the methods that take instances apart fit the constructor of a class: it declares both, or none."""
+    own = cls.symbol.declaration.methods
+    return base.framework.unflatten is Unflatten.CUSTOM and ("__init__" not in own or "tree_flatten" in own)
 
 
 def _decorators(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> tuple[Change, ...]:

@@ -255,3 +255,28 @@ ITEMS = {
 def test_items(before: str) -> None:
     frame = HEADER + "def f(s: State, a: int):\n    x = jax.numpy.zeros((3, 3))\n{}    return x, s\n"
     assert fix_source(frame.format(before), unsafe=True)[0] == frame.format(ITEMS[before])
+
+
+@pytest.mark.parametrize(("key", "is_fixed"), [("str", True), ("type[int]", False)])
+def test_a_dict_that_cannot_be_sorted_stays_static(key: str, is_fixed: bool) -> None:
+    text = (
+        "import jax\nimport jax_dataclasses as jdc\n\n\n@jdc.pytree_dataclass\nclass A:\n    x: jax.Array\n"
+        f"    y: jdc.Static[dict[{key}, jax.Array]]\n\n\n@jax.jit\ndef f(a: A):\n    return a.x\n"
+    )
+    after, left = fix_source(text, unsafe=True)
+    assert (after != text) is is_fixed
+    assert (not left) is is_fixed
+
+
+def test_a_constructor_of_its_own_needs_a_way_to_rebuild() -> None:
+    text = (
+        "import jax\n\n\n@jax.tree_util.register_pytree_node_class\nclass A:\n"
+        "    def __init__(self, x):\n        self.x = x\n\n"
+        "    def tree_flatten(self):\n        return (self.x,), None\n\n"
+        "    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n\n"
+        "class B(A):\n    def __init__(self, x, y):\n        super().__init__(x)\n        self.y = y\n\n\n"
+        "@jax.jit\ndef f(b: B):\n    return b.x\n"
+    )
+    after, left = fix_source(text, unsafe=True)
+    assert after == text
+    assert [finding.code for finding in left] == ["JAX101"]

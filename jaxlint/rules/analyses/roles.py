@@ -12,6 +12,12 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, Framework, PytreeClass, Unflatten
+from jaxlint.syntax.expressions import Display, Expr, Subscript, last_name
+from jaxlint.syntax.statements import parts
+
+#: Containers with keys, and what keys jax can sort.
+_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
+_SORTED = frozenset({"str", "int", "float", "bytes", "Any", "Hashable"})
 
 
 def field_function(cls: PytreeClass) -> str:
@@ -29,11 +35,21 @@ def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel
     """The fix that takes the static marker from a field, if `module` declares it."""
     if field.owner.module is not module or not _has_markers(cls.framework):
         return None  # what other frameworks take for a leaf is not for markers alone to say
+    if field.annotation is not None and any(map(_cannot_be_sorted, parts(field.annotation.expr))):
+        return None
     unmarked = unmark(field, model) or _moved(field, cls, model)
     if unmarked is None:
         return None
     change, imports = unmarked
     return Proposal(f"Make `{field.name}` a data field", Applicability.UNSAFE, (change,), imports)
+
+
+def _cannot_be_sorted(annotation: Expr) -> bool:
+    """Whether an annotation is that of a dict that jax cannot flatten, as its keys may have no order."""
+    if not isinstance(annotation, Subscript) or last_name(annotation.value) not in _MAPPINGS:
+        return False
+    key = annotation.index.items[0] if isinstance(annotation.index, Display) and annotation.index.items else None
+    return key is not None and last_name(key) not in _SORTED
 
 
 def unmarking_help(field: Field, cls: PytreeClass) -> str:
