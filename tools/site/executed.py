@@ -20,7 +20,7 @@ import msgspec
 
 from tests.oracle import cases
 from tests.oracle.cases import Program
-from tests.oracle.frameworks import FRAMEWORKS, MAIN
+from tests.oracle.frameworks import MAIN
 from tools.site.measured import Measured, measured, probes
 
 STORED = Path(__file__).with_name("executed.json")
@@ -70,7 +70,7 @@ def chosen(rule: str, case: str | None = None) -> list[Program]:
     """
     found: dict[str, list[Program]] = {}
     for program in cases.programs():
-        if program.rule == rule and len(program.source.files) == 1 and FRAMEWORKS[program.framework].at_home == MAIN:
+        if program.rule == rule and len(program.source.files) == 1 and program.environment == MAIN:
             found.setdefault(program.case, []).append(program)
     if case is not None:
         return found.get(case, [])
