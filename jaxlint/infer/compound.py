@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.closures import Closure
-from jaxlint.infer.counting import counted_names, settled
+from jaxlint.infer.counting import counted_names, settled, swept
 from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.deferred import Deferred, Held
 from jaxlint.infer.environment import Environment, merge
@@ -95,7 +95,7 @@ class CompoundStatements:
             case If():
                 self._if(node, env)
             case For(target=target, iterable=iterable):
-                element = _element(self.deferral.later(iterable, env))
+                element = swept(_element(self.deferral.later(iterable, env)))
                 mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
                 self._loop(node.body, env, target, element, None, mutable)
                 self._block(node.orelse, env)

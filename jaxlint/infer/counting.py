@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from jaxlint.infer.deferred import Deferred, Held
-from jaxlint.infer.values import Scalar, Value
+from jaxlint.infer.values import Container, Scalar, Value
 from jaxlint.syntax.expressions import Binary, Name
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, names_in, walk
 
@@ -26,6 +28,20 @@ def counted_names(body: Body) -> set[str]:
 def counting(held: Held) -> Held:
     """A value that is another one at the next turn of the loop, if it is a number."""
     return _mapped(held, varying=True)
+
+
+def swept(held: Held) -> Held:
+    """What a loop goes through: if these are floats, one of them is another one at the next turn."""
+    if isinstance(held, Deferred):
+        return Deferred(lambda: swept_value(held.value), (held,))
+    return swept_value(held)
+
+
+def swept_value(value: Value) -> Value:
+    """The same of a value that is known."""
+    if isinstance(value, Container) and value.kind == "tuple" and value.items is not None:
+        return replace(value, items=tuple(map(swept_value, value.items)))
+    return Scalar("float", varying=True) if value == Scalar("float") else value
 
 
 def settled(held: Held) -> Held:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxlint.infer.attributes import Attributes
+from jaxlint.infer.counting import swept_value
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.interfaces import ClassesInTransformations
 from jaxlint.infer.narrowing import Narrowing
@@ -339,7 +340,7 @@ class Evaluator(Narrowing, Attributes):
     def _comprehension(self, expr: Comprehension, env: Environment) -> Value:
         inner = env.copy()
         for clause in expr.clauses:
-            self.bind_pattern(clause.target, element_of(self.evaluate(clause.iterable, inner)), inner)
+            self.bind_pattern(clause.target, swept_value(element_of(self.evaluate(clause.iterable, inner))), inner)
             for condition in clause.conditions:
                 self.evaluate(condition, inner)
                 self.narrow(condition, inner, True)

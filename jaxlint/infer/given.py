@@ -15,7 +15,7 @@ from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import (
     Function,
 )
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
 
 
@@ -32,8 +32,11 @@ class GivenClasses:
         if function.owner is not None and function.self_name is not None and holds(self._owner(function.owner, module)):
             return True
         for parameter in function.parameters:
-            if isinstance(parameter.annotation, (Name, Attribute)):
-                symbol = self.model.resolver.resolve(parameter.annotation, module, function.scope)
+            annotation = parameter.annotation
+            if isinstance(annotation, Subscript):  # a list of instances
+                annotation = annotation.index
+            if isinstance(annotation, (Name, Attribute)):
+                symbol = self.model.resolver.resolve(annotation, module, function.scope)
                 cls = self.model.class_of_symbol(symbol)
                 if cls is not None and holds(cls):
                     return True

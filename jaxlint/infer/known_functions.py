@@ -12,6 +12,7 @@ from jaxlint.infer.values import (
     Array,
     ClassObject,
     Container,
+    FieldRead,
     Instance,
     Partial,
     Scalar,
@@ -179,7 +180,7 @@ class KnownFunctions:
         if name == "next" and values:
             return element_of(first)
         if name in ("max", "min") and call.positional:
-            return _extreme(call, values)
+            return _bounded(values) or _extreme(call, values)
         if name == "filter" and len(values) == 2:
             return Container("sequence", None, element_of(values[1]))
         if name == "iter" and values:
@@ -210,6 +211,13 @@ class KnownFunctions:
         if isinstance(inner, Partial):
             return Partial(inner.function, (*inner.args, *args), (*inner.values, *given))
         return Partial(inner, args, given) if args else inner
+
+
+def _bounded(values: Values) -> FieldRead | None:
+    """What was computed from a field and is held within bounds: `max(0.1, s.rate * 0.9)`."""
+    computed = [value for value in values if isinstance(value, FieldRead) and value.stepped]
+    others = sum(isinstance(value, Scalar) for value in values)
+    return computed[0] if len(computed) == 1 and others == len(values) - 1 > 0 else None
 
 
 def updated(container: Container, call: Call, values: Values) -> Value:

@@ -99,4 +99,5 @@ def _declaration(node: Lambda, scope: str, number: int) -> Function:
         returns=None,
         at=node.at,
         is_async=False,
+        return_values=(node.body,),
     )

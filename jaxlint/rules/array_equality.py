@@ -44,6 +44,10 @@ _TEMPLATES = {
     "==": "tree.all(tree.map(array_equal, {0}, {1}))",
     "!=": "not tree.all(tree.map(array_equal, {0}, {1}))",
 }
+_DICTS = frozenset({"dict", "mapping"})
+_HASHING = _DICTS | {"set"}
+#: Methods of dicts and sets that hash what they are given.
+_KEYED = frozenset({"add", "discard", "setdefault", "get", "pop"})
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -185,6 +189,9 @@ def _compared(
         return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and not is_tested)
     if op in ("in", "not in"):
         held = plain(instances.value(right))
+        if isinstance(held, Container) and held.kind in _HASHING:
+            one = instances.instance(left)
+            return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
         if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
@@ -277,9 +284,14 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
         case Subscript(value=held, index=index):
             value = plain(instances.value(held))
             keys, how = (index,), "a key of a dict"
-            if not isinstance(value, Container) or value.kind not in ("dict", "mapping"):
+            if not isinstance(value, Container) or value.kind not in _DICTS:
                 return None
-        case Call(func=func, args=(argument,)) if dotted(func) in ("hash", "set.add"):
+        case Call(func=Attribute(value=receiver, attr=attr), args=(argument, *_)) if attr in _KEYED:
+            value = plain(instances.value(receiver))
+            if not isinstance(value, Container) or value.kind not in _HASHING:
+                return None
+            keys, how = (argument.value,), "a member of a set" if value.kind == "set" else "a key of a dict"
+        case Call(func=func, args=(argument,)) if dotted(func) == "hash":
             keys, how = (argument.value,), "hashed"
         case _:
             return None

@@ -12,6 +12,7 @@ from jaxlint.infer.events import CodeRead, Construct, Cross, Replace, Transforme
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.carried import Carry, changes
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -235,6 +236,7 @@ def _filled(
     if any(isinstance(s, Assign) and any(dotted(t) == carry for t in s.targets) for s in walk(body, nested=False)):
         return
     given = {argument.name for argument in initial.construct.arguments}
+    yield from _changed(event, loop, function, Carry(initial.cls, carry, initial.construct, body))
     others = frozenset() if _loops_over_nothing(loop, code.body) else frozenset(positional) - {carry}
     for field in initial.cls.fields:
         if field.role is not Role.LEAF or field.name in given or field.default is None or field.is_converted:
@@ -243,6 +245,21 @@ def _filled(
             continue
         if initial.cls.method("__post_init__") is None and _gives(field.name, carry, body, others):
             yield _filled_problem(event, initial.cls, field, function, loop.applied.transform.name)
+
+
+def _changed(event: Cross, loop: Transformed, function: Function, carry: Carry) -> Iterator[Problem]:
+    """The fields of the initial carry to which the function of the loop gives another dtype, or more keys."""
+    for change in changes(carry):
+        transform = loop.applied.transform.name
+        yield Problem(
+            at=event.at,
+            message=(
+                f"field `{change.field}` of `{carry.cls.name}` {change.before} in the initial carry, and"
+                f" `{function.name}` {change.after}: `{transform}` refuses it (TypeError); {change.way_out}"
+            ),
+            reason="the carry of a loop must keep its structure and its types",
+            help=change.way_out,
+        )
 
 
 def _initial(event: Cross, code: CodeRead) -> _Initial | None:

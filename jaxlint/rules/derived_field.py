@@ -14,7 +14,7 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Lambda, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, parts
+from jaxlint.syntax.statements import Assign, all_parts, parts
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
 _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
@@ -112,7 +112,7 @@ class DerivedField(EventRule):
         if not replaced:
             return
         for derived, source in _derived(cls, event, evaluator).items():
-            if source in replaced and derived not in replaced:
+            if source in replaced and derived not in replaced and not _is_updated_too(derived, event, evaluator):
                 way_out = f"compute `{derived}` again, or make it a property"
                 yield Problem(
                     at=event.at,
@@ -129,6 +129,13 @@ class DerivedField(EventRule):
 def _is_making(event: Update) -> bool:
     method = event.place.method
     return method is not None and method.name in ("__init__", "__post_init__")
+
+
+def _is_updated_too(field: str, event: Update, evaluator: Evaluator) -> bool:
+    """Whether the function around gives a value for the field anywhere else."""
+    functions = event.place.functions
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, functions[0])) if functions else ()
+    return any(isinstance(p, Call) and p.keyword(field) is not None for p in all_parts(body or ()))
 
 
 def _replaced(event: Update) -> set[str]:

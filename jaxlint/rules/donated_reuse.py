@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
-from jaxlint.infer.values import Container, Instance, Value, as_instance, plain
-from jaxlint.pytrees.model import Placed, Role
+from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
+from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
 from jaxlint.rules.analyses.options import is_written_in, not_donating
+from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -29,7 +32,6 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Body, all_parts
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -133,12 +135,17 @@ class DonatedReuse(BodyRule):
         for event in code.events:
             if not isinstance(event, Cross) or not event.donated or event.function is None:
                 continue
-            given = _argument(event.at, code.body)
+            given = argument_at(event.at, code.body)
             if given is None or not _is_updated(event, event.function, evaluator):
                 continue
             call, expr = given
             path = dotted(expr)
             if path is None:
+                continue
+            alias = _alias(path, call, code, evaluator)
+            if alias is not None and alias.at not in reported:
+                reported.add(alias.at)
+                yield _aliased_problem(alias, path, dotted(call.func) or event.function.name)
                 continue
             twice = _twice(path, expr, call)
             again = twice
@@ -146,22 +153,42 @@ class DonatedReuse(BodyRule):
                 again = again or ReadAfter(name, _Reads(name, event.value).find).of(expr.at, code.body)
             if again is not None and again.at not in reported:
                 reported.add(again.at)
-                yield _problem(again, path, event, event.function, same_call=twice is not None)
-
-
-def _argument(at: object, body: Body) -> tuple[Call, Expr] | None:
-    """The call that is given the argument, and what it is given."""
-    for part in all_parts(body, nested=False):
-        if isinstance(part, Call):
-            for argument in part.args:
-                if argument.at is at:
-                    return part, argument.value
-    return None
+                called = dotted(call.func) or event.function.name
+                yield _problem(again, path, event, called, same_call=twice is not None)
 
 
 def _twice(path: str, expr: Expr, call: Call) -> Expr | None:
     """Another argument of the call that is the same thing."""
     return next((a.value for a in call.args if a.value is not expr and dotted(a.value) == path), None)
+
+
+class _Alias(msgspec.Struct, frozen=True):
+    """Two leaves of an instance that were given the same array, and the call that does the donation."""
+
+    at: object
+    cls: PytreeClass
+    fields: tuple[str, str]
+
+
+def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _Alias | None:
+    """Two leaves of a donated instance that are the same thing, where it is made of it: a target network."""
+    made = maker_of(path, donating, code, evaluator)
+    seen: dict[str, str] = {}
+    for field, value in made.given() if made is not None else ():
+        name = dotted(value)
+        if made is None or name is None or field.role is not Role.LEAF:
+            continue
+        if _is_of_arrays(field, made.cls, evaluator):
+            if name in seen:
+                return _Alias(donating.at, made.cls, (seen[name], field.name))
+            seen[name] = field.name
+    return None
+
+
+def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a leaf holds arrays by its annotation, or by its name: parameters of a network."""
+    held = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+    return isinstance(held, Array) or (isinstance(held, UnknownValue) and "params" in field.name)
 
 
 def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
@@ -262,11 +289,24 @@ def _looks_at_metadata(call: Call) -> bool:
     return False
 
 
-def _problem(again: Expr, path: str, event: Cross, function: Function, *, same_call: bool) -> Problem:
+def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
+    one, other = alias.fields
+    way_out = f"give `{other}` a copy: `jax.tree.map(jnp.copy, ...)`"
+    return Problem(
+        at=alias.at,
+        message=(
+            f"`{path}`, a `{alias.cls.name}`, is donated to `{name}`, and its `{one}` and `{other}` are the same"
+            f" arrays: the call fails (INVALID_ARGUMENT: donate the same buffer twice); {way_out}"
+        ),
+        reason="a buffer can be given away once",
+        help=way_out,
+    )
+
+
+def _problem(again: Expr, path: str, event: Cross, name: str, *, same_call: bool) -> Problem:
     instance = as_instance(event.value)
     of = f" (a `{instance.cls.name}`)" if instance is not None else ""
     read = dotted(again) or f"{path}[...]"
-    name = function.name
     if same_call:
         what = f"`{path}`{of} is donated to `{name}` and passed a second time: the call fails (INVALID_ARGUMENT)"
         way_out = "pass a copy, or do not donate it"
@@ -279,7 +319,7 @@ def _problem(again: Expr, path: str, event: Cross, function: Function, *, same_c
         message=f"{what}; {way_out}",
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=way_out,
-        fix=_keeping(event, function),
+        fix=None if event.function is None else _keeping(event, event.function),
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Place, Replace, Update
-from jaxlint.infer.values import FieldRead, Instance, Scalar, plain
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
+from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Lambda, Name, dotted
 
@@ -21,8 +22,8 @@ class FilteredScalar(BodyRule):
     """
     ## What it does
 
-    Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, and such numbers in nnx
-    objects that a function with `nnx.jit` counts up.
+    Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, or that a loop makes anew
+    at each turn for such a function, and such numbers in nnx objects that a function with `nnx.jit` counts up.
 
     ## Why is this bad?
 
@@ -111,6 +112,12 @@ class FilteredScalar(BodyRule):
                     if _is_compiled(event.place, EQUINOX.id):
                         for at, name in _counted(event.call):
                             yield from _scalar(at, cls, name, evaluator)
+                case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
+                    if _goes_into_filtered(event, code):
+                        yield from _swept(event, evaluator)
+        for construct, cross in made_for_each_turn(code):
+            if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
+                yield from _swept(construct, evaluator)
 
 
 def _is_compiled(place: Place, framework: str) -> bool:
@@ -120,16 +127,35 @@ def _is_compiled(place: Place, framework: str) -> bool:
     return any(t.kind is Kind.JIT and t.name.startswith(prefix) for t in applied)
 
 
+def _is_filtered(cross: Cross) -> bool:
+    return any(a.transform.kind is Kind.JIT and a.transform.name.startswith("equinox.") for a in cross.applied)
+
+
+def _goes_into_filtered(event: Construct, code: CodeRead) -> bool:
+    """Whether the instance is an argument of a function that `eqx.filter_jit` compiles."""
+    crosses = {id(cross.at) for cross in code.events if isinstance(cross, Cross) and _is_filtered(cross)}
+    calls = (part for part in code.parts if isinstance(part, Call))
+    return any(a.value is event.call and id(a.at) in crosses for call in calls for a in call.args)
+
+
+def _swept(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
+    """The leaves of an instance that a loop gives another Python number at each turn."""
+    for given in event.arguments:
+        value = plain(given.value)
+        if isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS:
+            yield from _scalar(given.at, event.cls.cls, given.name, evaluator, "is another one at each turn")
+
+
 def _counts(value: object, name: str) -> bool:
     """Whether a value is that of the field itself, plus or minus something."""
     return isinstance(value, FieldRead) and value.stepped and not value.shifted and value.field == name
 
 
-def _scalar(at: object, cls: PytreeClass, name: str, evaluator: Evaluator) -> Iterator[Problem]:
+def _scalar(at: object, cls: PytreeClass, name: str, evaluator: Evaluator, how: str = "counts up") -> Iterator[Problem]:
     """The problem of a leaf that certainly is a Python number."""
     field = cls.field(name)
     if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
-        yield _problem(at, cls, name, "eqx.filter_jit")
+        yield _problem(at, cls, name, "eqx.filter_jit", how)
 
 
 def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -175,12 +201,12 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
     return getattr(expr, "items", None) or (expr,)
 
 
-def _problem(at: object, cls: PytreeClass, name: str, function: str) -> Problem:
+def _problem(at: object, cls: PytreeClass, name: str, function: str, how: str = "counts up") -> Problem:
     way_out = f"make `{name}` an array"
     return Problem(
         at=at,
         message=(
-            f"`{name}` of `{cls.name}` is a Python number that counts up: `{function}` holds it static, and every new"
+            f"`{name}` of `{cls.name}` is a Python number that {how}: `{function}` holds it static, and every new"
             f" value compiles again; {way_out}"
         ),
         reason="what is no array is part of the key of the compiled function",

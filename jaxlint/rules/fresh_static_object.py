@@ -13,6 +13,7 @@ from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -238,6 +239,10 @@ class _Freshness:
         transform = TRANSFORMS.get(name)
         if transform is not None and not transform.runs:
             return f"a new `{dotted(func)}(...)`"
+        model = self._evaluator.model
+        cls = model.class_of_symbol(model.resolver.resolve(func, self._module, self._scope))
+        if cls is not None and lacks_equality(cls):
+            return f"a new `{cls.name}`"
         last = name.rpartition(".")[2]
         return "an optimizer" if name.startswith("optax.") and last in _OPTIMIZERS else None
 

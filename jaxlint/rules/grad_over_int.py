@@ -9,16 +9,18 @@ from msgspec import structs
 from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Cross, Event, Transformed
+from jaxlint.infer.events import CodeRead, Cross, Event, Transformed
 from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.rules.analyses.carried import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
+from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.base import EventRule, Problem
-from jaxlint.syntax.expressions import Expr, Subscript
+from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.syntax.expressions import Expr, Subscript, dotted
 
 #: The transformations that refuse what is not of an inexact type, though other leaves are fine.
 _GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"})
@@ -30,7 +32,7 @@ _INTEGERS = ("jaxtyping.Int", "jaxtyping.UInt", "jaxtyping.Bool", "jaxtyping.Int
 _TRAIN_STATE = "flax.training.train_state.TrainState"
 
 
-class GradOverInt(EventRule):
+class GradOverInt(EventRule, BodyRule):
     """
     ## What it does
 
@@ -127,6 +129,25 @@ class GradOverInt(EventRule):
                 found = _integers(event.value, event.at, applied, function.name, evaluator)
                 yield from _fixed(found, applied, event, evaluator)
                 return
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what an instance is made of that a body differentiates."""
+        for event in code.events:
+            function = event.function if isinstance(event, Cross) else None
+            if not isinstance(event, Cross) or function is None or event.parameter is None:
+                continue
+            applied = next((a for a in event.applied if _refuses(a)), None)
+            if applied is None or event.parameter not in applied.rebuilt_parameters(function):
+                continue
+            given = argument_at(event.at, code.body)
+            path = None if given is None else dotted(given[1])
+            made = None if given is None or path is None else maker_of(path, given[0], code, evaluator)
+            for field, value in made.given() if made is not None and made.cls.is_pytree else ():
+                declared = made is not None and _integer(field, made.cls, evaluator) is not None
+                if field.role is Role.LEAF and not field.is_converted and not declared and is_integer(value):
+                    assert made is not None
+                    yield _problem(event.at, made.cls, field, "an array of integers", applied, function.name)
+                    break
 
 
 def _declared(event: Transformed, evaluator: Evaluator) -> Iterator[Problem]:

@@ -12,9 +12,11 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Instance, Scalar, plain
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.rules.analyses.flattening import Rebuilt, flattened, rebuilt
+from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, dotted, is_none
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted, is_none
 
 #: The decorators that take both methods from the class.
 _CLASS_DECORATORS = {
@@ -130,7 +132,11 @@ class MalformedFlatten(ClassRule):
             if problem is not None:
                 yield problem
             elif flatten is not None and names[0] == "tree_flatten":
-                yield from _rebuilt(cls, unflatten[1], flatten[1])
+                problems = list(_rebuilt(cls, unflatten[1], flatten[1]))
+                yield from problems or _compared(cls, flatten, unflatten, evaluator)
+                return
+        if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
+            yield from _compared(cls, flatten, unflatten, evaluator)
 
 
 def _sets(cls: PytreeClass, name: str) -> bool:
@@ -317,6 +323,78 @@ def _completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None
     return Proposal("Give all attributes", Applicability.UNSAFE, (change,))
 
 
+def _compared(
+    cls: PytreeClass,
+    flatten: tuple[PytreeClass, Function],
+    unflatten: tuple[PytreeClass, Function],
+    evaluator: Evaluator,
+) -> Iterator[Problem]:
+    """Compare child by child, where both methods spell them out: exchanged ones, and attributes that are left out."""
+    given, back = flattened(*flatten, evaluator), rebuilt(*unflatten, evaluator)
+    if given is None or back is None or any(position >= len(given.children) for position in back.targets):
+        return
+    into = _attributes_of(cls, back)
+    if into is None or any(name is None for name in into.values()):
+        return
+    sent = {position: given.children[position] for position in into}
+    at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
+    wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
+    if wrong is not None and set(sent.values()) == set(into.values()):
+        yield _problem(
+            cls,
+            at,
+            f"`tree_flatten` of `{cls.name}` gives `{sent[wrong]}` where `tree_unflatten` takes `{into[wrong]}`: each"
+            " transformation exchanges them; give the children in the order in which they are taken",
+            f"write the children in the order {', '.join(f'`{into[i]}`' for i in sorted(into))}",
+        )
+        return
+    known = {*into.values(), *back.others, *given.aux, *given.children}
+    left = next((name for name in _needed(cls) if name not in known), None)
+    if wrong is None and back.bypasses and left is not None:
+        by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
+        yield _problem(
+            cls,
+            at,
+            f"{by or f'`tree_flatten` of `{cls.name}`'} leaves `{left}` out: an instance has none any more after the"
+            " first transformation (AttributeError); add it to the children or to the aux data",
+            f"give `{left}`, too, and set it in `tree_unflatten`",
+        )
+
+
+def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str | None] | None:
+    """The attributes that the children end up in: those that are set, or that `__init__` stores parameters in."""
+    if back.bypasses:
+        return dict(back.targets)
+    parameters = _parameters(cls)
+    if parameters is None or any(p.kind.startswith("*") for p in parameters):
+        return None
+    if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
+        return None
+    taken = [p.name for p in parameters if p.kind == "positional"]
+    stored = _stored(cls)
+    names: dict[int, str | None] = {}
+    for position, target in back.targets.items():
+        name = (taken[int(target)] if int(target) < len(taken) else "") if target.isdigit() else target
+        names[position] = stored.get(name)
+    return names
+
+
+def _needed(cls: PytreeClass) -> Iterator[str]:
+    """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
+    if cls.method("__getattr__") is not None:
+        return
+    stored = set(_stored(cls).values())
+    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
+    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
+    bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
+    for function in own_methods(cls):
+        if function.name in ("__init__", "__new__", "tree_flatten", "tree_unflatten"):
+            continue
+        for name in sorted(function.self_reads & stored - bound):
+            if all(a.attr != name for a in function.self_assignments):
+                yield name
+
+
 def _children_only(method: Function) -> Argument | None:
     """The argument in `return cls(*children)`, where nothing else is passed."""
     values = method.return_values
@@ -354,9 +432,11 @@ def _stored(cls: PytreeClass) -> dict[str, str]:
     return {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
 
 
-def _problem(cls: PytreeClass, at: Expr | Function, message: str, advice: str, fix: Proposal | None = None) -> Problem:
+def _problem(
+    cls: PytreeClass, at: Expr | Function | Span, message: str, advice: str, fix: Proposal | None = None
+) -> Problem:
     return Problem(
-        at=at.at,
+        at=at if isinstance(at, Span) else at.at,
         message=message,
         reason="jax calls `tree_flatten()`, which returns children and aux data, and `tree_unflatten(aux, children)`",
         help=advice,

@@ -8,15 +8,17 @@ from collections.abc import Collection, Iterator
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
-from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
@@ -33,10 +35,12 @@ _RARELY = frozenset(
 )
 #: Names of sizes, limits and seeds: they are raised once, while things are set up.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
+#: Functions that make arrays of other shapes.
+_LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
 #: Frameworks in which Python ints are static without any marker: there only an explicit marker counts.
 
 
-class StaticCounter(ClassRule, EventRule):
+class StaticCounter(ClassRule, EventRule, BodyRule):
     """
     ## What it does
 
@@ -152,10 +156,28 @@ class StaticCounter(ClassRule, EventRule):
             if counts or (loops and _varies(value.value)):
                 fix = make_leaf(field, cls, event.place.module, evaluator.model)
                 confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
-                number = plain(value.value)
-                is_float = isinstance(number, Scalar) and number.kind == "float"
-                what = "is static and changes from step to step" if is_float else "is static and counts up"
-                yield _problem(value.at, cls, field, what, confidence, fix)
+                yield _problem(value.at, cls, field, _changes(value.value), confidence, fix)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a loop makes anew at each turn, and passes to a compiled function under a name."""
+        for construct, cross in made_for_each_turn(code):
+            if not any(applied.transform.kind is Kind.JIT for applied in cross.applied):
+                continue
+            cls = construct.cls.cls
+            for given in construct.arguments:
+                field = cls.field(given.name)
+                if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
+                    continue
+                if _varies(given.value):
+                    fix = make_leaf(field, cls, construct.place.module, evaluator.model)
+                    yield _problem(given.at, cls, field, _changes(given.value), Confidence.HIGH, fix)
+
+
+def _changes(value: Value) -> str:
+    """What the static field does, as a part of the message."""
+    number = plain(value)
+    is_float = isinstance(number, Scalar) and number.kind == "float"
+    return "is static and changes from step to step" if is_float else "is static and counts up"
 
 
 def _static_by_value(field: Field, cls: PytreeClass) -> bool:
@@ -225,14 +247,15 @@ def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
 
 
 def _grows(event: Construct | Replace | AssignAttribute) -> bool:
-    """Whether another field gets a longer tuple or list at the same time: that compiles again, too."""
+    """Whether another field gets a longer tuple, list or array at the same time: that compiles again, too."""
     if isinstance(event, AssignAttribute):
         return False
     for argument in event.call.args:
         value = argument.value
         sides = (value.left, value.right) if isinstance(value, Binary) and value.op == "+" else ()
         starred = isinstance(value, Display) and any(isinstance(item, Starred) for item in value.items)
-        if starred or any(isinstance(side, Display) for side in sides):
+        lengthens = isinstance(value, Call) and last_name(value.func) in _LENGTHENING
+        if starred or lengthens or any(isinstance(side, Display) for side in sides):
             return True
     return False
 

@@ -13,6 +13,7 @@ from jaxlint.project.resolution import FunctionSymbol, Symbol
 from jaxlint.pytrees.model import PytreeClass, Role
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
+    Binary,
     Call,
     Comprehension,
     Constant,
@@ -20,6 +21,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    Other,
     Starred,
     last_name,
     same,
@@ -30,6 +32,7 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     bound_by,
+    parts,
     target_names,
     walk,
 )
@@ -220,8 +223,21 @@ class _Instances:
     def _items(made: _Made | None, varying: set[str]) -> _Made | None:
         if made is None:
             return None
-        name = next((n for n, v in made.statics.items() if isinstance(v, Name) and v.id in varying), "")
+        name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
         return msgspec.structs.replace(made, varying=name) if name else made
+
+
+def _varies(expr: Expr, varying: set[str]) -> bool:
+    """Whether an expression is a variable of a comprehension, that in a string, or a number added to it."""
+    match expr:
+        case Name(id=name):
+            return name in varying
+        case Other(kind="JoinedStr"):
+            return any(isinstance(part, Name) and part.id in varying for part in parts(expr))
+        case Binary(op="+" | "-" | "*", left=left, right=right):
+            sides = (left, right)
+            return any(_varies(s, varying) for s in sides) and any(isinstance(s, Constant) for s in sides)
+    return False
 
 
 def _names(statement: Statement) -> Iterator[str]:

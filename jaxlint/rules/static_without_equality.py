@@ -8,6 +8,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -92,7 +93,7 @@ class StaticWithoutEquality(ClassRule):
             if field.owner != cls.symbol or field.annotation is None or not (field.metadata or _is_marked(cls)):
                 continue
             value = plain(evaluator.annotations.read(field.annotation, cls))
-            if isinstance(value, Instance) and _lacks_equality(value.cls):
+            if isinstance(value, Instance) and lacks_equality(value.cls):
                 way_out = f"make `{value.cls.name}` a frozen dataclass, or write `__eq__` and `__hash__`"
                 yield Problem(
                     at=field.at,
@@ -108,15 +109,3 @@ class StaticWithoutEquality(ClassRule):
 def _is_marked(cls: PytreeClass) -> bool:
     """Whether a static field was declared to be one: some frameworks take it for static by its type."""
     return not cls.framework.static_by_value
-
-
-def _lacks_equality(cls: PytreeClass) -> bool:
-    """Whether two instances of a class are certainly never equal."""
-    if cls.is_pytree or not cls.bases_known or cls.unknown_decorator or cls.base_constructs or cls.eq is True:
-        return False
-    declaration = cls.symbol.declaration
-    if any(argument.keyword == "metaclass" for argument in declaration.bases) or cls.abstract_methods:
-        return False
-    if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
-        return False  # a protocol, say, which other classes fulfil
-    return all("__eq__" not in c.symbol.declaration.methods and c.params is None for c in cls.mro)

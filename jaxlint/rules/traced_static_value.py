@@ -12,7 +12,7 @@ from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
 from jaxlint.pytrees.model import Field, PytreeClass, Role
 from jaxlint.rules.analyses.roles import make_leaf
-from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary
@@ -101,7 +101,7 @@ class TracedStaticValue(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function puts into static fields."""
         function = code.function
-        traced = traced_parameters(code)
+        traced = traced_parameters(code) or mapped_parameters(code)
         if function is None or not traced:
             return
         made = [e for e in code.events if isinstance(e, (Construct, Replace))]
@@ -124,7 +124,7 @@ class TracedStaticValue(BodyRule):
                 if field is None or field.role is not Role.STATIC or expr is None or field.is_converted:
                     continue
                 if _is_traced(expr, value, names, leaves) or numbers.are_put(expr, field, cls, evaluator):
-                    transform = abstracting(code.applied)[0].transform.name
+                    transform = (abstracting(code.applied) or code.applied)[0].transform.name
                     fix = make_leaf(field, cls, code.place.module, evaluator.model)
                     yield _problem(value.at, cls, field, function, transform, fix)
 

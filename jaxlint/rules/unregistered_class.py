@@ -174,13 +174,13 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
 def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a transformed function that are annotated with a class, and the instances that it returns."""
     refusing = _refusing((event.applied,))
-    if not refusing or event.applied.transform.runs or _is_hidden(function, module, evaluator):
+    if not refusing or _is_hidden(function, module, evaluator):
         return
     around = (*evaluator.calls.transformed.decorating(function, module), event.applied)
     if event.applied.is_decorator and event.applied != next(iter(_refusing(around)), None):
         return  # the first one is reported
     rebuilt = rebuilt_parameters(function, [a for a in around if a.transform.rebuilds])
-    for parameter in function.parameters:
+    for parameter in function.parameters if not event.applied.transform.runs else ():
         if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
             cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
             if cls is not None and _is_used_as(cls, parameter.name, function, module, evaluator):

@@ -211,6 +211,8 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 #: Attributes that are no pytrees.
 _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__class__", "__name__"})
+#: What items are stored under, mostly: numbers and strings.
+_INDICES = frozenset("i j k l m n t u v x y z idx index indices key keys name names step mask slot row col pos".split())
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _CHOICES = frozenset({"where", "select", "select_n", "stack", "concatenate"})
 
@@ -219,6 +221,11 @@ def hashes_objects(node: ast.Set | ast.Dict) -> bool:
     """Whether a thing that has a name is a member of a set, or a key of a dict."""
     keys = node.elts if isinstance(node, ast.Set) else node.keys
     return any(isinstance(key, ast.Name) and _is_object(key) for key in keys)
+
+
+def stores_by_object(index: ast.expr) -> bool:
+    """Whether an item is stored under what has a name, and not the name of a number or a string."""
+    return isinstance(index, ast.Name) and _is_object(index) and index.id not in _INDICES
 
 
 def compares_objects(node: ast.Compare) -> bool:

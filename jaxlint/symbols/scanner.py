@@ -12,6 +12,7 @@ from jaxlint.symbols.nodes import (
     hashes_objects,
     item_of,
     last_name,
+    stores_by_object,
     updated_array,
     updated_by,
     variables_of,
@@ -135,6 +136,8 @@ class Scanner:
                 if not self._is_own(inner):
                     self.content.methods.add("[]")
                     self._note_act()
+                if stores_by_object(index):
+                    self.content.calls.add(COMPARES)
                 self._scan(inner)
                 self._scan(index)
 

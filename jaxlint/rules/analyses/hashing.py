@@ -103,3 +103,15 @@ def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
         has_none = field.default is not None and evaluator.static(field.default) == NONE
         return not has_none and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
     return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)
+
+
+def lacks_equality(cls: PytreeClass) -> bool:
+    """Whether two instances of a class are certainly never equal."""
+    if cls.is_pytree or not cls.bases_known or cls.unknown_decorator or cls.base_constructs or cls.eq is True:
+        return False
+    declaration = cls.symbol.declaration
+    if any(argument.keyword == "metaclass" for argument in declaration.bases) or cls.abstract_methods:
+        return False
+    if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
+        return False  # a protocol, say, which other classes fulfil
+    return all("__eq__" not in c.symbol.declaration.methods and c.params is None for c in cls.mro)

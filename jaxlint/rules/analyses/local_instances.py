@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.values import UNKNOWN, Instance, Value, plain
+from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, element_of, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import EXPECTS_ERROR
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, last_name
 from jaxlint.syntax.statements import (
+    Annotate,
     Assign,
     Augment,
     Body,
     ClassDefinition,
+    For,
     FunctionDefinition,
+    Statement,
     Try,
     With,
     assigned_names,
@@ -25,6 +29,10 @@ from jaxlint.syntax.statements import (
     own_parts,
     target_names,
 )
+
+#: Methods that put something into a list, and those that take one of its items out.
+_PUTTING = frozenset({"append", "appendleft", "insert", "add", "extend", "extendleft"})
+_TAKING = frozenset({"pop", "popleft"})
 
 
 class LocalInstances:
@@ -62,21 +70,71 @@ class LocalInstances:
         code = self._code
         assigned = assigned_names(code.body)
         self._known = {n: plain(v) for n, v in code.parameters.items() if n not in assigned}
-        given: dict[str, list[Value]] = {n: [plain(v)] for n, v in code.parameters.items() if n in assigned}
+        given: dict[str, list[Callable[[], Value]]] = {}
+        for name, value in code.parameters.items():
+            if name in assigned:
+                given[name] = [partial(plain, value)]
         for statement in code.statements:
-            match statement:
-                case Assign(targets=(Name(id=name),), value=value):
-                    given.setdefault(name, []).append(self.value(value))
-                case FunctionDefinition(name=name) | ClassDefinition(name=name):
-                    given.setdefault(name, []).append(UNKNOWN)
-                case _:
-                    targets = (statement.target,) if isinstance(statement, Augment) else bound_by(statement)
-                    for name in (name for target in targets for name in target_names(target)):
-                        given.setdefault(name, []).append(UNKNOWN)
-        for name, values in given.items():
-            first = values[0]
-            if isinstance(first, Instance) and all(isinstance(v, Instance) and v.cls is first.cls for v in values):
-                self._known[name] = first
+            for name, read in self._bindings(statement):
+                given.setdefault(name, []).append(read)
+        self._settle(given, self._known)
+
+    def _bindings(self, statement: Statement) -> Iterator[tuple[str, Callable[[], Value]]]:
+        """The names that a statement binds, and what tells what they are given."""
+        match statement:
+            case Assign(targets=(Name(id=name),), value=value):
+                yield name, partial(self.value, value)
+            case Annotate(target=Name(id=name), annotation=annotation):
+                placed = Placed(annotation, self._code.place.module, self._code.scope)
+                yield name, lambda: plain(self._evaluator.annotations.read(placed))
+            case For(target=Name(id=name), iterable=iterable):
+                yield name, partial(self._element, iterable)
+            case FunctionDefinition(name=name) | ClassDefinition(name=name):
+                yield name, _nothing
+            case _:
+                targets = (statement.target,) if isinstance(statement, Augment) else bound_by(statement)
+                for name in (name for target in targets for name in target_names(target)):
+                    yield name, _nothing
+
+    def _settle(self, given: dict[str, list[Callable[[], Value]]], known: dict[str, Value]) -> None:
+        """Find the variables that are given nothing but instances of one class, or one list.
+
+        What is assigned to a name may depend on other names: what is not borne out in the end is taken back.
+        """
+        for name, reads in given.items():
+            found = (read() for read in reads)
+            first = next((v for v in found if isinstance(v, (Instance, Container))), None)
+            if first is not None and (isinstance(first, Instance) or len(reads) == 1):
+                known[name] = first
+        wrong = [name for name in given if name in known]
+        while wrong:
+            wrong = [n for n in given if n in known and not self._holds(n, [read() for read in given[n]])]
+            for name in wrong:
+                del known[name]
+
+    def _holds(self, name: str, values: list[Value]) -> bool:
+        """Whether a variable is what it is taken for after each of its assignments."""
+        first = self._names[name]
+        if isinstance(first, Container):
+            element = plain(element_of(first))
+            put = () if first.declared or not isinstance(element, Instance) else self._put.get(name, ())
+            return all(_is_alike(self.value(expr), element) for expr in put)
+        return all(_is_alike(v, first) for v in values)
+
+    @cached_property
+    def _put(self) -> dict[str, list[Expr]]:
+        """What is put into the lists of the body, by their names."""
+        found: dict[str, list[Expr]] = {}
+        for part in self._code.parts:
+            if isinstance(part, Call) and isinstance(part.func, Attribute) and isinstance(part.func.value, Name):
+                if part.func.attr in _PUTTING and part.args:
+                    found.setdefault(part.func.value.id, []).append(part.args[-1].value)
+        return found
+
+    def _element(self, expr: Expr) -> Value:
+        """What a loop over an expression, or one of its items, gives."""
+        held = self.value(expr)
+        return plain(element_of(held)) if isinstance(held, Container) else UNKNOWN
 
     def instance(self, expr: Expr) -> Instance | None:
         """The instance of a pytree class that an expression certainly is."""
@@ -94,6 +152,14 @@ class LocalInstances:
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
                         return plain(self._evaluator.annotations.read(field.annotation, owner.cls))
+            case Display(kind="list", items=items) if items:
+                return Container("list", tuple(map(self.value, items)))
+            case DictDisplay():
+                return Container("dict")
+            case Call(func=Name(id="dict" | "set" as kind)):
+                return Container(kind)
+            case Call(func=Attribute(value=Name() as held, attr=attr)) if attr in _TAKING:
+                return self._element(held)
             case Call():
                 return self._made.get(id(expr)) or self._returned(expr)
         return UNKNOWN
@@ -111,6 +177,15 @@ class LocalInstances:
             return UNKNOWN
         placed = Placed(symbol.declaration.returns, symbol.module, symbol.declaration.scope)
         return plain(self._evaluator.annotations.read(placed))
+
+
+def _nothing() -> Value:
+    return UNKNOWN
+
+
+def _is_alike(value: Value, other: Value) -> bool:
+    """Whether both are instances of the same class."""
+    return isinstance(value, Instance) and isinstance(other, Instance) and value.cls is other.cls
 
 
 def parts_expected_to_work(code: CodeRead) -> Sequence[Expr]:

@@ -46,6 +46,16 @@ def traced_parameters(code: CodeRead) -> dict[str, Value]:
     return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
 
 
+def mapped_parameters(code: CodeRead) -> dict[str, Value]:
+    """The parameters of a function that `jax.vmap` certainly maps over: numbers in them are tracers, too."""
+    function = code.function
+    mapping = [a for a in code.applied if a.transform.name == "jax.vmap" and not a.options]
+    if function is None or len(mapping) != len(code.applied) or not mapping:
+        return {}
+    rebuilt = rebuilt_parameters(function, mapping)
+    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
+
+
 class TracedLeaves:
     """Tells which expressions of a body read a leaf of a traced instance."""
 

@@ -1,0 +1,76 @@
+"""Where the instance in a variable comes from: the constructor call that makes it, here or in a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.syntax.expressions import Call, Expr, dotted
+from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, parts, walk
+
+#: How many functions that make an instance are followed.
+_MAX_FACTORIES = 3
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A constructor call, and the class that it makes an instance of."""
+
+    cls: PytreeClass
+    call: Call
+
+    def given(self) -> Iterator[tuple[Field, Expr]]:
+        """The fields that the call gives a value to, as it is written; none if the class has its own constructor."""
+        parameters = self.cls.constructor()
+        own = self.cls.custom_init() is not None or self.cls.method("__post_init__") is not None
+        if self.call.has_star or parameters is None or own:
+            return
+        positional = [p.name for p in parameters if p.kind == "positional"]
+        pairs = list(zip(positional, self.call.positional, strict=False))
+        pairs += [(argument.keyword, argument.value) for argument in self.call.args if argument.keyword is not None]
+        for name, value in pairs:
+            field = self.cls.field(name)
+            if field is not None:
+                yield field, value
+
+
+def argument_at(at: object, body: Body) -> tuple[Call, Expr] | None:
+    """The call in a body that is given the argument at a place, and what it is given."""
+    for part in all_parts(body, nested=False):
+        if isinstance(part, Call):
+            for argument in part.args:
+                if argument.at is at:
+                    return part, argument.value
+    return None
+
+
+def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> Made | None:
+    """The call that makes the instance in a variable which `taking` is given; None if that is not the only one.
+
+    What the variable is given of `taking` itself comes later.
+    """
+    made: list[Expr] = []
+    for statement in walk(code.body, nested=False):
+        if isinstance(statement, Assign) and any(dotted(target) == path for target in statement.targets):
+            if not any(part is taking for part in parts(statement.value)):
+                made.append(statement.value)
+        elif any(dotted(target) == path for target in bound_by(statement)):
+            return None
+    module, scope = code.place.module, code.scope
+    for _ in range(_MAX_FACTORIES):
+        if len(made) != 1 or not isinstance(made[0], Call):
+            return None
+        call = made[0]
+        symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
+        cls = evaluator.model.class_of_symbol(symbol)
+        if cls is not None:
+            return Made(cls, call)
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
+            return None
+        made = list(symbol.declaration.return_values)
+        module, scope = symbol.module, f"{symbol.declaration.qualname}.<locals>"
+    return None
