@@ -18,6 +18,13 @@ HIJAX_NEEDS_REFERENCES = Fact(
     says="a hijax variable that is no reference cannot be written inside of a transformation",
 )
 
+REFUSES_CONTAINERS = Fact(
+    "nnx-refuses-containers",
+    of="flax",
+    since=(0, 12, 0),
+    says="a list, tuple or dict that holds data is refused in a static attribute",
+)
+
 
 def _role(field: FieldContext) -> Role:
     """`nnx.static(...)` and `nnx.data(...)` decide; otherwise the value does, if its annotation tells what it is."""
@@ -62,5 +69,5 @@ NNX = Framework(
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
-    facts=(HAS_PYTREE, HIJAX_NEEDS_REFERENCES),
+    facts=(HAS_PYTREE, HIJAX_NEEDS_REFERENCES, REFUSES_CONTAINERS),
 )

@@ -1,0 +1,181 @@
+"""JAX214 unmarked-state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Array, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.frameworks import NNX
+from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.stale import own_methods
+from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Subscript, dotted
+from jaxlint.syntax.statements import Assign, Do, walk
+
+#: Classes of flax.nnx whose instances are data.
+_DATA = frozenset(
+    """BatchNorm BatchStat Cache Conv ConvTranspose Dropout Einsum Embed GRUCell GroupNorm Intermediate LSTMCell
+    LayerNorm Linear LinearGeneral LoRA MultiHeadAttention OptimizedLSTMCell Param RMSNorm RNN Rngs Sequential
+    SimpleCell Variable""".split()
+)
+
+
+class UnmarkedState(ClassRule):
+    """
+    ## What it does
+
+    Finds lists, tuples and dicts of modules, variables or arrays that an nnx module assigns to an attribute as they
+    are.
+
+    ## Why is this bad?
+
+    An attribute of an nnx object is static unless its value is data, and a list or a dict is none. What stands in a
+    static attribute would never be trained nor moved, so flax refuses such containers from 0.12 on.
+
+    ## What you will see
+
+    `ValueError: Found data on value of type '<class 'list'>' assigned to static attribute 'layers' of Pytree type
+    '<class 'Net'>'. Static attributes should not contain data values.` For what is put into the list later:
+    `ValueError: Found unexpected data on value of type <class 'list'> in static attribute 'layers'`. Before flax 0.12
+    there is no error.
+
+    ## Example
+
+    ```python
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs: nnx.Rngs):
+            self.layers = [nnx.Linear(2, 2, rngs=rngs) for _ in range(2)]
+    ```
+
+    ## Use instead
+
+    ```python
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs: nnx.Rngs):
+            self.layers = nnx.List([nnx.Linear(2, 2, rngs=rngs) for _ in range(2)])
+    ```
+
+    ## Frameworks
+
+    flax.nnx from flax 0.12 on. Array attributes of treex modules without a kind are not looked at.
+
+    ## Fix safety
+
+    There is no automatic fix: write `nnx.List(...)`, `nnx.Dict(...)`, or `nnx.data(...)` around the value.
+
+    ## When not to use it
+
+    If the project must still run with flax 0.11, where `nnx.List` does not exist. Attributes that the class body
+    annotates, and classes with `pytree=False`, are not reported.
+
+    ## References
+
+    - [flax.nnx: Pytree](https://flax.readthedocs.io/en/latest/guides/pytree.html)
+    """
+
+    code = "JAX214"
+    name = "unmarked-state"
+    group = "roles"
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what the methods of an nnx class assign to attributes."""
+        if cls.framework is not NNX or not cls.bases_known or not evaluator.model.target.holds(REFUSES_CONTAINERS):
+            return
+        if not _is_pytree(cls) or cls.method("__setattr__") is not None:
+            return
+        declared = {field.name for c in cls.mro for field in c.symbol.declaration.fields}
+        for method in own_methods(cls):
+            seen: set[str] = set()
+            for attr, value, at in _assigned(method, cls, evaluator):
+                if attr not in declared | seen and _Held(method, cls, evaluator).is_data(value):
+                    seen.add(attr)
+                    yield _problem(at, cls, attr)
+
+
+def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
+    """What a method puts into containers that are attributes: at once, and by `append` or by item afterwards."""
+    containers: set[str] = set()
+    for assignment in method.self_assignments:
+        if isinstance(assignment.value, (Display, DictDisplay, Comprehension)):
+            containers.add(assignment.attr)
+            for item in _items(assignment.value):
+                yield assignment.attr, item, assignment.at
+    empty = {a.attr for a in method.self_assignments} & containers
+    body = evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if empty else ()
+    for statement in walk(body or (), nested=False):
+        match statement:
+            case Do(value=Call(func=Attribute(value=Attribute() as held, attr="append"), args=(argument,))):
+                given = argument.value
+            case Assign(targets=(Subscript(value=Attribute() as held),), value=given):
+                pass
+            case _:
+                continue
+        if held.attr in empty and dotted(held.value) == method.self_name:
+            yield held.attr, given, statement.at
+
+
+def _items(expr: Expr) -> tuple[Expr, ...]:
+    """What a display or a comprehension certainly holds."""
+    match expr:
+        case Display(items=items):
+            return items
+        case DictDisplay(values=values):
+            return values
+        case Comprehension(kind="list" | "dict", element=element):
+            return (element,)
+    return ()
+
+
+class _Held:
+    """Tells what is data for nnx, in a method."""
+
+    def __init__(self, method: Function, cls: PytreeClass, evaluator: Evaluator) -> None:
+        self._scope = f"{method.qualname}.<locals>"
+        self._module = cls.module
+        self._evaluator = evaluator
+
+    def is_data(self, expr: Expr) -> bool:
+        """Whether an expression certainly makes a module, a variable or an array of jax."""
+        if not isinstance(expr, Call):
+            return any(map(self.is_data, _items(expr)))
+        model = self._evaluator.model
+        name = model.resolver.library_name(expr.func, self._module, self._scope)
+        if name.startswith("flax.nnx."):
+            return name.rpartition(".")[2] in _DATA
+        made = model.class_of_symbol(model.resolver.resolve(expr.func, self._module, self._scope))
+        if made is not None:
+            return made.framework is NNX and made.bases_known and _is_pytree(made)
+        with self._evaluator.calls.notes.elsewhere(None, None):
+            value = plain(self._evaluator.static(Placed(expr, self._module, self._scope)))
+        return isinstance(value, Array) and value.library == "jax" and not value.declared
+
+
+def _is_pytree(cls: PytreeClass) -> bool:
+    """Whether neither a class nor a base of it has `pytree=False`."""
+    return all(c.option("pytree", True) is True for c in cls.mro)
+
+
+def _problem(at: object, cls: PytreeClass, attr: str) -> Problem:
+    way_out = "wrap it in `nnx.List`, `nnx.Dict` or `nnx.data`"
+    return Problem(
+        at=at,
+        message=(
+            f"`{attr}` of `{cls.name}` is a plain container of data, and static: flax refuses it (ValueError: Found"
+            f" data); {way_out}"
+        ),
+        reason="an attribute of an nnx object is static unless its value is data, and lists, tuples and dicts are not",
+        help=way_out,
+        subject=f"{cls.symbol.full_name}.{attr}",
+    )
