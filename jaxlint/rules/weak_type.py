@@ -1,0 +1,159 @@
+"""JAX511 weak-type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.infer.values import Array, plain
+from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import Assign, Return, own_parts, parts
+
+#: Functions that make one number of an array, of the dtype of the array.
+_REDUCTIONS = frozenset({"mean", "sum", "max", "min", "norm", "var", "std", "dot", "vdot", "prod", "median"})
+_NUMBERS = frozenset({"int", "float"})
+
+
+class WeakType(BodyRule):
+    """
+    ## What it does
+
+    Finds leaves whose default is a Python number and that a compiled function replaces by an array of fixed type.
+
+    ## Why is this bad?
+
+    A Python number is weakly typed under `jax.jit`, the mean of an array is not. The second call is given another type
+    than the first, and compiles the function once more.
+
+    ## What you will see
+
+    Two compilations of the step instead of one, and no error.
+
+    ## Example
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        loss: float = 0.0
+
+    @jax.jit
+    def step(state: State) -> State:
+        return state.replace(loss=jnp.mean(state.x))
+    ```
+
+    ## Use instead
+
+    ```python
+    import jax
+    import jax.numpy as jnp
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+        loss: jax.Array = struct.field(default_factory=lambda: jnp.float32(0.0))
+
+    @jax.jit
+    def step(state: State) -> State:
+        return state.replace(loss=jnp.mean(state.x))
+    ```
+
+    ## Frameworks
+
+    All that have defaults. Counters (`step + 1`) stay weakly typed, and cost nothing.
+
+    ## Fix safety
+
+    There is no automatic fix.
+
+    ## When not to use it
+
+    One more compilation is cheap for most programs: the rule is off unless selected. Instances that are given an array
+    when they are made do not have the problem, which is not looked at.
+
+    ## References
+
+    - [JAX: weakly typed values](https://docs.jax.dev/en/latest/type_promotion.html#weakly-typed-values-in-jax)
+    """
+
+    code = "JAX511"
+    name = "weak-type"
+    group = "transformations"
+    severity = Severity.INFO
+    since = "0.1.0"
+    confidence = Confidence.MEDIUM
+    enabled = False
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a compiled function puts into leaves."""
+        updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None]
+        if not updates or not any(a.transform.name == "jax.jit" for a in abstracting(code.applied)):
+            return
+        traced = traced_parameters(code)
+        leaves = TracedLeaves(traced, code.body, evaluator)
+        variables = _variables(code)
+        for update in updates:
+            base = None if update.base is None else dotted(update.base)
+            if base is None or base not in traced or not _is_returned(update.call, code):
+                continue
+            exprs = {id(a.at): a.value for a in update.call.args}
+            for keyword in update.keywords:
+                field, expr = update.receiver.cls.field(keyword.name), exprs.get(id(keyword.at))
+                if field is None or expr is None or not _begins_as_number(field):
+                    continue
+                if _is_strong(variables.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves):
+                    yield _problem(keyword.at, update.receiver.cls, field)
+
+
+def _variables(code: CodeRead) -> dict[str, Expr]:
+    """The variables of a body that are assigned once, and what."""
+    found: dict[str, list[Expr]] = {}
+    for statement in code.statements:
+        if isinstance(statement, Assign) and isinstance(statement.targets[0], Name):
+            found.setdefault(statement.targets[0].id, []).append(statement.value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
+
+
+def _is_returned(call: Call, code: CodeRead) -> bool:
+    """Whether an update is returned as it is, or in a tuple."""
+    return any(
+        part is call for statement in code.statements if isinstance(statement, Return) for part in own_parts(statement)
+    )
+
+
+def _begins_as_number(field: Field) -> bool:
+    """Whether a leaf has a Python number for its default."""
+    if field.role is not Role.LEAF or field.is_converted or field.default is None:
+        return False
+    return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
+
+
+def _is_strong(expr: Expr, leaves: TracedLeaves) -> bool:
+    """Whether an expression is a number that is made of a leaf that certainly is an array."""
+    if not isinstance(expr, Call) or last_name(expr.func) not in _REDUCTIONS:
+        return False
+    read = [leaf for part in parts(expr) if isinstance(part, Attribute) and (leaf := leaves.leaf(part)) is not None]
+    return bool(read) and all(isinstance(plain(leaf.value), Array) for leaf in read)
+
+
+def _problem(at: object, cls: PytreeClass, field: Field) -> Problem:
+    way_out = f"let `{field.name}` begin as an array: `default_factory=lambda: jnp.float32(0)`"
+    return Problem(
+        at=at,
+        message=(
+            f"`{field.name}` of `{cls.name}` begins as a Python number, which is weakly typed, and is replaced by an"
+            f" array here: the second call compiles once more; {way_out}"
+        ),
+        reason="the weak type of a leaf is part of the key of the compiled function",
+        help=way_out,
+    )
