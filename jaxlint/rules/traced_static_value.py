@@ -66,7 +66,7 @@ class TracedStaticValue(BodyRule):
     @struct.dataclass
     class Batch:
         tokens: jax.Array
-        length: jax.Array | int = 0
+        length: jax.Array
 
     @jax.jit
     def trim(batch: Batch) -> Batch:

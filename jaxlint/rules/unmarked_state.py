@@ -41,7 +41,7 @@ class UnmarkedState(ClassRule):
 
     `ValueError: Found data on value of type '<class 'list'>' assigned to static attribute 'layers' of Pytree type
     '<class 'Net'>'. Static attributes should not contain data values.` For what is put into the list later:
-    `ValueError: Found unexpected data on value of type <class 'list'> in static attribute 'layers'`. Before flax 0.12
+    `ValueError: Found unexpected data on value of type <class 'list'> in static attribute 'layers'`. Before flax 0.12.1
     there is no error.
 
     ## Example
@@ -66,7 +66,7 @@ class UnmarkedState(ClassRule):
 
     ## Frameworks
 
-    flax.nnx from flax 0.12 on. Array attributes of treex modules without a kind are not looked at.
+    flax.nnx from flax 0.12.1 on. Array attributes of treex modules without a kind are not looked at.
 
     ## Fix safety
 

@@ -21,7 +21,7 @@ HIJAX_NEEDS_REFERENCES = Fact(
 REFUSES_CONTAINERS = Fact(
     "nnx-refuses-containers",
     of="flax",
-    since=(0, 12, 0),
+    since=(0, 12, 1),
     says="a list, tuple or dict that holds data is refused in a static attribute",
 )
 
