@@ -35,7 +35,7 @@ class UnmarkedState(ClassRule):
     ## Why is this bad?
 
     An attribute of an nnx object is static unless its value is data, and a list or a dict is none. What stands in a
-    static attribute would never be trained nor moved, so flax refuses such containers from 0.12 on.
+    static attribute would never be trained nor moved, so flax refuses such containers from 0.12.1 on.
 
     ## What you will see
 
