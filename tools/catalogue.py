@@ -1,7 +1,7 @@
 """Prints the catalogue as a table: each rule with its fixtures, the frameworks they run in, and verdicts of the wild.
 
-`python -m tools.catalogue`. The verdicts are all that were ever written down: what was FALSE is mostly mended since, and
-what was judged a MISS counts as true. `python -m tools.ecosystem judge` tells how many are found today.
+`python -m tools.catalogue`. The verdicts are all that were ever written down: what was FALSE is mostly mended since,
+and what was judged a MISS counts as true. `python -m tools.ecosystem judge` tells how many are found today.
 """
 
 from __future__ import annotations
