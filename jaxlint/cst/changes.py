@@ -194,13 +194,15 @@ class CallSetattr(msgspec.Struct, frozen=True):
 class SetItem(msgspec.Struct, frozen=True):
     """What is assigned to the item `at` of a dict goes into a copy of the dict, and that into a copy of what holds it.
 
-    `template` makes the copy out of `{value}`, and is assigned to `base`; `held` is the dict as it is written.
+    `template` makes the copy out of `{value}`, and is assigned to `base`; `held` is the dict as it is written. There
+    is no fix if nobody would see the copy, unless another change returns it (`is_returned`).
     """
 
     at: object
     base: str
     template: str
     held: str
+    is_returned: bool = False
 
 
 class TakeResult(msgspec.Struct, frozen=True):

@@ -133,7 +133,7 @@ def _set_item(change: SetItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode, 
         raise CannotChange("there are several targets")
     if tree.module.code_for_node(target.value) != change.held:
         raise CannotChange("it is an item of an item")
-    if "." not in change.base and not is_wanted(change.base, statement, tree):
+    if not (change.is_returned or "." in change.base or is_wanted(change.base, statement, tree)):
         raise CannotChange("nobody would see the copy")
 
     def updated(old: cst.CSTNode) -> New:

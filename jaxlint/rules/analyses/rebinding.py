@@ -89,7 +89,9 @@ def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     copied = _copied(root, [event.field], [event.receiver], event.place, evaluator)
     if copied is None:
         return None
-    return Proposal(title, Applicability.UNSAFE, (SetItem(event.at, root, copied[0], path),), copied[1])
+    change = SetItem(event.at, root, copied[0], path)
+    returned = returning(replace(change, is_returned=True), root, event.place, evaluator, copied[1])
+    return Proposal(title, Applicability.UNSAFE, (change,), copied[1], returned)
 
 
 def _binding(
