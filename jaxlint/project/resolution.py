@@ -134,9 +134,28 @@ class Resolver:
         return self.follow(symbol) if follow else symbol
 
     def library_name(self, expr: Expr, module: Module, scope: str = "") -> str:
-        """The full name of what an expression names in a library; empty if it names nothing there."""
+        """The full name of what an expression names in a library, whether its source can be read or not.
+
+        Of a function or class that can be read it is the name by which it is imported. Empty if it names something
+        else.
+        """
         symbol = self.resolve(expr, module, scope)
+        if isinstance(symbol, (FunctionSymbol, ClassSymbol)) and symbol.module is not module:
+            return self._written(expr, module, scope)
         return symbol.name if isinstance(symbol, External) else ""
+
+    def _written(self, expr: Expr, module: Module, scope: str) -> str:
+        """The dotted name of an expression by the import of its first part; empty if that is not imported."""
+        head, _, rest = (dotted(expr) or "").partition(".")
+        scopes = module.outline.scopes
+        for inner in (scopes.get(scope), module.outline.module_scope):
+            found = inner.bindings.get(head, ()) if inner is not None else ()
+            if found:
+                binding = found[-1]
+                if not isinstance(binding, Import) or binding.level:
+                    return ""
+                return self._canonical(".".join(filter(None, (binding.module, binding.name, rest))))
+        return ""
 
     def resolve_name(self, name: str, module: Module, scope: str = "") -> Symbol:
         """What a single name means in `scope` of `module`, looking outwards; aliases are not followed."""

@@ -19,7 +19,7 @@ from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign
 
 #: Layers of equinox whose leaves are functions, among others.
-_LAYERS = frozenset({"equinox.nn.MLP", "equinox.nn.Lambda"})
+_LAYERS = frozenset({"MLP", "Lambda"})
 _REFUSING = frozenset({Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT})
 
 
@@ -120,7 +120,7 @@ def _layer(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
     if not isinstance(instance, Instance) or instance.cls.framework is not EQUINOX or depth > 3:
         return None
     cls = instance.cls
-    if cls.symbol.full_name in _LAYERS:
+    if _is_layer(cls.symbol.full_name):
         return cls.name
     for field in cls.fields:
         if field.role is Role.LEAF and field.annotation is not None and not field.is_converted:
@@ -128,6 +128,11 @@ def _layer(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
             if held is not None:
                 return held
     return None
+
+
+def _is_layer(name: str) -> bool:
+    """Whether a class of this full name is such a layer, whichever module of equinox declares it."""
+    return name.startswith("equinox.nn.") and name.rpartition(".")[2] in _LAYERS
 
 
 def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
@@ -196,7 +201,7 @@ class _Modules:
             row = place_of(expr.at).row
             before = [made for made in self._made.get(expr.id, []) if place_of(made.at).row < row]
             name = self._name(before[-1].func) if before and isinstance(before[-1], Call) else ""
-            if name in _LAYERS:
+            if _is_layer(name):
                 return name.rpartition(".")[2]
         instance = self._instances.instance(expr)
         if instance is None or instance.cls.framework is not EQUINOX:

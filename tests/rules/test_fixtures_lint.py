@@ -93,7 +93,7 @@ def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
         program.write(tmp_path)
     without, with_it = (
         [(f.path, f.row, f.column, f.code, f.message) for f in jaxlint.check_paths([str(tmp_path)], settings).findings]
-        for settings in (Settings(), Settings(python=sys.executable))
+        for settings in (Settings(select=("ALL",)), Settings(select=("ALL",), python=sys.executable))
     )
     assert len(without) > 300
     assert with_it == without
