@@ -100,6 +100,8 @@ class {title}({base}):
     name = "{name}"
     group = "{group}"
     since = "{__version__}"
+    #: Off, until its findings on code that others wrote were read.
+    enabled = False
 {attributes}
 {method}'''
 
@@ -107,7 +109,7 @@ class {title}({base}):
 def main(arguments: list[str] | None = None) -> int:
     """Write the files; the exit code is 2 if the rule exists or its name is malformed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("code", help="as in the rule catalogue: JAX and three digits")
+    parser.add_argument("code", help="JAX and three digits, of which the first is that of the group")
     parser.add_argument("name", help="in kebab case")
     parser.add_argument("--kind", choices=sorted(_METHODS), default="class")
     parser.add_argument("--group", choices=_GROUPS, default=_GROUPS[0])
@@ -123,6 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = given.root / "fixtures" / given.name
     files = {module: module_text(given.code, given.name, given.kind, given.group)}
     files[folder / "mistake.py"] = _BAD.format(code=given.code)
+    files[folder / "frameworks.txt"] = "all\n"
     files |= {folder / f"good_{word}.py": _GOOD for word in ("one", "two", "three")}
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

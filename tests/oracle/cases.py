@@ -376,6 +376,11 @@ def programs() -> tuple[Program, ...]:
     return tuple(found)
 
 
+def holds_for() -> dict[str, str]:
+    """The frameworks that each rule holds for, as in a header: what `frameworks.txt` in its folder says."""
+    return {path.parent.name: path.read_text(encoding="utf-8").strip() for path in FIXTURES.glob("*/frameworks.txt")}
+
+
 def table(chosen: tuple[Program, ...]) -> str:
     """Counts of programs, rule by framework, bad/good."""
     bad = Counter((p.rule, p.framework) for p in chosen if p.is_bad)

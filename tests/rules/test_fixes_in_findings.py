@@ -76,6 +76,14 @@ def test_a_discarded_update_is_assigned(before: str, after: str) -> None:
     assert not check_source(applied(text, finding.fix))
 
 
+def test_a_discarded_update_is_returned() -> None:
+    text = HEADER + "def f(state: State):\n    state.replace(step=1).replace(step=2)\n"
+    (finding,) = found(text, "JAX403")
+    assert finding.fix is not None and finding.fix.applicability is UNSAFE
+    after = "    state = state.replace(step=1).replace(step=2)\n    return state\n"
+    assert applied(text, finding.fix) == HEADER + "def f(state: State):\n" + after
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -85,7 +93,6 @@ def test_a_discarded_update_is_assigned(before: str, after: str) -> None:
         "def f(state: State):\n    state.replace(step=1) if state else None\n",
         "def f(states: list[State]):\n    [state.replace(step=1) for state in states]\n",
         "state = State(step=0)\ndef f():\n    state.replace(step=1)\n",
-        "def f(state: State):\n    state.replace(step=1).replace(step=2)\n",
     ],
 )
 def test_no_assignment_where_it_would_not_do(text: str) -> None:

@@ -23,7 +23,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_layout(kind: str, base: type, tmp_path: Path) -> None:
     done = run("JAX999", "a-new-rule", "--kind", kind, "--root", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 5
+    assert len(done.stdout.splitlines()) == 6
     path = tmp_path / "jaxlint" / "rules" / "a_new_rule.py"
     spec = importlib.util.spec_from_file_location("a_new_rule", path)
     assert spec is not None and spec.loader is not None
@@ -34,7 +34,7 @@ def test_layout(kind: str, base: type, tmp_path: Path) -> None:
     assert (rule.code, rule.name) == ("JAX999", "a-new-rule")
     assert [line[3:] for line in rule.page().splitlines() if line.startswith("## ")] == list(HEADINGS)
     folder = tmp_path / "fixtures" / "a-new-rule"
-    made = [Case(folder.name, path.stem, {"main.py": path.read_text()}) for path in folder.iterdir()]
+    made = [Case(folder.name, path.stem, {"main.py": path.read_text()}) for path in folder.glob("*.py")]
     expanded = {case.name: list(expand_case(case)) for case in made}
     assert sorted(expanded) == ["good_one", "good_three", "good_two", "mistake"]
     assert all(len(programs) > 10 for programs in expanded.values())
