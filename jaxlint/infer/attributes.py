@@ -31,8 +31,9 @@ from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PENZAI
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.expressions import (
     Attribute,
     Expr,

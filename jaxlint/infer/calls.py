@@ -48,7 +48,8 @@ from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Returns
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function

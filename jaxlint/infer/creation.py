@@ -13,6 +13,7 @@ import msgspec
 
 from jaxlint.infer.defaults import is_refused
 from jaxlint.infer.values import plain
+from jaxlint.pytrees.framework import InitFalse
 from jaxlint.pytrees.frameworks import (
     CHEX,
     EQUINOX,
@@ -32,7 +33,7 @@ from jaxlint.pytrees.frameworks.jax_register import (
 )
 from jaxlint.pytrees.frameworks.mjx import TAKES_KEYWORD
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
-from jaxlint.pytrees.model import Field, InitFalse, Kind, PytreeClass
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
 from jaxlint.pytrees.registration import fails_by_form, list_problems, lists_nothing, registration_clash
 from jaxlint.pytrees.remaking import Outcome, remakes

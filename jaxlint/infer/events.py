@@ -15,7 +15,8 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project.modules import Module
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Call, Expr
 from jaxlint.syntax.statements import Body, Statement, own_parts, walk
 

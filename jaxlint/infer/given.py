@@ -10,7 +10,8 @@ from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plai
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import (
     Function,

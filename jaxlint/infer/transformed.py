@@ -13,8 +13,9 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
-from jaxlint.pytrees.model import Placed, Role
+from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Unary
 

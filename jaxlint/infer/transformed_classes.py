@@ -12,7 +12,8 @@ from jaxlint.infer.values import NONE, Choice, Container, Instance, Value, optio
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
 

@@ -18,7 +18,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
-from jaxlint.pytrees.model import Placed, PytreeClass, Unflatten
+from jaxlint.pytrees.framework import Unflatten
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import (

@@ -21,7 +21,8 @@ from jaxlint.linter.prefilter import mark_irrelevant_files
 from jaxlint.linter.result import Result, add_found
 from jaxlint.project.files import discover
 from jaxlint.project.modules import Module
-from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
 from jaxlint.syntax.expressions import Span

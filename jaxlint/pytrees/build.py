@@ -16,6 +16,7 @@ from jaxlint.pytrees.callee import CalleeFinder
 from jaxlint.pytrees.class_builder import ClassBuilder
 from jaxlint.pytrees.context import Annotations, FieldContext
 from jaxlint.pytrees.fields import BodyReader
+from jaxlint.pytrees.framework import FieldFunction
 from jaxlint.pytrees.frameworks import (
     ALIASES,
     BY_BASE,
@@ -26,10 +27,7 @@ from jaxlint.pytrees.frameworks import (
 )
 from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.interpreter import Interpreter
-from jaxlint.pytrees.model import (
-    FieldFunction,
-    PytreeClass,
-)
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.stubs import ALWAYS, described

@@ -7,6 +7,7 @@ from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.class_members import ClassMembers, apply_lists, in_step, with_role
 from jaxlint.pytrees.declared_class import ancestors_of
 from jaxlint.pytrees.flatten import AttributeReader
+from jaxlint.pytrees.framework import Framework, Role, Subclasses
 from jaxlint.pytrees.frameworks import (
     DATACLASS,
     JAX_DATACLASSES,
@@ -19,16 +20,7 @@ from jaxlint.pytrees.frameworks import (
     TREEX,
 )
 from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
-from jaxlint.pytrees.model import (
-    DataclassParams,
-    Field,
-    FieldLists,
-    Framework,
-    Kind,
-    PytreeClass,
-    Role,
-    Subclasses,
-)
+from jaxlint.pytrees.model import DataclassParams, Field, FieldLists, Kind, PytreeClass
 from jaxlint.pytrees.project_decorators import PROJECT, with_wrapped_default
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import (

@@ -7,21 +7,13 @@ from msgspec.structs import replace
 
 from jaxlint.pytrees.declared_class import DeclaredClass, ancestors_of
 from jaxlint.pytrees.fields import Body, DeclaredField
+from jaxlint.pytrees.framework import Framework, InitFalse, Role
 from jaxlint.pytrees.frameworks import (
     NNX,
     REGISTER_DATACLASS,
     SIMPLE_PYTREE,
 )
-from jaxlint.pytrees.model import (
-    Field,
-    FieldLists,
-    Framework,
-    InitFalse,
-    Kind,
-    Placed,
-    PytreeClass,
-    Role,
-)
+from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass
 from jaxlint.pytrees.project_decorators import PROJECT
 from jaxlint.symbols.outline import (
     Function,

@@ -13,6 +13,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Re
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import BodyReader, DeclaredField
+from jaxlint.pytrees.framework import Framework
 from jaxlint.pytrees.frameworks import (
     BY_BASE,
     BY_DECORATOR,
@@ -26,17 +27,7 @@ from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.frameworks.jax_register import DROPS_BY_NAME
 from jaxlint.pytrees.interpreted import TheClass
 from jaxlint.pytrees.interpreter import Interpreter
-from jaxlint.pytrees.model import (
-    Field,
-    FieldLists,
-    Framework,
-    Kind,
-    Placed,
-    PytreeClass,
-    Registration,
-    merge_mro,
-    truth,
-)
+from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, merge_mro, truth
 from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
 from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure
 from jaxlint.pytrees.registrations import Registrations

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
+from jaxlint.pytrees.framework import FieldFunction
 from jaxlint.pytrees.interpreter import Interpreter
-from jaxlint.pytrees.model import FieldCall, FieldFunction, Kind, Placed, truth
+from jaxlint.pytrees.model import FieldCall, Kind, Placed, truth
 from jaxlint.pytrees.project_decorators import declared_by
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.ast_expressions import parse_annotation

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from jaxlint.project.resolution import ClassSymbol
-from jaxlint.pytrees.model import Field, Placed, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, Placed
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
 

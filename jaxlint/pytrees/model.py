@@ -5,7 +5,7 @@ Facts are three-state: True, False, or None where they cannot be determined from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import cached_property
 
@@ -13,22 +13,12 @@ import msgspec
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
-from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.versions import Fact
+from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter
 from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
 
 #: Decorators of methods that subclasses are to define.
 _ABSTRACT = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
-
-
-class Role(Enum):
-    """What flattening does with a field."""
-
-    LEAF = "leaf"  #: a child of the pytree: arrays, or further pytrees
-    STATIC = "static"  #: part of the treedef (meta field, aux data): compared with ==, never traced
-    DROPPED = "dropped"  #: not in the pytree at all: reset whenever the instance is rebuilt
-    UNKNOWN = "unknown"
 
 
 class Kind(Enum):
@@ -37,40 +27,6 @@ class Kind(Enum):
     FIELD = "field"
     INIT_VAR = "InitVar"  #: a parameter of the constructor, and no field
     CLASS_VAR = "ClassVar"  #: neither, but it keeps the place of a field of that name
-
-
-class Unflatten(Enum):
-    """How an instance is rebuilt from its leaves."""
-
-    CONSTRUCTOR = "calls the constructor"
-    POST_INIT = "sets the fields and calls __post_init__"
-    BYPASS = "sets the fields, runs no user code"
-    CUSTOM = "user-defined"
-
-
-class LeafOrder(Enum):
-    """The order in which `jax.tree.leaves` lists the fields."""
-
-    DECLARATION = "declaration"
-    ALPHABETICAL = "alphabetical"
-
-
-class Subclasses(Enum):
-    """What an undecorated subclass of a pytree class is."""
-
-    AUTO = "registered by itself, with its own fields"
-    OPAQUE = "not registered: one opaque leaf"
-    FIELDS_IGNORED = "registered, but its new annotations are no fields"
-
-
-class InitFalse(Enum):
-    """What becomes of a field with `init=False`."""
-
-    KEPT = "flattened like the others"
-    WARNED = "flattened like the others, with a warning"
-    DROPPED = "left out of the pytree"
-    REFUSED = "the class cannot be registered"
-    PASSED = "passed to the constructor, which does not take it"
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -130,23 +86,6 @@ class Field(msgspec.Struct, frozen=True):
         return self.default is not None or self.factory is not None
 
 
-class FieldFunction(msgspec.Struct, frozen=True):
-    """A function that declares a field (`dataclasses.field` and kin), and the metadata it leaves behind."""
-
-    #: Metadata that every call sets.
-    fixed: Mapping[str, bool] = msgspec.field(default_factory=dict)
-    #: Keyword parameters that become metadata of the named key.
-    keywords: Mapping[str, str] = msgspec.field(default_factory=dict)
-    #: Positional parameters, in order: `default`, one of `keywords`, or a name for what leaves nothing in a class body.
-    positional: tuple[str, ...] = ()
-    #: Whether a keyword parameter that is false leaves no metadata.
-    drops_false: bool = False
-    #: Whether metadata that the user passes wins over `fixed`.
-    user_wins: bool = False
-    #: The function to call instead where the field is not to be marked, if this one always marks.
-    unmarked: str = ""
-
-
 class DataclassParams(msgspec.Struct, frozen=True):
     """The options with which the dataclass machinery made a class; None where they are no literals."""
 
@@ -174,111 +113,6 @@ class FieldLists(msgspec.Struct, frozen=True):
     def automatic(self) -> bool:
         """Whether the class's own fields are sorted by their metadata."""
         return self.data_given is None and self.meta_given is None
-
-
-#: The options of `dataclasses.dataclass`.
-DATACLASS_OPTIONS = frozenset("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot".split())
-
-
-class Framework(msgspec.Struct, frozen=True):
-    """How one framework makes pytrees out of classes; the facts are those of semantics.md, section 1."""
-
-    id: str
-    title: str
-    decorators: frozenset[str] = frozenset()
-    bases: frozenset[str] = frozenset()
-    #: Other dotted names of the same objects.
-    aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
-    is_pytree: bool = True
-    #: Whether instances are tuples: compared and unpacked like them, and made by a constructor that is not the user's.
-    is_tuple: bool = False
-    #: The option, on unless declared otherwise, that makes an instance a mapping from the names of its fields.
-    mapping_option: str = ""
-    #: Whether instances are modules that change in place, and of which much lives outside of compiled functions.
-    is_stateful: bool = False
-    #: Whether the decorator (or base) turns the class into a dataclass itself.
-    makes_dataclass: bool = True
-    subclasses: Subclasses = Subclasses.OPAQUE
-    #: Whether a subclass that is not decorated itself cannot be instantiated.
-    refuses_undecorated: bool = False
-    #: Frozen unless declared otherwise; None: whatever the `@dataclass` below says.
-    frozen: bool | None = True
-    #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
-    frozen_option: bool = False
-    frozen_error: str = "dataclasses.FrozenInstanceError"
-    #: Methods that run whenever an instance is made.
-    constructing: frozenset[str] = frozenset({"__init__", "__post_init__"})
-    #: Methods in which a frozen instance may be assigned to.
-    assignable_in: frozenset[str] = frozenset()
-    #: Whether what `copy.copy` makes of an instance may be assigned to, as if it were still being constructed.
-    copies_are_open: bool = False
-    #: What the deletion of an attribute does to a frozen instance, if it is not refused.
-    deletion: str = ""
-    #: Where it is not refused, if that depends on versions.
-    deletion_fact: Fact | None = None
-    #: Whether construction has to set every field, and may set no other attribute.
-    checks_fields: bool = False
-    #: Whether the generated `__init__` of a frozen class assigns with `object.__setattr__`.
-    sets_plainly: bool = False
-    unflatten: Unflatten = Unflatten.CONSTRUCTOR
-    leaf_order: LeafOrder = LeafOrder.DECLARATION
-    #: The method that copies with changes, if instances have one.
-    replace_method: str | None = None
-    #: Whether the framework overwrites a user-defined method of that name.
-    replace_overwrites: bool = False
-    #: The function that copies with changes, where instances have no method for it.
-    copy_function: str = "dataclasses.replace"
-    #: What the constructor, or that method, raises for a name that is no field.
-    unknown_name_error: str = "TypeError"
-    #: Further methods that the framework puts into every class, whatever the class has itself.
-    added_methods: tuple[str, ...] = ()
-    #: Names that no field may have.
-    refused_names: frozenset[str] = frozenset()
-    #: Class attributes that the framework sets, whatever field has that name.
-    set_names: frozenset[str] = frozenset()
-    #: Further methods that copy with changes (unless called with `inplace=True`).
-    copying_methods: frozenset[str] = frozenset()
-    keyword_only: bool = False
-    init_false: InitFalse = InitFalse.KEPT
-    #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
-    reads_dict: bool = False
-    #: Whether the framework's base class has `__eq__` and `__hash__` of its own.
-    defines_eq: bool = False
-    #: Whether the hash of an instance, where nobody else says so, is made of the hashes of its fields.
-    hashes_fields: bool = False
-    #: Whether it has transformations of its own that take any value and trace the arrays in it.
-    filters: bool = False
-    #: Whether a field that was marked once stays as it was marked in subclasses that declare it again.
-    marks_stay: bool = False
-    #: The class keyword that turns registration off.
-    register_keyword: str = ""
-    #: The class keywords that are accepted; None: whatever the base classes take.
-    class_keywords: frozenset[str] | None = None
-    #: The keywords that its decorators take, by the name of the decorator.
-    options: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
-    #: The metadata key that marks static fields, and the truth value that means static.
-    static_metadata: tuple[str, bool] | None = None
-    #: Decides the role of a field where metadata does not.
-    role: Callable[[FieldContext], Role] | None = None
-    field_functions: Mapping[str, FieldFunction] = msgspec.field(default_factory=dict)
-    #: How a user marks a field static, as written in messages.
-    static_spelling: str = ""
-    #: The function that marks a field static, the keyword and its value, where a call of a function does.
-    static_marking: tuple[str, str, str] | None = None
-    #: What the annotation of a static field is put into, where that marks it.
-    static_annotation: str = ""
-    #: The function that usually declares fields.
-    field_function: str = "dataclasses.field"
-    #: Whether a field that nobody has marked may be static by its value or its annotation.
-    static_by_value: bool = False
-    #: Whether numpy arrays in static fields are compared by their content.
-    compares_numpy: bool = False
-    #: Whether an instance has no leaves, and is a part of the treedef as a whole.
-    is_opaque: bool = False
-    #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
-    compares_fields: bool = True
-    #: What holds for some versions only.
-    facts: tuple[Fact, ...] = ()
 
 
 class Registration(msgspec.Struct, frozen=True):

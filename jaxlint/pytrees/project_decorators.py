@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.callee import Callee
+from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
 from jaxlint.pytrees.interpreted import (
     UNKNOWN,
@@ -25,7 +26,7 @@ from jaxlint.pytrees.interpreted import (
     Value,
 )
 from jaxlint.pytrees.interpreter import Interpreter
-from jaxlint.pytrees.model import Field, Framework, Placed, Unflatten
+from jaxlint.pytrees.model import Field, Placed
 from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Display, Expr, Lambda, Name, Other, constant, dotted
 
 #: The functions that are given how to flatten the class, and whether keys stand beside the children.

@@ -9,7 +9,8 @@ import msgspec
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver
-from jaxlint.pytrees.model import Placed, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.framework import Role, Unflatten
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import (
     Attribute,

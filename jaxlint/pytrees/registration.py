@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from jaxlint.pytrees.framework import Framework
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
 from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
 from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
-from jaxlint.pytrees.model import Framework, PytreeClass, Registration
+from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.target import Target
 
 #: What people write for `jax.tree_util.register_dataclass`.

@@ -7,8 +7,9 @@ from enum import Enum
 
 import msgspec
 
+from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks import CHEX, DATACLASS, EQUINOX, PENZAI, REGISTER_DATACLASS
-from jaxlint.pytrees.model import Kind, PytreeClass, Registration, Subclasses
+from jaxlint.pytrees.model import Kind, PytreeClass, Registration
 from jaxlint.pytrees.registration import fails_by_form, refusal_of_module
 from jaxlint.pytrees.target import Target
 

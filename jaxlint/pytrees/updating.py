@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import parts

@@ -15,8 +15,9 @@ from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
 from jaxlint.rules.base import BodyRule, Problem

@@ -9,8 +9,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem

@@ -13,7 +13,8 @@ from jaxlint.infer.events import CodeRead, Transformed
 from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function

@@ -11,7 +11,8 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Cross, Replace, Transformed
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.carried import Carry, changes
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem

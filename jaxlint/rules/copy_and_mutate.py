@@ -10,8 +10,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
-from jaxlint.pytrees.model import Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.mutable_copies import (
     Block,
     all_expressions,

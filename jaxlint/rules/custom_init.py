@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Definition, Function, Parameter
 

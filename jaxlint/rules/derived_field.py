@@ -9,7 +9,8 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Replace, Update
 from jaxlint.infer.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
+from jaxlint.pytrees.framework import Role, Unflatten
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function

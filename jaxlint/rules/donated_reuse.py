@@ -11,7 +11,8 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
-from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.options import is_written_in, not_donating
 from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import EventRule, Problem

@@ -9,8 +9,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
 from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Lambda, Name, dotted

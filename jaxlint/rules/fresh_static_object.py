@@ -12,7 +12,8 @@ from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.traced import is_seen_to_cross

@@ -8,8 +8,9 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.infer.creation import frozen_conflict
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT
-from jaxlint.pytrees.model import PytreeClass, Subclasses
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.base import ClassRule, Problem
 

@@ -14,7 +14,8 @@ from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.carried import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, maker_of

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.pytrees.framework import InitFalse, Role
 from jaxlint.pytrees.frameworks.equinox import WARNS_OF_INIT_FALSE
-from jaxlint.pytrees.model import Field, InitFalse, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import PytreeClass, Unflatten
+from jaxlint.pytrees.framework import Unflatten
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function

@@ -8,7 +8,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.model import LeafOrder as Order
+from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem

@@ -14,7 +14,8 @@ from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.analyses.returning import returning_also
 from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by

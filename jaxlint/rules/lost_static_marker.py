@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, options, plain
-from jaxlint.pytrees.model import Field, Kind, PytreeClass, Role, Subclasses
+from jaxlint.pytrees.framework import Role, Subclasses
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.analyses.traced import is_array_field, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem

@@ -10,8 +10,9 @@ from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Instance, Scalar, plain
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.flattening import Rebuilt, flattened, rebuilt
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, Problem

@@ -13,8 +13,9 @@ from jaxlint.infer.slots import Slot, changed_by, source
 from jaxlint.infer.usage import handed_on_before
 from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.rebinding import setting_dict
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross

@@ -11,9 +11,10 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.context import FieldContext
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
-from jaxlint.pytrees.model import Field, Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import Import

@@ -10,8 +10,9 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_function, update_text
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of

@@ -14,8 +14,9 @@ from jaxlint.libraries.arrays import DTYPES
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.roles import make_static
 from jaxlint.rules.base import ClassRule, EventRule, Problem

@@ -20,8 +20,9 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
-from jaxlint.pytrees.model import Field, FieldCall, Placed, PytreeClass, Role
+from jaxlint.pytrees.model import Field, FieldCall, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 
 #: Packages in which a dotted name that is used as a default is a type or a function.

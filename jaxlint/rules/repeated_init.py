@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.frameworks import CHEX
-from jaxlint.pytrees.model import Field, Kind, PytreeClass, Unflatten
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
 from jaxlint.rules.analyses.traced import is_kept_out

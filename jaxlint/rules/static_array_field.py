@@ -26,6 +26,7 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import (
     FLAX_DATACLASS,
     FLAX_NODE,
@@ -35,7 +36,7 @@ from jaxlint.pytrees.frameworks import (
     SIMPLE_PYTREE,
     TJAX,
 )
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.frozen import refuses_assignment

@@ -12,7 +12,8 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Ke
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross

@@ -10,7 +10,8 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.project.resolution import FunctionSymbol, Symbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
     Binary,

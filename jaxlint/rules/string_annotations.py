@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Instance, plain
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import MJX, TREEX
 from jaxlint.pytrees.frameworks.mjx import is_hidden_leaf
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Constant
 

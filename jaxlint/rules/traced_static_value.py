@@ -10,7 +10,8 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem

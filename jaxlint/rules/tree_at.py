@@ -13,8 +13,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Update
 from jaxlint.infer.values import Array, Instance, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem

@@ -9,7 +9,8 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import Kind, PytreeClass, Subclasses, Unflatten
+from jaxlint.pytrees.framework import Subclasses, Unflatten
+from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit

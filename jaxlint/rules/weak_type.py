@@ -8,7 +8,8 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.infer.values import Array, plain
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name

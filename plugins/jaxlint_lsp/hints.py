@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint_lsp.positions import Positions
 
 SHOW_TREE = "jaxlint.tree"

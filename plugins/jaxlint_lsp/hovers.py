@@ -7,7 +7,8 @@ import re
 from lsprotocol import types
 
 from jaxlint.editor.workspace import Workspace
-from jaxlint.pytrees.model import Field, PytreeClass, Role, Unflatten
+from jaxlint.pytrees.framework import Role, Unflatten
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules import rules_by_selector
 from jaxlint.rules.base import Rule
 from jaxlint.suppression.comments import suppressions

@@ -30,7 +30,8 @@ from jaxlint.infer.values import (
     without_none,
 )
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
 from jaxlint.syntax.ast_expressions import place_of

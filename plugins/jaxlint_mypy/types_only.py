@@ -15,9 +15,10 @@ from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_prope
 
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.array_equality import ArrayEquality, last_compared, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment

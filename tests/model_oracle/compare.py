@@ -11,8 +11,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.reader import ModuleReader
 from jaxlint.project.modules import Project
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.hashing import is_hashable
-from jaxlint.pytrees.model import PytreeClass, Role, Unflatten
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
 from jaxlint.syntax.source import Source
 from tests.model_oracle.programs import Program

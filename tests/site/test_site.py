@@ -12,7 +12,7 @@ import yaml
 
 from jaxlint.config.versions import normalised
 from jaxlint.finding import DOCS_URL
-from jaxlint.pytrees.model import Subclasses, Unflatten
+from jaxlint.pytrees.framework import Subclasses, Unflatten
 from jaxlint.pytrees.versions import version
 from jaxlint.rules import all_rules
 from tests.oracle import cases

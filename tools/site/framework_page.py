@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from jaxlint.pytrees.framework import Framework as Model
+from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks import FRAMEWORKS as MODELS
-from jaxlint.pytrees.model import Framework as Model
-from jaxlint.pytrees.model import Subclasses
 from tests.oracle.frameworks import FRAMEWORKS, Framework
 from tools.site.executed import Executed
 from tools.site.measured import Measured

@@ -1,5 +1,6 @@
 """The frameworks that make pytrees out of classes: one declaration each, one small file each."""
 
+from jaxlint.pytrees.framework import FieldFunction, Framework
 from jaxlint.pytrees.frameworks.chex import CHEX
 from jaxlint.pytrees.frameworks.equinox import EQUINOX
 from jaxlint.pytrees.frameworks.flax_struct import FLAX_DATACLASS, FLAX_NODE
@@ -13,7 +14,6 @@ from jaxlint.pytrees.frameworks.plain import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.frameworks.simple_pytree import SIMPLE_PYTREE
 from jaxlint.pytrees.frameworks.tjax import TJAX
 from jaxlint.pytrees.frameworks.treex import TREEX
-from jaxlint.pytrees.model import FieldFunction, Framework
 from jaxlint.pytrees.versions import Fact
 
 FRAMEWORKS: tuple[Framework, ...] = (

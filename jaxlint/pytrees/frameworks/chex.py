@@ -1,6 +1,6 @@
 """chex (0.1.92): mutable unless `frozen=True`, no static fields, leaves in alphabetical order."""
 
-from jaxlint.pytrees.model import Framework, LeafOrder, Unflatten
+from jaxlint.pytrees.framework import Framework, LeafOrder, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 #: What an attribute that is no field of a frozen mappable class raises: its methods belong to the class before.

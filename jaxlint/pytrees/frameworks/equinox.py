@@ -1,6 +1,6 @@
 """equinox (0.13.8): `equinox.Module`, a frozen dataclass that may be assigned to while it is constructed."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
+from jaxlint.pytrees.framework import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 NEW_IS_OPEN = Fact(

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Subclasses
+from jaxlint.pytrees.framework import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Subclasses
 
 FLAX_DATACLASS = Framework(
     id="flax.struct.dataclass",

@@ -1,7 +1,7 @@
 """jax_dataclasses (1.6.3): static by annotation, always frozen."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Role
+from jaxlint.pytrees.framework import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Role
 from jaxlint.pytrees.versions import Fact
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Name, Subscript
 

@@ -1,6 +1,6 @@
 """The registration functions of `jax.tree_util` (0.4.35 to 0.12.0)."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
+from jaxlint.pytrees.framework import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 READS_FIELDS = Fact(

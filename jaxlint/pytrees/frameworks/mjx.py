@@ -1,7 +1,7 @@
 """mujoco.mjx (3.17.0) `PyTreeNode`: a field is a leaf iff its resolved annotation contains `jax.Array`."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import Framework, InitFalse, Role, Subclasses
+from jaxlint.pytrees.framework import Framework, InitFalse, Role, Subclasses
 from jaxlint.pytrees.versions import Fact
 from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript
 

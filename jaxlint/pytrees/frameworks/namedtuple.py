@@ -1,6 +1,6 @@
 """`typing.NamedTuple` and `collections.namedtuple`: pytrees by birth, without static fields."""
 
-from jaxlint.pytrees.model import Framework, Subclasses
+from jaxlint.pytrees.framework import Framework, Subclasses
 from jaxlint.pytrees.versions import Fact
 
 REPLACE_RAISES_TYPE_ERROR = Fact(

@@ -1,7 +1,7 @@
 """flax.nnx (0.12.8): mutable, leaves determined by value, alphabetical order."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 HAS_PYTREE = Fact(

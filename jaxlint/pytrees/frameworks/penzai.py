@@ -1,6 +1,6 @@
 """penzai (0.2.5): `@pz.pytree_dataclass class A(pz.Struct)`."""
 
-from jaxlint.pytrees.model import Framework, Unflatten
+from jaxlint.pytrees.framework import Framework, Unflatten
 
 PENZAI = Framework(
     id="penzai",

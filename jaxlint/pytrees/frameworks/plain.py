@@ -1,6 +1,6 @@
 """Classes that are no pytrees: plain classes and standard dataclasses, as bases and for merging fields."""
 
-from jaxlint.pytrees.model import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses, Unflatten
+from jaxlint.pytrees.framework import DATACLASS_OPTIONS, FieldFunction, Framework, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 UNHASHABLE_REFUSED = Fact(

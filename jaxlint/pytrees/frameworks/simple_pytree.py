@@ -1,6 +1,6 @@
 """simple_pytree (0.2.2): `Pytree`, immutable after `__init__` unless `mutable=True` on the class itself."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Subclasses, Unflatten
+from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Subclasses, Unflatten
 
 SIMPLE_PYTREE = Framework(
     id="simple_pytree",

@@ -1,6 +1,6 @@
 """tjax (1.3 to 1.9): `tjax.dataclasses.dataclass`, frozen by default."""
 
-from jaxlint.pytrees.model import FieldFunction, Framework, InitFalse
+from jaxlint.pytrees.framework import FieldFunction, Framework, InitFalse
 
 TJAX = Framework(
     id="tjax",

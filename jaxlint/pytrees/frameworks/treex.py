@@ -1,7 +1,7 @@
 """treex (0.6.9) and treeo (0.0.9): mutable modules whose leaves are declared by kind."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.model import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 
 _KINDS = ("Parameter", "State", "Rng", "BatchStat", "Cache", "Log", "OptState", "ModelState", "MetricState", "TreePart")
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.events import Construct
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Binary, Call, Constant, DictDisplay, Display, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, Body, Return, walk
 

@@ -12,7 +12,8 @@ from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateFi
 from jaxlint.infer.slots import Slot, changed_by, origin, slot_of
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass, Role
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
 from jaxlint.syntax.statements import (

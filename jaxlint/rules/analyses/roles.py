@@ -9,9 +9,10 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.markers import Marker, static_marker
-from jaxlint.pytrees.model import Field, Framework, PytreeClass, Unflatten
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Display, Expr, Subscript, last_name
 from jaxlint.syntax.statements import parts
 

@@ -6,8 +6,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
 

@@ -13,8 +13,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
-from jaxlint.pytrees.model import Field, PytreeClass, Role
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, assigned_names, bound_by, target_names, walk
 

@@ -14,7 +14,8 @@ from jaxlint.infer.straight_line import StraightLine
 from jaxlint.infer.values import Array, Container, Instance, Scalar, UnknownValue, plain, without_none
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
-from jaxlint.pytrees.model import Kind, Role, Unflatten
+from jaxlint.pytrees.framework import Role, Unflatten
+from jaxlint.pytrees.model import Kind
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.arithmetic import (
     CONSTANTS,
