@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 #: The edits of changes in some rows, by the text of the rows; None where a change does not fit.
 StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 
+#: How many rows are rewritten for the fixes of one function, for each of them prints the whole of it. In one of 3,000
+#: rows the first fifty fixes are made; `--fix` makes the others in later rounds.
+_MOST_ROWS = 300_000
+
 #: How many lines a help shows.
 _MOST_LINES = 3
 
@@ -39,6 +44,8 @@ class Writer:
         self._outline = outline
         self._stored = stored
         self._trees: dict[Rows, Tree | None] = {}
+        #: How many rows were rewritten, by the function.
+        self._rewritten: Counter[Rows] = Counter()
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -59,6 +66,9 @@ class Writer:
                 return None
             code.setdefault(rows, []).append(change)
         for rows, changes in code.items():
+            self._rewritten[rows] += rows[1] - rows[0] + 1
+            if self._rewritten[rows] > _MOST_ROWS:
+                return None
             made = self._edits_of(rows, changes) if self._stored is None else self._edits_once(rows, changes)
             if made is None:
                 return None
