@@ -18,7 +18,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, children, dotted
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -132,9 +132,9 @@ class CapturedState(BodyRule):
         classes = _classes(code, evaluator)
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
-                yield from _stale(one, classes, code.body)
+                yield from _stale(one, classes, code)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
-                yield from _without_parameter(one, classes, code.body)
+                yield from _without_parameter(one, classes, code)
 
 
 def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
@@ -203,11 +203,24 @@ def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
         found.setdefault(name, one.cls)
 
 
-def _reads_free(one: _Inner, name: str, cls: PytreeClass) -> bool:
+def _reads_free(one: _Inner, name: str, cls: PytreeClass, code: CodeRead) -> bool:
     """Whether the function reads a variable from around it, or a leaf of what that holds."""
-    if any(p.name == name for p in one.function.parameters) or name in own_names(one.body):
+    return _reads_in(one.function, one.body, name, cls, code)
+
+
+def _reads_in(function: Function | None, body: Body, name: str, cls: PytreeClass, code: CodeRead) -> bool:
+    """The same of a function and its body, and of the functions inside that have no variable of that name."""
+    if function is None or any(p.name == name for p in function.parameters) or name in own_names(body):
         return False
-    return any(_reads(expr, name, cls) for statement in walk(one.body) for expr in expressions(statement))
+    functions = code.place.module.outline.functions
+    for statement in walk(body, nested=False):
+        if any(_reads(expr, name, cls) for expr in expressions(statement)):
+            return True
+        if isinstance(statement, FunctionDefinition):
+            inner = functions.get(f"{function.qualname}.<locals>.{statement.name}")
+            if _reads_in(inner, statement.body, name, cls, code):
+                return True
+    return False
 
 
 def _reads(expr: Expr, name: str, cls: PytreeClass) -> bool:
@@ -222,18 +235,20 @@ def _reads(expr: Expr, name: str, cls: PytreeClass) -> bool:
             return field is not None and field.role is Role.LEAF
         case Lambda(params=params) if name in params:
             return False
+        case Comprehension(clauses=clauses) if any(name in target_names(clause.target) for clause in clauses):
+            return False
     return any(_reads(child, name, cls) for child in children(expr))
 
 
 # -- compiled, and bound anew --------------------------------------------------------------------
 
 
-def _stale(one: _Inner, classes: dict[str, PytreeClass], body: Body) -> Iterator[Problem]:
+def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
     """The states that the compiled function reads, and that are bound anew between two calls of it."""
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        if one.handle is None or not _reads_free(one, name, cls):
+        if one.handle is None or not _reads_free(one, name, cls, code):
             continue
-        rebinding = _rebinding_between(one, name, body)
+        rebinding = _rebinding_between(one, name, code.body)
         if rebinding is not None:
             way_out = f"make `{name}` an argument of `{one.function.name}`"
             yield Problem(
@@ -308,7 +323,7 @@ def _bound_in(name: str, statement: Statement) -> Statement | None:
 # -- differentiated, without its parameter ---------------------------------------------------------
 
 
-def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], body: Body) -> Iterator[Problem]:
+def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
     """The problem of a parameter that is not read, where what is passed for it is taken from around the function."""
     positional = [p for p in one.function.parameters if p.kind == "positional"]
     if not positional or positional[0].name.startswith("_"):
@@ -316,7 +331,7 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], body: Body)
     parameter = positional[0].name
     if next(reads(one.body, parameter), None) is not None or parameter in own_names(one.body):
         return
-    for call in _gradient_calls(one, body):
+    for call in _gradient_calls(one, code.body):
         given = call.positional[0] if call.positional else None
         path = None if given is None else dotted(given)
         root = (path or "").partition(".")[0]
