@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Compare,
+    Comprehension,
     Display,
     Expr,
     Lambda,
@@ -33,6 +34,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
+from jaxlint.syntax.statements import Body, all_parts, parts, target_names
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -141,7 +143,7 @@ class DonatedReuse(BodyRule):
                 continue
             call, expr = given
             path = dotted(expr)
-            if path is None:
+            if path is None or _is_bound_inside(path.partition(".")[0], expr, code.body):
                 continue
             alias = _alias(path, call, code, evaluator)
             if alias is not None and alias.at not in reported:
@@ -156,6 +158,21 @@ class DonatedReuse(BodyRule):
                 reported.add(again.at)
                 called = dotted(call.func) or event.function.name
                 yield _problem(again, path, event, called, same_call=twice is not None)
+
+
+def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
+    """Whether a variable is one of the comprehension or lambda in which an expression stands."""
+    for part in all_parts(body):
+        match part:
+            case Lambda(params=params):
+                binds = name in params
+            case Comprehension(clauses=clauses):
+                binds = any(name in target_names(clause.target) for clause in clauses)
+            case _:
+                continue
+        if binds and any(one is expr for one in parts(part)):
+            return True
+    return False
 
 
 def _twice(path: str, expr: Expr, call: Call) -> Expr | None:
