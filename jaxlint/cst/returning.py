@@ -10,7 +10,7 @@ from jaxlint.cst.changes import ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.cst.declaring import declared_at
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, assignment, in_brackets, rewriters
 from jaxlint.cst.trees import Tree
-from jaxlint.cst.wanted import is_wanted
+from jaxlint.cst.wanted import is_wanted, parameters
 
 #: What may be assigned: names, attributes, items.
 _TARGET = re.compile(r"\w+(\.\w+|\[[^\[\]]*\])*")
@@ -40,7 +40,7 @@ def _return_last(change: ReturnLast, tree: Tree, locate: Locate) -> dict[cst.CST
         ends = _ends(old.body[-1])
         return old if ends else old.with_changes(body=[*old.body, line])
 
-    own = next((one for one in _parameters(function) if one.name.value == change.value), None)
+    own = parameters(function).get(change.value)
 
     def declared(old: cst.CSTNode) -> New:
         annotation = None if own is None or own.annotation is None else cst.Annotation(own.annotation.annotation)
@@ -61,7 +61,7 @@ def _return_also(change: ReturnAlso, tree: Tree, locate: Locate) -> dict[cst.CST
     if not _ends(function.body.body[-1]):
         raise CannotChange("it may end without a `return`")
     name = cst.Name(change.name)
-    own = next((one for one in _parameters(function) if one.name.value == change.name), None)
+    own = parameters(function).get(change.name)
 
     def returned(old: cst.CSTNode) -> New:
         assert isinstance(old, cst.Return)
@@ -87,11 +87,6 @@ def _pair(first: cst.BaseExpression, second: cst.BaseExpression) -> cst.Tuple:
 def _element(value: cst.BaseExpression) -> cst.BaseExpression:
     """An expression that stays whole beside a comma."""
     return in_brackets(value) if isinstance(value, (cst.Tuple, cst.NamedExpr, cst.Yield)) else value
-
-
-def _parameters(function: cst.FunctionDef) -> tuple[cst.Param, ...]:
-    parameters = function.params
-    return (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
 
 
 @rewriters.register

@@ -28,7 +28,7 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     uses = list(_uses(name, function, tree))
     later = [use for use in uses if use is not statement and tree.place_of(use).row >= start]
     later = [use for use in later if statement not in tree.around(use)]
-    if name in _parameters(function):
+    if name in parameters(function):
         return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
     return bool(later) or _is_own(name, function, uses, tree)
 
@@ -39,7 +39,7 @@ def is_own_array(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     An array of jax never changes, so that nobody can tell the copy from the array with another item.
     """
     function = tree.nearest(statement, cst.FunctionDef)
-    if function is None or name in _parameters(function):
+    if function is None or name in parameters(function):
         return False
     bound = [one for one in tree.all(cst.AssignTarget) if _binds(one.target, name) and function in tree.around(one)]
     if not bound or _otherwise_bound(name, function, tree) or _annotated(name, function, tree):
@@ -109,9 +109,10 @@ def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name
             yield one
 
 
-def _parameters(function: cst.FunctionDef) -> set[str]:
-    parameters = function.params
-    return {p.name.value for p in (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)}
+def parameters(function: cst.FunctionDef) -> dict[str, cst.Param]:
+    """The parameters of a function by name, without `*args` and `**kwargs`."""
+    given = function.params
+    return {p.name.value: p for p in (*given.posonly_params, *given.params, *given.kwonly_params)}
 
 
 def _binds(target: cst.BaseExpression, name: str) -> bool:

@@ -30,7 +30,7 @@ class GivenClasses:
 
     def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
-        if function.owner is not None and function.self_name is not None and holds(self._owner(function.owner, module)):
+        if function.owner is not None and function.self_name is not None and holds(self.cls(function.owner, module)):
             return True
         for parameter in function.parameters:
             annotation = parameter.annotation
@@ -112,7 +112,8 @@ class GivenClasses:
         """Whether a transformed function takes what an event speaks of: a number as a leaf, or what is no pytree."""
         return self.takes(function, module, self.holds_numbers) or self.takes_unregistered(function, module)
 
-    def _owner(self, qualname: str, module: Module) -> PytreeClass:
+    def cls(self, qualname: str, module: Module) -> PytreeClass:
+        """A class of a module."""
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
 
 

@@ -15,7 +15,7 @@ from jaxlint.infer.waiting import Candidate, Waiting
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ValueSymbol
+from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
@@ -226,7 +226,7 @@ class Triggers:
             or "__dict__" in unit.mutations
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (not unit.calls.isdisjoint(self.waiting.instance_calls) and self._may_hold_pytrees(unit, module))
-            or self.waiting.wants(Candidate(unit, tuple(self._functions(module, unit)), module, self.given))
+            or self.waiting.wants(Candidate(unit, self._functions(module, unit), module, self.given))
             or self._holds_class_of_interest(unit, module)
         )
 
@@ -276,18 +276,18 @@ class Triggers:
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
         for qualname in unit.self_stores:
-            cls = self._class(qualname, module)
+            cls = self.given.cls(qualname, module)
             tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
             if cls.is_pytree and tells:
                 return True
         functions = self._functions(module, unit)
         if unit.calls & _SELF_CONSTRUCTION:
             owners = {f.owner for f in functions if f.owner is not None}
-            if any(self._class(qualname, module).tells_when_constructed for qualname in owners | unit.classes):
+            if any(self.given.cls(qualname, module).tells_when_constructed for qualname in owners | unit.classes):
                 return True
         for function in functions:
             if function.owner is not None and function.name in _CONSTRUCTION:
-                cls = self._class(function.owner, module)
+                cls = self.given.cls(function.owner, module)
                 family = self.model.family(cls)
                 if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
                     return True
@@ -355,9 +355,6 @@ class Triggers:
                 name.startswith(_FUNCTION_FRAMEWORKS) for m in near for _, name in m.outline.imported_modules
             )
         return self._reaching[module.path]
-
-    def _class(self, qualname: str, module: Module) -> PytreeClass:
-        return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
 
     def _renamed_updates(self, module: Module) -> frozenset[str]:
         """The names of functions that update or write in a module."""

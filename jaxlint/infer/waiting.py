@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from jaxlint.infer.given import GivenClasses
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Unit
 
@@ -17,7 +16,7 @@ class Candidate(msgspec.Struct, frozen=True):
     """A unit of a module, or a piece of one, as its outline shows it: a rule may want it to be read."""
 
     unit: Unit
-    functions: tuple[Function, ...]
+    functions: Sequence[Function]
     module: Module
     given: GivenClasses
 
@@ -27,7 +26,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def cls(self, qualname: str) -> PytreeClass:
         """A class of the module."""
-        return self.given.model.build(ClassSymbol(self.module, self.module.outline.classes[qualname]))
+        return self.given.cls(qualname, self.module)
 
 
 class Waiting(msgspec.Struct, frozen=True):

@@ -40,6 +40,7 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import Assert, If, While, walk
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
+_CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
 #: How the leaves of two instances are compared, by what compares the instances.
 _TEMPLATES = {
     "==": "tree.all(tree.map(array_equal, {0}, {1}))",
@@ -320,9 +321,8 @@ def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) 
 
 def _is_cached(function: Function) -> bool:
     """Whether a decorator is called like one that hashes the arguments."""
-    names = {name.rpartition(".")[2] for name in _CACHES}
     heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
-    return any(last_name(head) in names for head in heads)
+    return any(last_name(head) in _CACHE_NAMES for head in heads)
 
 
 def _cached(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -23,7 +23,6 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Compare,
-    Comprehension,
     Display,
     Expr,
     Lambda,
@@ -34,7 +33,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Body, all_parts, parts, target_names
+from jaxlint.syntax.statements import Body, all_parts, has_own, parts
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -162,17 +161,7 @@ class DonatedReuse(BodyRule):
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
     """Whether a variable is one of the comprehension or lambda in which an expression stands."""
-    for part in all_parts(body):
-        match part:
-            case Lambda(params=params):
-                binds = name in params
-            case Comprehension(clauses=clauses):
-                binds = any(name in target_names(clause.target) for clause in clauses)
-            case _:
-                continue
-        if binds and any(one is expr for one in parts(part)):
-            return True
-    return False
+    return any(has_own(part, name) and any(one is expr for one in parts(part)) for part in all_parts(body))
 
 
 def _twice(path: str, expr: Expr, call: Call) -> Expr | None:

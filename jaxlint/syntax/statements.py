@@ -8,13 +8,13 @@ it is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
 
-from jaxlint.syntax.expressions import Display, Expr, Lambda, Name, NamedExpr, Starred, children
+from jaxlint.syntax.expressions import Comprehension, Display, Expr, Lambda, Name, NamedExpr, Starred, children
 
 
 class _Base(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -366,6 +366,21 @@ def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
     outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
     return assigned_names(body) - outer
+
+
+def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
+    """What a variable is bound to, by name, if an expression is one of these; else the expression itself."""
+    return bound.get(expr.id, expr) if isinstance(expr, Name) else expr
+
+
+def has_own(expr: Expr, name: str) -> bool:
+    """Whether an expression is a lambda or a comprehension with a variable of that name of its own."""
+    match expr:
+        case Lambda(params=params):
+            return name in params
+        case Comprehension(clauses=clauses):
+            return any(name in target_names(clause.target) for clause in clauses)
+    return False
 
 
 def names_in(expr: Expr, name: str) -> Iterator[Name]:

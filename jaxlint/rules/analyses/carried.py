@@ -10,7 +10,7 @@ from jaxlint.infer.events import Construct
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Binary, Call, Constant, DictDisplay, Display, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Body, Return, walk
+from jaxlint.syntax.statements import Assign, Body, Return, looked_up, walk
 
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
 _MAKERS = {"zeros": 1, "ones": 1, "empty": 1, "full": 2, "array": 1, "asarray": 1}
@@ -77,15 +77,11 @@ def _given_by_all(field: str, carry: Carry, assigned: dict[str, Expr]) -> list[E
         if isinstance(statement, Return):
             value = statement.value
             first = value.items[0] if isinstance(value, Display) and value.items else value
-            given = None if first is None else _given(_looked_up(first, assigned), field, carry)
+            given = None if first is None else _given(looked_up(first, assigned), field, carry)
             if given is None:
                 return []
-            found.append(_looked_up(given, assigned))
+            found.append(looked_up(given, assigned))
     return found
-
-
-def _looked_up(expr: Expr, assigned: dict[str, Expr]) -> Expr:
-    return assigned.get(expr.id, expr) if isinstance(expr, Name) else expr
 
 
 def _given(made: Expr, field: str, carry: Carry) -> Expr | None:

@@ -22,7 +22,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return
+from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return, looked_up
 
 
 class Flattened(msgspec.Struct, frozen=True):
@@ -48,10 +48,10 @@ def flattened(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Flatt
     last = body[-1] if body else None
     if bound is None or not isinstance(last, Return) or last.value is None:
         return None
-    pair = _looked_up(last.value, bound)
+    pair = looked_up(last.value, bound)
     if not isinstance(pair, Display) or pair.kind != "tuple" or len(pair.items) != 2:
         return None
-    children, aux = (_looked_up(item, bound) for item in pair.items)
+    children, aux = (looked_up(item, bound) for item in pair.items)
     if not isinstance(children, Display) or children.kind == "set":
         return None
     names = [_attribute(item, method.self_name, bound) for item in children.items]
@@ -197,12 +197,8 @@ def _bound_once(body: Body) -> dict[str, Expr] | None:
     return bound
 
 
-def _looked_up(expr: Expr, bound: dict[str, Expr]) -> Expr:
-    return bound.get(expr.id, expr) if isinstance(expr, Name) else expr
-
-
 def _attribute(expr: Expr, own: str | None, bound: dict[str, Expr]) -> str | None:
-    expr = _looked_up(expr, bound)
+    expr = looked_up(expr, bound)
     return expr.attr if isinstance(expr, Attribute) and dotted(expr.value) == own else None
 
 
@@ -212,7 +208,7 @@ def _attributes(expr: Expr, own: str | None, bound: dict[str, Expr]) -> frozense
         case Constant():
             return frozenset()
         case Display(items=items) | DictDisplay(values=items):
-            parts = [_attributes(_looked_up(item, bound), own, bound) for item in items]
+            parts = [_attributes(looked_up(item, bound), own, bound) for item in items]
             return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
     name = _attribute(expr, own, bound)
     return None if name is None else frozenset({name})
