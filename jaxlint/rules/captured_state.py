@@ -18,7 +18,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -34,7 +34,7 @@ from jaxlint.syntax.statements import (
     assigned_names,
     blocks,
     expressions,
-    has_own,
+    of_around,
     own_names,
     own_parts,
     parts,
@@ -234,7 +234,7 @@ def _reads(expr: Expr, name: str, cls: PytreeClass) -> bool:
                 fields = (cls.field(read) for read in method[1].self_reads)
                 return any(f is not None and f.role is Role.LEAF for f in fields)
             return field is not None and field.role is Role.LEAF
-    return not has_own(expr, name) and any(_reads(child, name, cls) for child in children(expr))
+    return any(_reads(child, name, cls) for child in of_around(expr, name))
 
 
 # -- compiled, and bound anew --------------------------------------------------------------------

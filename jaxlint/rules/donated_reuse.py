@@ -33,7 +33,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Body, all_parts, has_own, parts
+from jaxlint.syntax.statements import Body, all_parts, of_around, parts
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -161,7 +161,12 @@ class DonatedReuse(BodyRule):
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
     """Whether a variable is one of the comprehension or lambda in which an expression stands."""
-    return any(has_own(part, name) and any(one is expr for one in parts(part)) for part in all_parts(body))
+    for part in all_parts(body):
+        around = {id(child) for child in of_around(part, name)}
+        own = [child for child in children(part) if id(child) not in around]
+        if any(one is expr for child in own for one in parts(child)):
+            return True
+    return False
 
 
 def _twice(path: str, expr: Expr, call: Call) -> Expr | None:

@@ -166,8 +166,9 @@ def _conditional(node: Any, at: Locate, d: int) -> Expr:
 def _lambda(node: Any, at: Locate, d: int) -> Expr:
     args = node.args
     params = tuple([a.arg for a in (*args.posonlyargs, *args.args)])
+    other_params = tuple([a.arg for a in (*args.kwonlyargs, args.vararg, args.kwarg) if a is not None])
     defaults = tuple([from_ast(v, at, d) for v in (*args.defaults, *args.kw_defaults) if v is not None])
-    return Lambda(at(node), params, from_ast(node.body, at, d), defaults)
+    return Lambda(at(node), params, from_ast(node.body, at, d), defaults, other_params)
 
 
 def _comprehension(node: Any, at: Locate, d: int) -> Expr:

@@ -158,6 +158,8 @@ class Lambda(_Base, frozen=True, tag=True, gc=False):
     params: tuple[str, ...]
     body: Expr
     defaults: tuple[Expr, ...] = ()
+    #: The parameters that are given by keyword only, and those with a star.
+    other_params: tuple[str, ...] = ()
 
 
 class Clause(_Base, frozen=True, tag=True, gc=False):

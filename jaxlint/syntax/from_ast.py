@@ -106,7 +106,11 @@ def _outer(node: Any) -> Statement:
 def _function(node: Any) -> Statement:
     args = node.args
     defaults = [*args.defaults, *(d for d in args.kw_defaults if d is not None)]
-    return FunctionDefinition(node, node.name, _all(node.decorator_list), _all(defaults), lambda: to_body(node.body))
+    all_args = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+    params = frozenset([a.arg for a in all_args if a is not None])
+    return FunctionDefinition(
+        node, node.name, params, _all(node.decorator_list), _all(defaults), lambda: to_body(node.body)
+    )
 
 
 def _class(node: Any) -> Statement:

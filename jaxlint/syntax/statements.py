@@ -172,20 +172,23 @@ class Match(_Base, frozen=True, gc=False, eq=False):
 
 
 class FunctionDefinition:
-    """A `def` statement; parameters and annotations are in the outline, the body is translated when it is read."""
+    """A `def` statement; its annotations are in the outline, the body is translated when it is read."""
 
-    __slots__ = ("_body", "_translate", "at", "decorators", "defaults", "name")
+    __slots__ = ("_body", "_translate", "at", "decorators", "defaults", "name", "params")
 
     def __init__(
         self,
         at: Any,
         name: str,
+        params: frozenset[str],
         decorators: tuple[Expr, ...],
         defaults: tuple[Expr, ...],
         translate: Callable[[], Body],
     ) -> None:
         self.at = at
         self.name = name
+        #: The names of all parameters.
+        self.params = params
         self.decorators = decorators
         self.defaults = defaults
         self._translate = translate
@@ -356,7 +359,9 @@ def reads(body: Body, name: str) -> Iterator[Name]:
         targets = bound_by(statement)
         for expr in expressions(statement):
             yield from _target_reads(expr, name) if any(expr is t for t in targets) else names_in(expr, name)
-        if isinstance(statement, FunctionDefinition) and name in own_names(statement.body):
+        if isinstance(statement, FunctionDefinition) and (
+            name in statement.params or name in own_names(statement.body)
+        ):
             continue
         for block in blocks(statement):
             yield from reads(block, name)
@@ -373,29 +378,30 @@ def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
     return bound.get(expr.id, expr) if isinstance(expr, Name) else expr
 
 
-def has_own(expr: Expr, name: str) -> bool:
-    """Whether an expression is a lambda or a comprehension with a variable of that name of its own."""
+def of_around(expr: Expr, name: str) -> tuple[Expr, ...]:
+    """The expressions directly inside one in which the variable `name` is that of around it.
+
+    A lambda or comprehension with a variable of that name has only its defaults, or what it first goes over.
+    """
     match expr:
-        case Lambda(params=params):
-            return name in params
-        case Comprehension(clauses=clauses):
-            return any(name in target_names(clause.target) for clause in clauses)
-    return False
+        case Lambda(params=params, other_params=others, defaults=defaults) if name in params or name in others:
+            return defaults
+        case Comprehension(clauses=clauses) if any(name in target_names(clause.target) for clause in clauses):
+            return (clauses[0].iterable,)
+        case NamedExpr(value=value):
+            return (value,)
+    return children(expr)
 
 
 def names_in(expr: Expr, name: str) -> Iterator[Name]:
-    """The places in an expression where the variable `name` is read."""
+    """The places in an expression where the variable `name` of the scope around it is read."""
     stack = [expr]
     while stack:
         current = stack.pop()
         if isinstance(current, Name) and current.id == name:
             yield current
-        elif isinstance(current, NamedExpr):
-            stack.append(current.value)
-        elif isinstance(current, Lambda) and name in current.params:
-            stack.extend(reversed(current.defaults))
         else:
-            stack.extend(reversed(children(current)))
+            stack.extend(reversed(of_around(current, name)))
 
 
 def bound_by(statement: Statement) -> tuple[Expr, ...]:
