@@ -31,12 +31,16 @@ def is_watched() -> bool:
 def run(paths: Sequence[str]) -> int:
     """Check now and after each change of what lies below `paths`; returns the last exit code when it is interrupted.
 
-    Raises `click.UsageError` where the library that watches files (watchfiles 1.3) is not installed.
+    Raises `click.UsageError` where a path does not exist, or the library that watches files (watchfiles 1.3) is not
+    installed.
     """
     try:
         from watchfiles import watch
     except ImportError:
         raise click.UsageError('--watch needs watchfiles: pip install "jaxlint-pytree[watch]".') from None
+    missing = next((path for path in paths if not os.path.exists(path)), None)
+    if missing is not None:
+        raise click.UsageError(f"{missing} does not exist: --watch needs files and folders that do.")
     code: int | None = None
     try:
         # the first answer is that nothing has changed yet: from then on nothing is missed, not even during a check
@@ -45,8 +49,6 @@ def run(paths: Sequence[str]) -> int:
                 code = _check()
     except KeyboardInterrupt:
         pass
-    except FileNotFoundError as error:
-        raise click.UsageError(f"{error}; --watch needs paths that exist.") from None
     return code or 0
 
 

@@ -99,7 +99,7 @@ class UnknownSuppression(SuppressionRule):
 
 
 def _unknown(suppression: Suppression, selector: Selector, known: list[str], comments: Comments) -> Problem:
-    hint = did_you_mean(selector.text, known) or "; `jaxlint rule --all` shows those that there are"
+    hint = did_you_mean(selector.text, known) or "; `jaxlint rule` lists those that there are"
     return Problem(
         at=(suppression.row, selector.column, suppression.row, selector.end_column),
         message=f"`{selector.text}` is no rule of jaxlint, so that naming it suppresses nothing{hint}",

@@ -73,6 +73,10 @@ def test_goes_with_checks_alone(argument: str, project: Path) -> None:
     assert "--watch needs a check of all files" in refused(project, argument)
 
 
+def test_a_path_that_is_none_is_named(project: Path) -> None:
+    assert "Error: nope.py does not exist" in refused(project, "nope.py")
+
+
 def test_the_library_is_named_where_it_is_missing(project: Path) -> None:
     (project / "watchfiles.py").write_text("raise ImportError\n")
     assert 'pip install "jaxlint-pytree[watch]"' in refused(project)

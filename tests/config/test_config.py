@@ -209,8 +209,8 @@ def test_says_nothing(body: str) -> None:
             "[tool.jaxlint]\nignore = ['static-cuonter']\n",
             "2: unknown rule `static-cuonter`; did you mean `static-counter`?",
         ),
-        ("[tool.jaxlint]\nignore = ['E501']\n", "2: unknown rule `E501`; `jaxlint rule --all` shows all rules"),
-        ("[tool.jaxlint]\nignore = ['']\n", "2: unknown rule ``; `jaxlint rule --all` shows all rules"),
+        ("[tool.jaxlint]\nignore = ['E501']\n", "2: unknown rule `E501`; `jaxlint rule` lists all rules"),
+        ("[tool.jaxlint]\nignore = ['']\n", "2: unknown rule ``; `jaxlint rule` lists all rules"),
         (
             "[tool.jaxlint.extra-bases]\n'a.b' = 3\n",
             '1: `extra-bases` must be a table of strings like "mylib.Node" = "flax.struct.PyTreeNode"',
@@ -380,7 +380,7 @@ def test_other_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "config", "message"),
     [
-        ({"select": ["JAX9"]}, [], "--select: unknown rule `JAX9`; `jaxlint rule --all` shows all rules"),
+        ({"select": ["JAX9"]}, [], "--select: unknown rule `JAX9`; `jaxlint rule` lists all rules"),
         ({"ignore": ["static-array"]}, [], "--ignore: unknown rule `static-array`; did you mean `static-array-field`?"),
         ({"exclude": ["a", "\\"]}, [], "--exclude: `\\` is not a pattern as in a .gitignore"),
         ({"python": "gone"}, [], "--python: names gone, which does not exist"),
@@ -550,7 +550,7 @@ def test_config_command_for_programs(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (["gone"], "gone: No such file or directory"),
         (["--config", "gone.toml"], "gone.toml: cannot be read: No such file or directory"),
-        (["--select", "JAX9"], "--select: unknown rule `JAX9`; `jaxlint rule --all` shows all rules"),
+        (["--select", "JAX9"], "--select: unknown rule `JAX9`; `jaxlint rule` lists all rules"),
     ],
 )
 def test_config_command_mistakes(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

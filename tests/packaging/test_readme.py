@@ -44,6 +44,19 @@ def test_first_example(tmp_path: Path) -> None:
     assert sum(line.startswith(f"{command['file']}:") for line in shown) >= 2
 
 
+def test_the_configuration_works_as_printed(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = [m["text"] for m in BLOCK.finditer(text) if m["text"].startswith("[tool.jaxlint]")]
+    program, command, shown = example()
+    (tmp_path / "pyproject.toml").write_text(block, encoding="utf-8")
+    (tmp_path / command["file"]).write_text(program, encoding="utf-8")
+    done = jaxlint(command["command"].split()[1:], tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[0] == shown[0]
+    assert "JAX202" in "".join(shown)
+    assert "JAX202" not in done.stdout
+
+
 def test_shown_commands_exist() -> None:
     """Every `jaxlint` command and option in a console block is one of the program."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
