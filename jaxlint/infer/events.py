@@ -6,19 +6,20 @@ need not know which front end it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jaxlint.infer.applied import Applied
+from jaxlint.infer.contents import Contents
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Call, Expr
-from jaxlint.syntax.statements import Body, Statement, own_parts, walk
+from jaxlint.syntax.statements import Body, Statement
 
 if TYPE_CHECKING:
     from jaxlint.symbols.outline import Function
@@ -255,28 +256,27 @@ class CodeRead(Event, frozen=True):
         return "" if self.function is None else f"{self.function.qualname}.<locals>"
 
     @property
-    def statements(self) -> tuple[Statement, ...]:
+    def contents(self) -> Contents:
+        """What the body holds, by its kinds."""
+        found: Contents | None = self.shared.get(Contents)
+        if found is None:
+            found = self.shared[Contents] = Contents(self.body)
+        return found
+
+    @property
+    def statements(self) -> Sequence[Statement]:
         """All statements of the body, in source order; those of functions and classes inside are not among them."""
-        if walk not in self.shared:
-            self.shared[walk] = tuple(walk(self.body, nested=False))
-        found: tuple[Statement, ...] = self.shared[walk]
-        return found
+        return self.contents.statements
 
     @property
-    def parts(self) -> tuple[Expr, ...]:
+    def parts(self) -> Sequence[Expr]:
         """All expressions of these statements."""
-        if own_parts not in self.shared:
-            self.shared[own_parts] = tuple([part for statement in self.statements for part in own_parts(statement)])
-        found: tuple[Expr, ...] = self.shared[own_parts]
-        return found
+        return self.contents.parts
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> Sequence[Call]:
         """The calls among these expressions."""
-        if Call not in self.shared:
-            self.shared[Call] = tuple([part for part in self.parts if isinstance(part, Call)])
-        found: tuple[Call, ...] = self.shared[Call]
-        return found
+        return self.contents.of(Call)
 
     @property
     def applied(self) -> tuple[Applied, ...]:

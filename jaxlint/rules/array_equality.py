@@ -19,7 +19,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
-from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function
 from jaxlint.syntax.expressions import (
@@ -37,7 +37,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     last_name,
 )
-from jaxlint.syntax.statements import Assert, If, While, walk
+from jaxlint.syntax.statements import Assert, If, While
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
@@ -50,6 +50,8 @@ _DICTS = frozenset({"dict", "mapping"})
 _HASHING = _DICTS | {"set"}
 #: Methods of dicts and sets that hash what they are given.
 _KEYED = frozenset({"add", "discard", "setdefault", "get", "pop"})
+#: What may compare or hash something.
+_KINDS = frozenset({Compare, Call, DictDisplay, Display, Subscript})
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -135,12 +137,13 @@ class ArrayEquality(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body compares and hashes, and at what a cached function is given."""
         instances = LocalInstances.of(code, evaluator)
-        tested = _tested(code)
-        for part in parts_expected_to_work(code):
+        for part in code.contents.expected_to_work:
+            if type(part) not in _KINDS:
+                continue
             found: Problem | None = None
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
-                    found = _compared(part, left, op, right, instances, evaluator, id(part) in tested)
+                    found = _compared(part, left, op, right, instances, evaluator, code)
                     if found is not None and op in _TEMPLATES:
                         fix = _leaf_by_leaf(part, instances.instance(left), code, evaluator)
                         found = structs.replace(found, fix=fix)
@@ -157,14 +160,14 @@ class ArrayEquality(BodyRule):
 def _tested(code: CodeRead) -> frozenset[int]:
     """The expressions (by identity) of which the code asks whether they are true."""
     tests: list[Expr] = []
-    for statement in walk(code.body, nested=False):
+    for statement in code.statements:
         match statement:
             case If(branches=branches):
                 tests += [test for test, _ in branches]
             case While(test=test) | Assert(test=test):
                 tests.append(test)
     found = set(map(id, tests))
-    for part in parts_expected_to_work(code):
+    for part in code.contents.expected_to_work:
         match part:
             case BoolOp(left=left, right=right):
                 found |= {id(left), id(right)} if id(part) in found else {id(left)}
@@ -182,13 +185,13 @@ def _compared(
     right: Expr,
     instances: LocalInstances,
     evaluator: Evaluator,
-    is_tested: bool,
+    code: CodeRead,
 ) -> Problem | None:
     if op in ("==", "!="):
         one, other = instances.instance(left), instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and not is_tested)
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested(code))
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         if isinstance(held, Container) and held.kind in _HASHING:

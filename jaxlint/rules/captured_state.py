@@ -36,7 +36,6 @@ from jaxlint.syntax.statements import (
     expressions,
     of_around,
     own_names,
-    own_parts,
     parts,
     reads,
     target_names,
@@ -142,7 +141,7 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
     """The functions that are transformed and may read variables of the body."""
     for event in code.events:
         if isinstance(event, Transformed) and not event.applied.is_decorator:
-            one = _given(event, code.body)
+            one = _given(event, code)
             if one is not None:
                 yield one
     module, scope = code.place.module, code.function.qualname if code.function is not None else None
@@ -162,27 +161,31 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
                 yield _Inner(applied, applied.at, function, body, function.name)
 
 
-def _given(event: Transformed, body: Body) -> _Inner | None:
+def _given(event: Transformed, code: CodeRead) -> _Inner | None:
     """The function that a call transforms, if it is one of the body."""
     function, applied = event.function, event.applied
     if function is None or event.receiver is not None or applied.bound or applied.given:
         return None
-    handle = None
     inner: Body | None = None
-    for statement in walk(body, nested=False):
+    for statement in code.statements:
+        if isinstance(statement, FunctionDefinition) and statement.name == function.name:
+            inner = statement.body
+    for call in code.calls:
+        if call.at is applied.at and call.positional and isinstance(given := call.positional[0], Lambda):
+            inner = (Return(given.body.at, given.body),)
+    return None if inner is None else _Inner(applied, event.at, function, inner, _handle(event, code))
+
+
+def _handle(event: Transformed, code: CodeRead) -> str | None:
+    """The variable that holds the transformed function."""
+    handle = None
+    for statement in code.statements:
         match statement:
-            case FunctionDefinition() if statement.name == function.name:
-                inner = statement.body
             case Assign(targets=(Name(id=name),), value=Call() as call) if any(
-                part.at is applied.at for part in parts(call)
+                part.at is event.applied.at for part in parts(call)
             ):
                 handle = name
-        for part in own_parts(statement):
-            if isinstance(part, Call) and part.at is applied.at:
-                given = part.positional[0] if part.positional else None
-                if isinstance(given, Lambda):
-                    inner = (Return(given.body.at, given.body),)
-    return None if inner is None else _Inner(applied, event.at, function, inner, handle)
+    return handle
 
 
 def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:

@@ -106,10 +106,13 @@ class ReturnedOldState(BodyRule):
         function = code.function
         if function is None or not any(isinstance(s, Return) for s in code.statements):
             return
-        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         reader = _Reader(code, evaluator)
+        copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
+        if not copies:
+            return
+        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         for statement, following in _sequences(code.body, ()):
-            made = reader.made(statement)
+            made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
             if next(reads(code.body, made.name), None) is not None or _bound_after(made.original, following):
@@ -144,16 +147,21 @@ class _Reader:
 
     def _stepped(self, target: Expr, call: Call) -> _Made | None:
         """What a function returns that is given an instance, and returns another one of its class."""
+        given = call.positional
+        name = dotted(given[0]) if given and isinstance(target, (Name, Display)) else None
+        if name is None or "." in name:
+            return None
+        held = self._instances.instance(given[0])
+        if held is None:
+            return None
         result = self._instances.value(call)
         if isinstance(result, Container) and result.kind == "tuple" and result.items and isinstance(target, Display):
             if len(result.items) != len(target.items):
                 return None
             target, result = target.items[0], plain(result.items[0])
-        given = call.positional
-        if not isinstance(target, Name) or not isinstance(result, Instance) or not result.cls.is_pytree or not given:
+        if not isinstance(target, Name) or not isinstance(result, Instance) or not result.cls.is_pytree:
             return None
-        name, held = dotted(given[0]), self._instances.instance(given[0])
-        if name is None or "." in name or name == target.id or held is None or held.cls is not result.cls:
+        if name == target.id or held.cls is not result.cls:
             return None
         return _Made(target.id, name, target.at, result.cls.name)
 

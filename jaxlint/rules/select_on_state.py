@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
-from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES
 from jaxlint.syntax.expressions import Call, Display, Expr, last_name
@@ -99,10 +99,10 @@ class SelectOnState(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
-        parts = parts_expected_to_work(code)
-        calls = [part for part in parts if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
-        if not calls:
+        if _LAST_NAMES.isdisjoint(code.contents.called):
             return
+        parts = code.contents.expected_to_work
+        calls = [part for part in parts if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
             given = [(expr, instances.instance(expr)) for expr in _arrays(call)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -29,6 +30,7 @@ from jaxlint.syntax.expressions import (
 )
 from jaxlint.syntax.statements import (
     Assign,
+    Body,
     FunctionDefinition,
     Return,
     Statement,
@@ -138,11 +140,12 @@ class StaticMismatch(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
-        calls = [call for call in code.calls if last_name(call.func) in _LAST_NAMES]
-        if not calls:
+        if _LAST_NAMES.isdisjoint(code.contents.called):
             return
         instances = _Instances(code, evaluator)
-        for call in calls:
+        for call in code.calls:
+            if last_name(call.func) not in _LAST_NAMES:
+                continue
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if name in _TOGETHER:
                 yield from _mapped(call, name, instances)
@@ -154,16 +157,27 @@ class _Instances:
     """The instances that a body makes by calls that state the values of static fields."""
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._code = code
         self._module = code.place.module
         self._scope = code.scope
         self._evaluator = evaluator
-        self.functions = {s.name: s.body for s in code.statements if isinstance(s, FunctionDefinition)}
+
+    @cached_property
+    def functions(self) -> dict[str, Body]:
+        """The bodies of the functions inside."""
+        return {s.name: s.body for s in self._code.statements if isinstance(s, FunctionDefinition)}
+
+    @cached_property
+    def _variables(self) -> dict[str, Expr]:
         bound: dict[str, list[Expr | None]] = {}
-        for statement in code.statements:
+        for statement in self._code.statements:
             for name in _names(statement):
                 bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
-        self._variables = {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
-        self._updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+        return {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
+
+    @cached_property
+    def _updates(self) -> dict[int, Replace]:
+        return {id(e.call): e for e in self._code.events if isinstance(e, Replace)}
 
     def symbol(self, expr: Expr) -> Symbol:
         """What a name in the body stands for."""

@@ -13,7 +13,7 @@ from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
-from jaxlint.rules.analyses.local_instances import LocalInstances, parts_expected_to_work
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, root
@@ -105,7 +105,7 @@ class UnknownAttribute(BodyRule):
         seen: set[tuple[str, str]] = set()
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
-        for part in parts_expected_to_work(code):
+        for part in code.contents.expected_to_work:
             if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
                 continue
             instance = None if dotted(root(part)) == own else instances.instance(part.value)

@@ -266,7 +266,7 @@ def is_none(expr: Expr | None) -> bool:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in source order."""
-    find = _CHILDREN.get(type(expr))
+    find = CHILDREN.get(type(expr))
     return () if find is None else find(expr)
 
 
@@ -275,7 +275,8 @@ def _of_comprehension(expr: Comprehension) -> tuple[Expr, ...]:
     return (*clauses, *(() if expr.key is None else (expr.key,)), expr.element)
 
 
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+#: How the direct sub-expressions are found, by the kind of the expression; what is not there has none.
+CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Attribute: lambda e: (e.value,),
     Starred: lambda e: (e.value,),
     Subscript: lambda e: (e.value, e.index),

@@ -14,7 +14,17 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from jaxlint.syntax.expressions import Comprehension, Display, Expr, Lambda, Name, NamedExpr, Starred, children
+from jaxlint.syntax.expressions import (
+    CHILDREN,
+    Comprehension,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Starred,
+    children,
+)
 
 
 class _Base(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -294,20 +304,27 @@ def walk(body: Body, *, nested: bool = True) -> Iterator[Statement]:
                 pending.extend(reversed(block))
 
 
-def parts(expr: Expr, *, nested: bool = True) -> Iterator[Expr]:
+def parts(expr: Expr, *, nested: bool = True) -> list[Expr]:
     """An expression and all expressions inside it; those inside lambdas only if `nested`."""
-    stack = [expr]
+    return _with_parts((expr,), nested=nested)
+
+
+def _with_parts(exprs: tuple[Expr, ...], *, nested: bool = True) -> list[Expr]:
+    """Some expressions, each followed by all expressions inside it."""
+    found: list[Expr] = []
+    stack = list(exprs[::-1])
     while stack:
         current = stack.pop()
-        yield current
-        inner = children(current) if nested or not isinstance(current, Lambda) else current.defaults
-        if inner:
-            stack.extend(reversed(inner))
+        found.append(current)
+        find = CHILDREN.get(type(current))
+        if find is not None:
+            stack += (find(current) if nested or not isinstance(current, Lambda) else current.defaults)[::-1]
+    return found
 
 
-def own_parts(statement: Statement) -> Iterator[Expr]:
+def own_parts(statement: Statement) -> list[Expr]:
     """The expressions of a statement itself, with their parts; not those of the statements below it."""
-    return (part for expr in expressions(statement) for part in parts(expr))
+    return _with_parts(expressions(statement))
 
 
 def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
@@ -320,22 +337,27 @@ def assigned_names(body: Body) -> frozenset[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()
     for statement in walk(body, nested=False):
-        match statement:
-            case FunctionDefinition(name=name) | ClassDefinition(name=name):
-                names.add(name)
-            case Assign(targets=targets):
-                names.update(*map(target_names, targets))
-            case Annotate(target=target) | Augment(target=target) | For(target=target):
-                names.update(target_names(target))
-            case With(items=items):
-                names.update(*(target_names(t) for _, t in items if t is not None))
-            case Importing(names=bound):
-                names.update(n.partition(".")[0] for n in bound)
-        for expr in expressions(statement):
-            for part in parts(expr):
-                if isinstance(part, NamedExpr):
-                    names.update(target_names(part.target))
+        names.update(bound_names(statement))
+        for part in own_parts(statement):
+            if isinstance(part, NamedExpr):
+                names.update(target_names(part.target))
     return frozenset(names)
+
+
+def bound_names(statement: Statement) -> Iterable[str]:
+    """The variables that a statement itself binds, but for those that its expressions do."""
+    match statement:
+        case FunctionDefinition(name=name) | ClassDefinition(name=name):
+            return (name,)
+        case Assign(targets=targets):
+            return [name for target in targets for name in target_names(target)]
+        case Annotate(target=target) | Augment(target=target) | For(target=target):
+            return target_names(target)
+        case With(items=items):
+            return [name for _, target in items if target is not None for name in target_names(target)]
+        case Importing(names=bound):
+            return [name.partition(".")[0] for name in bound]
+    return ()
 
 
 def target_names(target: Expr) -> Iterable[str]:

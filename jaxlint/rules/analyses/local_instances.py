@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
 from jaxlint.infer.evaluate import Evaluator
@@ -10,23 +10,16 @@ from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, element_of, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
-from jaxlint.symbols.outline import EXPECTS_ERROR
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Augment,
-    Body,
     ClassDefinition,
     For,
     FunctionDefinition,
     Statement,
-    Try,
-    With,
-    assigned_names,
-    blocks,
     bound_by,
-    own_parts,
     target_names,
 )
 
@@ -68,7 +61,7 @@ class LocalInstances:
 
     def _read_names(self) -> None:
         code = self._code
-        assigned = assigned_names(code.body)
+        assigned = code.contents.bound
         self._known = {n: plain(v) for n, v in code.parameters.items() if n not in assigned}
         given: dict[str, list[Callable[[], Value]]] = {}
         for name, value in code.parameters.items():
@@ -186,24 +179,3 @@ def _nothing() -> Value:
 def _is_alike(value: Value, other: Value) -> bool:
     """Whether both are instances of the same class."""
     return isinstance(value, Instance) and isinstance(other, Instance) and value.cls is other.cls
-
-
-def parts_expected_to_work(code: CodeRead) -> Sequence[Expr]:
-    """The expressions of a body, but for functions inside it and for what is expected to fail."""
-    if parts_expected_to_work not in code.shared:
-        code.shared[parts_expected_to_work] = tuple(_expected_to_work(code.body))
-    found: tuple[Expr, ...] = code.shared[parts_expected_to_work]
-    return found
-
-
-def _expected_to_work(body: Body) -> Iterator[Expr]:
-    for statement in body:
-        if isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
-            continue
-        yield from own_parts(statement)
-        if isinstance(statement, With) and any(
-            isinstance(expr, Call) and last_name(expr.func) in EXPECTS_ERROR for expr, _ in statement.items
-        ):
-            continue
-        for block in blocks(statement):
-            yield from _expected_to_work(block)

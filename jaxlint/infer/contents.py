@@ -1,0 +1,85 @@
+"""What a body holds: its statements, its expressions by their kinds, and the variables that it binds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from jaxlint.symbols.outline import EXPECTS_ERROR
+from jaxlint.syntax.expressions import Call, Expr, NamedExpr, last_name
+from jaxlint.syntax.statements import (
+    Body,
+    ClassDefinition,
+    FunctionDefinition,
+    Statement,
+    Try,
+    With,
+    blocks,
+    bound_names,
+    expressions,
+    own_parts,
+    target_names,
+)
+
+_E = TypeVar("_E")
+
+
+class Contents:
+    """What a body holds, listed once for all who ask; functions and classes inside it keep theirs to themselves."""
+
+    def __init__(self, body: Body) -> None:
+        self.statements: list[Statement] = []
+        #: All expressions of the statements, and those of them that are expected to work.
+        self.parts: list[Expr] = []
+        self.expected_to_work: list[Expr] = []
+        self._read(body, works=True)
+
+    def _read(self, body: Body, *, works: bool) -> None:
+        for statement in body:
+            self.statements.append(statement)
+            kind = type(statement)
+            if expressions(statement):
+                found = own_parts(statement)
+                self.parts += found
+                if works and kind not in (FunctionDefinition, ClassDefinition, Try):
+                    self.expected_to_work += found
+            if kind is not FunctionDefinition and kind is not ClassDefinition:
+                inside = works and kind is not Try and not (isinstance(statement, With) and _expects_error(statement))
+                for block in blocks(statement):
+                    self._read(block, works=inside)
+
+    @cached_property
+    def _by_kind(self) -> dict[type, list[Expr]]:
+        found: dict[type, list[Expr]] = {}
+        for part in self.parts:
+            kind = type(part)
+            if kind in found:
+                found[kind].append(part)
+            else:
+                found[kind] = [part]
+        return found
+
+    def of(self, kind: type[_E]) -> Sequence[_E]:
+        """The expressions of a kind, in source order."""
+        return self._by_kind.get(kind, ())  # type: ignore[return-value]
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The last parts of the names that are called."""
+        return frozenset([last_name(call.func) for call in self.of(Call)])
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The variables that the statements bind."""
+        names: set[str] = set()
+        for statement in self.statements:
+            names.update(bound_names(statement))
+        for part in self.of(NamedExpr):
+            names.update(target_names(part.target))
+        return frozenset(names)
+
+
+def _expects_error(statement: With) -> bool:
+    """Whether what stands inside is expected to fail."""
+    return any(isinstance(expr, Call) and last_name(expr.func) in EXPECTS_ERROR for expr, _ in statement.items)
