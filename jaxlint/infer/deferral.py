@@ -13,7 +13,7 @@ from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.values import Container, Value, known_entries
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, children, dotted
+from jaxlint.syntax.expressions import CHILDREN, Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, dotted
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -94,7 +94,9 @@ class Deferral:
                 calls.append(current)  # type: ignore[arg-type]
             elif kind is NamedExpr:
                 return None
-            stack.extend(children(current))
+            inner = CHILDREN.get(kind)
+            if inner is not None:
+                stack += inner(current)
         return calls, names
 
     def _is_loud_call(self, call: Call, env: Environment) -> bool:

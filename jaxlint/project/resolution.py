@@ -289,6 +289,8 @@ class Resolver:
 
     def _choose(self, bindings: list[Binding], name: str, module: Module, scope: Scope) -> Symbol:
         """What a name with several bindings means at the end of its scope, if that can be determined."""
+        if len(bindings) == 1:
+            return self._symbol(bindings[0], name, module, scope)
         candidates = [b for b in bindings if b.guard != "except"] or bindings
         if any(b.guard == "type_checking" for b in candidates):
             running = [b for b in candidates if b.guard == "runtime" and not isinstance(b, Assignment)]

@@ -81,12 +81,11 @@ class FieldContext:
             if isinstance(expr, Constant) and expr.kind == "str":
                 expr = parse_annotation(expr.value, expr.at) or expr
             if isinstance(expr, (Name, Attribute)):
-                name = self.resolve(expr, module, scope)
-                if name in names:
-                    return name, place
-                alias = self.alias(expr, module, scope)
-                if alias is not None:
-                    pending.append((*alias, place))
+                symbol = self._resolver.resolve(expr, module, scope)
+                if isinstance(symbol, External) and symbol.name in names:
+                    return symbol.name, place
+                if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None:
+                    pending.append((symbol.assignment.value, symbol.module, symbol.scope, place))
                 continue
             parts = children(expr)
             if isinstance(expr, Subscript):

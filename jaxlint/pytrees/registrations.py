@@ -46,6 +46,11 @@ class Registrations:
         self.callees = callees
         self.importers = importers
         self._registrations: dict[str, dict[str, list[tuple[Callee | None, Call, bool]]]] = {}
+        #: The calls that modules make outside of functions, without those that register nothing: each with the last
+        #: part of the name, and whether it certainly registers something.
+        self._telling: dict[str, list[tuple[Call, str, bool]]] = {}
+        #: The functions of modules that register what they are given.
+        self._wrappers: dict[str, frozenset[str] | None] = {}
 
     def of_class(self, symbol: ClassSymbol) -> list[tuple[Callee | None, Call, bool]]:
         """The calls that a module makes with one of its classes after declaring it, and that may register it.
@@ -85,7 +90,10 @@ class Registrations:
 
         That is a call in a loop, in a function or in a module that imports the class.
         """
-        wrappers = _registering_functions(symbol.module)
+        path = symbol.module.path
+        if path not in self._wrappers:
+            self._wrappers[path] = _registering_functions(symbol.module)
+        wrappers = self._wrappers[path]
         if wrappers is None:
             return True
         modules = [symbol.module, *self.importers(symbol.module)]
@@ -93,18 +101,25 @@ class Registrations:
 
     def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
         """Whether a call outside of functions registers the class, or something that cannot be determined."""
-        for call, _ in _calls(module):
-            name = (dotted(call.func) or "").rpartition(".")[2]
-            callee = self.callees.of_call(call, module, "")
-            registers = callee is not None and callee.name in BY_DECORATOR
-            neutral = callee is not None and callee.name in NEUTRAL_DECORATORS
-            said = registers or name in wrappers or any(word in name for word in _TELLING_WORDS)
-            if neutral or not said:
+        for call, name, registers in self._telling_calls(module):
+            if not (registers or name in wrappers or any(word in name for word in _TELLING_WORDS)):
                 continue
             given = [self.resolver.resolve(a, module) for a in call.positional if not isinstance(a, (Constant, Call))]
             if symbol in given or any(isinstance(g, (Unknown, ValueSymbol)) for g in given[:1]):
                 return True
         return False
+
+    def _telling_calls(self, module: Module) -> list[tuple[Call, str, bool]]:
+        """The calls outside of functions that may register a class."""
+        found = self._telling.get(module.path)
+        if found is None:
+            found = self._telling[module.path] = []
+            for call, _ in _calls(module):
+                callee = self.callees.of_call(call, module, "")
+                if callee is None or callee.name not in NEUTRAL_DECORATORS:
+                    registers = callee is not None and callee.name in BY_DECORATOR
+                    found.append((call, (dotted(call.func) or "").rpartition(".")[2], registers))
+        return found
 
 
 def _calls(module: Module) -> Iterator[tuple[Call, bool]]:

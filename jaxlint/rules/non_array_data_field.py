@@ -218,15 +218,15 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     """What a leaf certainly holds that JAX refuses."""
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
         return None
-    if static_marker(field, evaluator.model) is not None:
-        return None  # JAX203's
+    what = non_array(field.annotation, evaluator.model.resolver)
+    if what is None or static_marker(field, evaluator.model) is not None:
+        return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
     if default == NONE:
         return None  # and perhaps nothing else, whatever the annotation says
-    what = non_array(field.annotation, evaluator.model.resolver)
-    if what is not None and what.endswith(_FUNCTION):
+    if what.endswith(_FUNCTION):
         return what if _is_function(default) else None
-    if what is not None and what.endswith(_OPTIMIZER) and "state" in field.name:
+    if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says
     return what
 

@@ -240,9 +240,10 @@ def compares_objects(node: ast.Compare) -> bool:
 
 def chooses_objects(call: ast.Call) -> bool:
     """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names."""
-    if last_name(call.func) in SEARCHES:
+    name = last_name(call.func)
+    if name in SEARCHES:
         return len(call.args) == 1 and _is_object(call.args[0])
-    if last_name(call.func) not in _CHOICES or not call.args:
+    if name not in _CHOICES or not call.args:
         return False
     first = call.args[0]
     given = first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args[1:]

@@ -145,8 +145,9 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         """The first positional parameter, if this is a method (and no static one)."""
         if self.owner is None or not self.parameters or self.parameters[0].kind != "positional":
             return None
-        if any(isinstance(d, Name) and d.id == "staticmethod" for d in self.decorators):
-            return None
+        for decorator in self.decorators:
+            if isinstance(decorator, Name) and decorator.id == "staticmethod":
+                return None
         return self.parameters[0].name
 
 

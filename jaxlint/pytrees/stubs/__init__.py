@@ -11,6 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 
 #: The modules described, and the files that do it.
+_FOLDER = os.path.join(os.path.dirname(__file__), "")
 _FILES = {
     "flax.training.train_state": "train_state.pyi",
     "mujoco.mjx": "mjx.pyi",
@@ -55,9 +56,9 @@ def described(name: str) -> ClassSymbol | FunctionSymbol | None:
 
 def is_stub(module: Module) -> bool:
     """Whether the module is a description of ours instead of a file of the user's."""
-    return os.path.dirname(module.path) == os.path.dirname(__file__)
+    return module.path.startswith(_FOLDER)
 
 
 @cache
 def _module(file: str, name: str) -> Module:
-    return Module(os.path.join(os.path.dirname(__file__), file), name, False, ())
+    return Module(_FOLDER + file, name, False, ())

@@ -43,6 +43,8 @@ class LocalInstances:
         self._evaluator = evaluator
         self._code = code
         self._made: dict[int, Value] = {}
+        #: What the annotations of functions promise, by the names that they are called by.
+        self._promised: dict[str, Value] = {}
         for event in code.events:
             if isinstance(event, Construct):
                 self._made[id(event.call)] = Instance(event.cls.cls, event.cls.exact)
@@ -158,13 +160,18 @@ class LocalInstances:
         return UNKNOWN
 
     def _returned(self, call: Call) -> Value:
-        """What the annotation of a function promises."""
+        """What the annotation of a function promises that no variable of the body stands for."""
         if not isinstance(call.func, Name):
             return UNKNOWN
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._code.place.module, self._code.scope)
+        name = call.func.id
+        if name not in self._promised:
+            self._promised[name] = self._promise_of(call.func)
+        promised = self._promised[name]
+        return UNKNOWN if promised is UNKNOWN or name in self._names else promised
+
+    def _promise_of(self, func: Name) -> Value:
+        symbol = self._evaluator.model.resolver.resolve(func, self._code.place.module, self._code.scope)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.returns is None or symbol.declaration.is_async:
-            return UNKNOWN
-        if call.func.id in self._names:
             return UNKNOWN
         if self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module):
             return UNKNOWN
