@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -56,6 +55,8 @@ def _check() -> int:
     if sys.stdout.isatty():
         click.clear()
     command = [sys.executable, "-m", "jaxlint", *sys.argv[1:]]
+    import subprocess
+
     code = subprocess.run(command, env={**os.environ, _WATCHED: "1"}, check=False).returncode
     click.echo("jaxlint: watching for changes; Ctrl-C ends it", err=True)
     return code

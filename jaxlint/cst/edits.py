@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -45,6 +44,8 @@ def edits_between(before: str, after: str, start: int = 0) -> tuple[Edit, ...]:
     offsets = [start]
     for line in old:
         offsets.append(offsets[-1] + len(line))
+    import difflib
+
     for kind, first, last, new_first, new_last in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
         if kind == "equal":
             continue

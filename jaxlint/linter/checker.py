@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import structs
 
@@ -13,7 +13,6 @@ from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings
 from jaxlint.cst.changes import Proposal
-from jaxlint.cst.writing import StoredEdits, Writer
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
@@ -34,6 +33,9 @@ from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.source import Unreadable
+
+if TYPE_CHECKING:
+    from jaxlint.cst.writing import StoredEdits, Writer
 
 _Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
 
@@ -339,6 +341,8 @@ class Checker:
 
     def _with_fix(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes, if the settings let it and the code fits it."""
+        from jaxlint.cst.writing import Writer
+
         if self._writer is None or self._writer.source is not module.source:
             self._writer = Writer(module.source, module.outline, self.stored_edits)
         proposed: Proposal | None = proposal

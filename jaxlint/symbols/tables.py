@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 #: Shorter texts are parsed as they are.
 LONG = 1_000_000
@@ -25,7 +26,14 @@ def _display(entry: str) -> str:
 
 _ROW = _display(_entry(_ATOM))
 _BLOCK = _display(_entry(rf"(?:{_ATOM}|{_ROW})"))
-_ITEM = re.compile(rf"(?<![\w.\"']){_entry(rf'(?:{_ATOM}|{_BLOCK})')}\s*,\s*")
+
+
+@cache
+def _item() -> re.Pattern[str]:
+    """An item of a table; compiling it takes as long as a small file."""
+    return re.compile(rf"(?<![\w.\"']){_entry(rf'(?:{_ATOM}|{_BLOCK})')}\s*,\s*")
+
+
 _NO_BREAK = re.compile(r"[^\r\n]")
 
 
@@ -33,7 +41,7 @@ def without_tables(text: str) -> str:
     """The text with blanks in the place of all but the first items of long tables; each row stays where it is."""
     kept: list[str] = []
     done = first = end = count = 0
-    for item in _ITEM.finditer(text):
+    for item in _item().finditer(text):
         if item.start() != end:
             if count > _MANY:
                 kept += [text[done:first], _NO_BREAK.sub(" ", text[first:end])]
