@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 
 #: How many rows are rewritten for the fixes of one function, for each of them prints the whole of it. In one of 3,000
-#: rows the first fifty fixes are made; `--fix` makes the others in later rounds.
-_MOST_ROWS = 300_000
+#: rows the first thirty fixes are made; `--fix` makes the others in later rounds.
+_MOST_ROWS = 100_000
 
 #: How many lines a help shows.
 _MOST_LINES = 3

@@ -24,7 +24,9 @@ class Watcher:
         self.log = log
         command = [sys.executable, "-m", "jaxlint", "check", "--watch", "--output-format", "concise"]
         with log.open("w") as output:
-            self.process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, preexec_fn=_listen_to_ctrl_c
+            )
 
     def wait_for(self, checks: int) -> str:
         """What the last check has printed, once there were so many."""
@@ -36,6 +38,11 @@ class Watcher:
             assert self.process.poll() is None, text
             time.sleep(0.05)
         raise AssertionError(f"not {checks} checks: {self.log.read_text()}")
+
+
+def _listen_to_ctrl_c() -> None:
+    """A shell turns it off for what runs in its background, and for all that this starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
