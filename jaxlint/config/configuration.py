@@ -43,7 +43,8 @@ class Configuration:
 
     A `config` is a file to use for all paths instead, with its paths relative to the current directory, or a line
     of TOML such as `min-confidence = "high"`, which counts as an option. With `isolated` no file is read.
-    `options` are values by key, as in a file. Raises `ConfigError` for what cannot be used.
+    `options` are values by key, as in a file. Where no setting names an environment, `environment` says which versions
+    the code runs with, else the activated one. Raises `ConfigError` for what cannot be used.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class Configuration:
         config: Sequence[str] = (),
         isolated: bool = False,
         options: Mapping[str, object] | None = None,
+        environment: str | None = None,
     ) -> None:
         here = os.getcwd()
+        self._environment = environment
         files = [text for text in config if "=" not in text or os.path.exists(text)]
         if len(files) > 1:
             raise ConfigError(f"--config: {files[0]} and {files[1]} are two files; give one")
@@ -96,7 +99,7 @@ class Configuration:
 
         Where there is no configuration file, the project of the first path that is asked for counts.
         """
-        python = in_use(settings.python)
+        python = in_use(settings.python or self._environment)
         known = {} if python is None else installed(python)
         return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
 

@@ -134,10 +134,10 @@ class FrontEnd:
 
     @cached_property
     def settings(self) -> Settings:
-        """`[tool.jaxlint]` of the project that mypy's configuration belongs to."""
+        """`[tool.jaxlint]` of the project that mypy's configuration belongs to; versions are those of mypy's Python."""
         folder = os.path.dirname(os.path.abspath(self.options.config_file)) if self.options.config_file else os.getcwd()
         try:
-            return Configuration().settings(folder)
+            return Configuration(environment=self.options.python_executable).settings(folder)
         except UserError as error:
             self.failure = f"jaxlint takes its default settings: {error}"
             return Settings()

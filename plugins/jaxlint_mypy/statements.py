@@ -45,6 +45,7 @@ class Statements:
     def __init__(self, body: Sequence[Statement]) -> None:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
+        self._asked: set[int] = set()
         self._given: dict[str, list[Expression]] = {}
         self._to_fail: set[str] = set()
         self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
@@ -57,6 +58,10 @@ class Statements:
     def stands_alone(self, call: Expression) -> bool:
         """Whether an expression is a statement of its own."""
         return id(call) in self._alone
+
+    def is_asked(self, test: Expression) -> bool:
+        """Whether a statement asks for the truth value of an expression."""
+        return id(test) in self._asked
 
     def given(self, name: str) -> list[Expression]:
         """What is assigned to a variable."""
@@ -110,6 +115,7 @@ class Statements:
         elif isinstance(node, nodes.IfStmt):
             self._note(node, around)
             for test, block in zip(node.expr, node.body, strict=True):
+                self._ask(test)
                 self._block(block, _tested(around, test, True))
                 around = _tested(around, test, False)
             self._block(node.else_body, around)
@@ -120,8 +126,12 @@ class Statements:
             self._block(node.else_body, around)
         elif isinstance(node, nodes.WhileStmt):
             self._note(node, around)
+            self._ask(node.expr)
             self._block(node.body, replace(around, in_loop=True))
             self._block(node.else_body, around)
+        elif isinstance(node, nodes.AssertStmt):
+            self._note(node, around)
+            self._ask(node.expr)
         elif isinstance(node, nodes.WithStmt):
             self._with(node, around)
         elif isinstance(node, nodes.TryStmt):
@@ -132,6 +142,14 @@ class Statements:
                 self._block(block, around)
         elif not isinstance(node, (nodes.FuncBase, nodes.Decorator, nodes.OverloadedFuncDef)):
             self._note(node, around)
+
+    def _ask(self, test: Expression) -> None:
+        self._asked.add(id(test))
+        if isinstance(test, nodes.UnaryExpr) and test.op == "not":
+            self._ask(test.expr)
+        elif isinstance(test, nodes.OpExpr) and test.op in ("and", "or"):
+            self._ask(test.left)
+            self._ask(test.right)
 
     def _block(self, block: Block | None, around: Around) -> None:
         if block is not None:

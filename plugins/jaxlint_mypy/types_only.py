@@ -116,10 +116,16 @@ class TypesOnly:
             return
         cls, array = left
         last = last_compared(cls)
-        gives_last = operator == "==" and last is not None and last.name == array
+        gives_last = operator == "==" and last is not None and last.name == array and not self._is_asked(ctx)
         holds = self.front.model.target.holds(EQ_GIVES_LAST) if gives_last else False
-        if not holds:  # else it matters whether somebody asks for the truth value
+        if not holds:
             self._unequal(ctx, cls, array, f"`{operator}`", "" if holds is False else EQ_GIVES_LAST.before)
+
+    def _is_asked(self, ctx: MethodContext) -> bool:
+        """Whether a statement asks for the truth value of a comparison."""
+        if not isinstance(ctx.api, TypeChecker) or not isinstance(ctx.context, Expression):
+            return False
+        return self.feeder.code(ctx.api)[1].is_asked(ctx.context)
 
     def searched(self, ctx: MethodContext, method: str) -> None:
         """`many.index(a)` where `many` is a list or a tuple of instances that hold arrays."""

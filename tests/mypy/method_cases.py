@@ -576,7 +576,7 @@ def f(s: S) -> None:
     "known_package_class": "# only: flax"
     + """
 from flax.nnx.training.metrics import Statistics
-one = np.float32(1)
+one: t.Any = np.float32(1)
 s = Statistics(mean=one, standard_error_of_mean=one, standard_deviation=one)
 Statistics(means=one)  # E: unknown
 """,

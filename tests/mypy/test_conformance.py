@@ -1,4 +1,7 @@
-"""The two front ends: what `jaxlint check` finds in the corpus and what the plugin finds there, side by side."""
+"""The two front ends: what `jaxlint check` finds in the corpus and what the plugin finds there, side by side.
+
+Both take the code to run with what is installed here: the plugin takes it from mypy's Python.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ import pytest
 from jaxlint_mypy.front import left_out
 
 from jaxlint import check_paths
+from jaxlint.config.settings import Settings
 from jaxlint.infer.events import CallMethod, Cross, Transformed
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule
 from tests.mypy.corpus import PROGRAMS, write
 from tests.mypy.run import Report, reports
+from tests.oracle.versions import here, target_versions
 
 pytest.importorskip("flax")
 
@@ -51,7 +56,7 @@ Found = tuple[str, int, str]
 def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[Found, str]:
     folder = tmp_path_factory.mktemp("checked")
     write(folder)
-    result = check_paths([str(folder)])
+    result = check_paths([str(folder)], Settings(target_versions=target_versions(here())))
     assert not result.errors
     return {(Path(f.path).stem, f.row, f.code): f.message for f in result.findings}
 

@@ -32,6 +32,23 @@ def f(s: S) -> S:
     s.n = 2
     return s.replace(n=s.x)
 """
+COMPARED = """
+import jax
+from flax import struct
+
+@struct.dataclass
+class S:
+    n: int
+    x: jax.Array
+
+def f(s: S, t: S) -> object:
+    assert not s == t
+    while s.n and s == t:
+        return 1 if s != t else 2
+    if s == t:
+        return 3
+    return s == t
+"""
 _CODE = re.compile(r"\[([\w-]+)\]$", re.MULTILINE)
 
 
@@ -71,6 +88,22 @@ def test_strict_values(folder: Path) -> None:
 def test_links(folder: Path) -> None:
     output = mypy(folder, "program.py", "--show-error-code-links")
     assert "note: See https://jaxlint-pytree.readthedocs.io/en/latest/rules/frozen-assignment/" in output
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", None])
+def test_versions(folder: Path, version: str | None) -> None:
+    """What is told depends on the Python that the code runs with: that of mypy, if no setting says which."""
+    (folder / "compared.py").write_text(COMPARED)
+    if version is not None:
+        (folder / "jaxlint.toml").write_text(f'target-version = "{version}"\n')
+    try:
+        output = mypy(folder, "compared.py")
+    finally:
+        (folder / "jaxlint.toml").unlink(missing_ok=True)
+    always_asks = version == "3.12" or (version is None and sys.version_info < (3, 13))
+    rows = [int(row) for row in re.findall(r"^compared.py:(\d+): .*jaxlint-array-equality", output, re.MULTILINE)]
+    assert rows == [11, 12, 13, 14, 16][: 5 if always_asks else 4]
+    assert "before Python" not in output
 
 
 def test_did_you_mean(folder: Path) -> None:
