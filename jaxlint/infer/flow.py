@@ -54,6 +54,7 @@ from jaxlint.syntax.expressions import (
     Starred,
     Subscript,
     dotted,
+    without_call,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -187,7 +188,7 @@ class UnitReader(CompoundStatements):
         )
         if declaration.owner is None and env.scope:
             env.bind(node.name, LocalFunctionValue(function))
-        heads = [dotted(d.func if isinstance(d, Call) else d) or "" for d in declaration.decorators]
+        heads = [dotted(without_call(d)) or "" for d in declaration.decorators]
         expected_failure = EXPECTED_FAILURE & {head.rpartition(".")[2] for head in heads}
         if self.notes.events is not None and not expected_failure:
             self.deferred.append(function)

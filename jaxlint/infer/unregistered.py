@@ -7,7 +7,7 @@ from jaxlint.project.resolution import External, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript
+from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript, without_call
 
 #: Bases that do not make a leaf or a container of an instance.
 _NEUTRAL_BASES = frozenset({"builtins.object", "typing.Generic", "abc.ABC"})
@@ -62,7 +62,7 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
     if cls.unknown_decorator or declaration.conditional_body or "__init_subclass__" in declaration.methods:
         return False
     for decorator in declaration.decorators:  # `dataclass = struct.dataclass if … else dataclasses.dataclass`
-        head = decorator.func if isinstance(decorator, Call) else decorator
+        head = without_call(decorator)
         symbol = model.resolver.resolve(head, cls.module, declaration.scope, follow=False)
         if isinstance(symbol, ValueSymbol) and not isinstance(symbol.assignment.value, (Name, Attribute, Call)):
             return False

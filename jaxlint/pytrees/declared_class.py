@@ -45,6 +45,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
     is_none,
+    without_call,
 )
 
 
@@ -148,7 +149,7 @@ class DeclaredClass:
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
         """Note what a decorator of the project does to the class; False if that cannot be determined."""
-        called = decorator.func if isinstance(decorator, Call) else decorator
+        called = without_call(decorator)
         if not isinstance(self.model.resolver.resolve(called, self.module, self.scope), (FunctionSymbol, ValueSymbol)):
             return False
         seen = self._decorated()

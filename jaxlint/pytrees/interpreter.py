@@ -47,6 +47,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     last_name,
+    without_call,
 )
 from jaxlint.syntax.from_ast import to_body
 from jaxlint.syntax.source import Unreadable
@@ -244,7 +245,7 @@ class Interpreter:
 
     def _nested(self, node: FunctionDefinition, env: Env, module: Module, scope: str) -> Value:
         function = next((f for f in module.outline.functions.values() if f.at.row == node.at.lineno), None)
-        decorators = [d.func if isinstance(d, Call) else d for d in node.decorators]
+        decorators = [without_call(d) for d in node.decorators]
         meant = [self.resolver.resolve(d, module, scope) for d in decorators]
         if function is None or not all(isinstance(m, External) and m.name in _LEAVE_ALONE for m in meant):
             return UNKNOWN

@@ -27,7 +27,19 @@ from jaxlint.pytrees.interpreted import (
 )
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, Placed
-from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Display, Expr, Lambda, Name, Other, constant, dotted
+from jaxlint.syntax.expressions import (
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Other,
+    constant,
+    dotted,
+    without_call,
+)
 
 #: The functions that are given how to flatten the class, and whether keys stand beside the children.
 _FLATTENING = {
@@ -121,7 +133,7 @@ def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls:
         return None
     if result is not cls or (cls.escaped and not cls.applied):
         return None
-    named = dotted(decorator.func if isinstance(decorator, Call) else decorator)
+    named = dotted(without_call(decorator))
     return _Reader(run, decorator, f"@{named}", module, scope, cls).made()
 
 

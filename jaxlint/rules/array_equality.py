@@ -36,6 +36,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     dotted,
     last_name,
+    without_call,
 )
 from jaxlint.syntax.statements import Assert, If, While
 
@@ -324,7 +325,7 @@ def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) 
 
 def _is_cached(function: Function) -> bool:
     """Whether a decorator is called like one that hashes the arguments."""
-    heads = [d.func if isinstance(d, Call) else d for d in function.decorators]
+    heads = [without_call(d) for d in function.decorators]
     return any(last_name(head) in _CACHE_NAMES for head in heads)
 
 
@@ -332,7 +333,7 @@ def _cached(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a function with a cache, which is looked up by the hash of the arguments."""
     function = code.function
     for decorator in function.decorators if function is not None else ():
-        head = decorator.func if isinstance(decorator, Call) else decorator
+        head = without_call(decorator)
         symbol = evaluator.model.resolver.resolve(head, code.place.module, function.scope if function else "")
         if function is None or not isinstance(symbol, External) or symbol.name not in _CACHES:
             continue

@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
 from jaxlint.syntax.statements import Body, all_parts
 
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
@@ -176,7 +176,7 @@ class _Reader:
 
     def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a method (or a property) of a traced instance."""
-        held = expr.func if isinstance(expr, Call) else expr
+        held = without_call(expr)
         if not isinstance(held, Attribute):
             return
         instance = leaves.instance(held.value)

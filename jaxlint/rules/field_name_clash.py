@@ -8,7 +8,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, dotted
+from jaxlint.syntax.expressions import Call, dotted, without_call
 
 #: Decorators whose result refuses assignment, unless there is a setter.
 _PROPERTIES = frozenset({"property", "abstractproperty"})
@@ -213,7 +213,7 @@ def _last(cls: PytreeClass, name: str) -> Function:
 
 
 def _decorators(function: Function) -> list[str]:
-    return [dotted(d.func if isinstance(d, Call) else d) or "" for d in function.decorators]
+    return [dotted(without_call(d)) or "" for d in function.decorators]
 
 
 def _is_property(function: Function) -> bool:

@@ -11,7 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, dotted
+from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, dotted, without_call
 
 #: Decorators below which a body does not run at every call, by canonical name.
 _TRACING = frozenset({"jax.jit", "jax.pmap", "equinox.filter_jit", "flax.nnx.jit", "jax_dataclasses.jit"})
@@ -151,7 +151,7 @@ def _runs_once(function: Function, module: Module, evaluator: Evaluator) -> bool
 
 
 def _keeps_result(decorator: Expr, function: Function, module: Module, evaluator: Evaluator) -> bool:
-    name = dotted(decorator.func if isinstance(decorator, Call) else decorator) or ""
+    name = dotted(without_call(decorator)) or ""
     if any(word in name.lower() for word in ("cache", "memo", "fixture")):
         return True
     callee = evaluator.model.callees.of_decorator(decorator, module, function.scope)

@@ -32,6 +32,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     dotted,
     same,
+    without_call,
 )
 from jaxlint.syntax.spelling import nearest
 
@@ -178,7 +179,7 @@ def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) ->
     if isinstance(expr, (Binary, Unary)):
         return _Wrong(expr.at, "computes something in `where`", "TypeError", "select nodes only, and use `replace_fn`")
     steps: list[Attribute | Subscript] = []
-    inner = expr.func if isinstance(expr, Call) else expr
+    inner = without_call(expr)
     while isinstance(inner, (Attribute, Subscript)):
         steps.append(inner)
         inner = inner.value

@@ -15,7 +15,7 @@ from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kep
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Expr, Subscript, dotted
+from jaxlint.syntax.expressions import Expr, Subscript, dotted, without_call
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
@@ -322,6 +322,6 @@ def _decorators(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> tu
 
 def _is_dataclass(decorator: Expr, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a decorator is that of the standard library."""
-    head = decorator.func if isinstance(decorator, Call) else decorator
+    head = without_call(decorator)
     symbol = evaluator.model.resolver.resolve(head, cls.module, cls.symbol.declaration.scope)
     return isinstance(symbol, External) and symbol.name == "dataclasses.dataclass"

@@ -238,6 +238,11 @@ def dotted(expr: Expr) -> str | None:
     return ".".join(reversed(parts))
 
 
+def without_call(expr: Expr) -> Expr:
+    """The function of a call, else the expression itself: what `@f` and `@f(x)` both name."""
+    return expr.func if isinstance(expr, Call) else expr
+
+
 def last_name(expr: Expr) -> str:
     """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
     return expr.attr if isinstance(expr, Attribute) else expr.id if isinstance(expr, Name) else ""

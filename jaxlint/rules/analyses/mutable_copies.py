@@ -11,7 +11,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import Array
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, root
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, root, without_call
 from jaxlint.syntax.statements import (
     Body,
     Return,
@@ -114,7 +114,7 @@ def _variable(at: object, block: Block) -> Expr | None:
     for expr in all_expressions(block.body):
         for part in parts(expr):
             if part.at is at:
-                start = root(part.func if isinstance(part, Call) else part)
+                start = root(without_call(part))
                 return start if dotted(start) == block.original else None
     return None
 
