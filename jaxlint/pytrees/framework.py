@@ -166,6 +166,8 @@ class Framework(msgspec.Struct, frozen=True):
     field_function: str = "dataclasses.field"
     #: Whether a field that nobody has marked may be static by its value or its annotation.
     static_by_value: bool = False
+    #: Whether nothing but the annotation of a field makes it static.
+    static_by_annotation: bool = False
     #: Whether numpy arrays in static fields are compared by their content.
     compares_numpy: bool = False
     #: Whether an instance has no leaves, and is a part of the treedef as a whole.

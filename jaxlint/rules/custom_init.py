@@ -164,7 +164,7 @@ def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what
     at = parameter.at if parameter is not None else init.at
     return Problem(
         at=at if init.owner == declaration.qualname else declaration.name_at,
-        message=f"`__init__` of `{cls.name}` {what}: {outcome}; turn it into a classmethod",
+        message=f"`__init__` of `{cls.name}` {what}: {outcome}; write a classmethod instead",
         reason=(
             "the constructor of a chex dataclass is that of a dict, and refuses other keywords than fields"
             if cls.framework.mapping_option

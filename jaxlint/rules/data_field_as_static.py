@@ -13,7 +13,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
-from jaxlint.rules.analyses.roles import make_static
+from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
@@ -239,14 +239,13 @@ def _is_shape(leaf: Leaf) -> bool:
 
 
 def _problem(at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str) -> Problem:
-    spelling = leaf.cls.framework.static_spelling
     is_array = any(isinstance(o, Array) for o in options(plain(leaf.value)))
     if is_array:
         way_out = (
             "use `jnp.where` or `jax.lax.cond`" if use.how.startswith("the truth") else "pass it as a static value"
         )
     else:
-        way_out = f"mark it static ({spelling})" if spelling else "pass it as a static argument"
+        way_out = marking_help(leaf.field, leaf.cls) or "pass it as a static argument"
     of = f"`{through}`, which `{function.name}` calls," if through else f"`{function.name}`"
     return Problem(
         at=at,

@@ -141,7 +141,7 @@ class DiscardedUpdate(EventRule):
         if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
             return
         base = _base_text(update)
-        way_out = _way_out(update, base)
+        way_out = _way_out(event, base)
         yield Problem(
             at=event.at,
             message=(
@@ -309,8 +309,9 @@ def _made(update: Update) -> str:
     return "a new array" if update.function.startswith("at.") else "a changed copy"
 
 
-def _way_out(update: Update, base: str | None) -> str:
+def _way_out(event: Discard, base: str | None) -> str:
     """Where the result should go."""
+    update = event.update
     if base is None:
         return "assign or return the result"
     method = update.place.method
@@ -320,6 +321,11 @@ def _way_out(update: Update, base: str | None) -> str:
         return "put the result back into what holds it"
     if not is_own_variable(base, update.place):
         return "assign or return the result"
+    if not event.is_alone:
+        return f"assign the result to `{base}`, or return it"
+    function = update.place.function
+    if function is not None and not function.return_values and any(p.name == base for p in function.parameters):
+        return "return the result and let the caller rebind it"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 

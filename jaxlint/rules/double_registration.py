@@ -110,9 +110,16 @@ def _refused(cls: PytreeClass, clash: Clash) -> Problem:
             if clash.text
             else "a class is registered once: the next registration is refused"
         ),
-        help=f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else ""),
+        help=_advice(cls, clash),
         fix=_removal(clash),
     )
+
+
+def _advice(cls: PytreeClass, clash: Clash) -> str:
+    first, second = clash.first, clash.second
+    if first is not None and first.at == second.at:
+        return f"let `{first.name}` register `{cls.name}` once: take one of the two decorators or calls out of it"
+    return f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else "")
 
 
 def _removal(clash: Clash) -> Proposal | None:

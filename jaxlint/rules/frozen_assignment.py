@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.frozen import (
     may_be_in_construction,
     refuses_assignment,
 )
-from jaxlint.rules.analyses.rebinding import rebinding
+from jaxlint.rules.analyses.rebinding import rebinding, rebinding_help
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
 
@@ -162,15 +162,9 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     update = update_text(cls, name, attr)
     if event.on_self:
         return f"return `{update}` and let the caller rebind it"
-    if "." in name:
-        return f"make a new one with `{update}` and put it back into what holds it"
-    function = event.place.function
-    if function is not None and any(parameter.name == name for parameter in function.parameters):
-        if not function.return_values:
-            return f"return `{update}` and let the caller rebind it"
-    elif event.in_loop and _is_looped_over(name, event, evaluator):
+    if event.in_loop and _is_looped_over(name, event, evaluator):
         return f"make a new collection of copies: `{update}`"
-    return f"use `{name} = {update}`"
+    return rebinding_help(name, update, event.at, event.place, evaluator)
 
 
 def _is_looped_over(name: str, event: AssignAttribute, evaluator: Evaluator) -> bool:

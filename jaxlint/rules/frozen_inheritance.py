@@ -110,7 +110,7 @@ class FrozenInheritance(ClassRule):
             reason=(
                 f"`TypeError: cannot inherit {first} dataclass from a {second} one` is raised when the class is created"
             ),
-            help=f"give `{base.name}` and `{cls.name}` the same `frozen=`, or decorate both with the same decorator",
+            help=f"decorate `{base.name}` and `{cls.name}` with the same decorator, and the same `frozen=`",
             fix=_fix(base if cls.params.frozen else cls, cls.module),
         )
 

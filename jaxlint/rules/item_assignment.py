@@ -14,7 +14,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.missing_members import misses_attribute
-from jaxlint.rules.analyses.rebinding import setting_field, setting_item
+from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
@@ -141,12 +141,12 @@ class ItemAssignment(EventRule):
         name = dotted(event.target)
         if instances:
             what = f"`{instances[0].cls.name}` ({instances[0].cls.framework.title}) takes no items"
-            way_out = _update_of_instance(event, instances[0].cls)
+            way_out = _update_of_instance(event, instances[0].cls, evaluator)
         else:
             owner = event.owner.cls if event.owner is not None else None
             of = f" of `{owner.name}`" if owner is not None and owner.is_pytree else ""
             what = f"{f'`{name}`' if name else 'this'}{of} is a jax array, which never changes"
-            way_out = _update_of_array(event)
+            way_out = _update_of_array(event, evaluator)
         is_sure = not declared and keeper is None
         level = Applicability.SAFE if is_sure else Applicability.UNSAFE
         does = "deleting an item raises" if event.how == "delete" else "assigning an item raises TypeError"
@@ -249,25 +249,22 @@ def _is_numpy(expr: Expr, module: Module, evaluator: Evaluator) -> bool:
     return False
 
 
-def _update_of_array(event: AssignItem) -> str:
+def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     """How to make the changed array, and where to put it."""
     name = dotted(event.target)
     made = f"jnp.delete({name or 'x'}, ...)" if event.how == "delete" else f"{name or 'x'}.at[...].set(...)"
     if name is None:
         return f"put `{made}` in its place"
-    if event.owner is None or not event.owner.cls.is_pytree:
-        return f"use `{name} = {made}`"
-    if event.owner.cls.frozen is False:
+    if event.owner is None:
+        return rebinding_help(name, made, event.at, event.place, evaluator)
+    if not event.owner.cls.is_pytree or event.owner.cls.frozen is False:
         return f"use `{name} = {made}`"
     owner, _, attr = name.rpartition(".")
     update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
-    method = event.place.method
-    if method is not None and owner == method.self_name:
-        return f"return `{update}` and let the caller rebind it"
-    return f"use `{owner} = {update}`" if "." not in owner else f"make a new one with `{update}`"
+    return rebinding_help(owner, update, event.at, event.place, evaluator)
 
 
-def _update_of_instance(event: AssignItem, cls: PytreeClass) -> str:
+def _update_of_instance(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> str:
     """The update of the field that is meant."""
     name = dotted(event.target)
     index = event.index
@@ -280,7 +277,7 @@ def _update_of_instance(event: AssignItem, cls: PytreeClass) -> str:
     update = update_text(cls, name, field)
     if isinstance(index, Name):
         update = _by_variable(cls, name, index.id)
-    return f"use `{name} = {update}`" if name else f"use `{update}`"
+    return rebinding_help(name, update, event.at, event.place, evaluator) if name else f"use `{update}`"
 
 
 def _by_variable(cls: PytreeClass, name: str | None, variable: str) -> str:

@@ -18,7 +18,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
-from jaxlint.rules.analyses.roles import make_static
+from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -244,8 +244,7 @@ def _marking(field: Field, cls: PytreeClass, module: Module, traced: TracedBy, e
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str, fix: Proposal | None) -> Problem:
-    spelling = cls.framework.static_spelling
-    way_out = f"mark it static ({spelling})" if spelling else "keep it outside of the instance"
+    way_out = marking_help(field, cls) or "keep it outside of the instance"
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {consequence}; {way_out}",

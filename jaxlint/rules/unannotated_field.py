@@ -114,7 +114,7 @@ class UnannotatedField(ClassRule, EventRule):
             return
         for owner, assignment in cls.class_attributes.values():
             if owner is cls and _holds_state(cls, assignment, evaluator):
-                yield replace(_array(cls, assignment), fix=_annotating(cls, assignment, evaluator))
+                yield replace(_array(cls, assignment, evaluator), fix=_annotating(cls, assignment, evaluator))
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at constructor arguments, updates and assignments that show what was meant."""
@@ -212,16 +212,19 @@ def _field_call(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
     )
 
 
-def _array(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
-    name = assignment.name
+def _array(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> Problem:
+    name, function = assignment.name, field_function(cls)
+    usual = spelled(function, cls.module, evaluator.model.resolver)
+    by_factory = "" if cls.framework.is_tuple else " and use default_factory"
+    made = "..." if cls.framework.is_tuple else f"{usual[0] if usual else function}(default_factory=lambda: ...)"
     return Problem(
         at=assignment.name_at,
         message=(
             f"`{name}` of `{cls.name}` has no annotation and is no field: all instances share it, and it is no leaf"
-            f" (no gradient, no update, not saved); annotate it and use default_factory"
+            f" (no gradient, no update, not saved); annotate it{by_factory}"
         ),
         reason=_REASON,
-        help=f"write `{name}: ... = field(default_factory=lambda: ...)`, or mark a constant of the class as `ClassVar`",
+        help=f"write `{name}: ... = {made}`, or mark a constant of the class as `ClassVar`",
         confidence=Confidence.MEDIUM,
     )
 

@@ -191,6 +191,8 @@ def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Itera
     for event in code.events:
         if isinstance(event, AssignAttribute) and event.on_self and event.how == "assign" and event.attr not in known:
             way_out = f"declare `{event.attr}` in the class"
+            if code.function.name != "__init__":  # the constructor that is generated would ask for it
+                way_out = f"make `{event.attr}` a property, or write an `__init__` and declare it in the class"
             yield Problem(
                 at=event.at,
                 message=(

@@ -138,7 +138,9 @@ def _malformed(comment: Malformed) -> Problem:
         way_out = "move the comment to a line of its own, best at the top of the file"
     else:
         message = f"`{comment.text}` suppresses nothing; write `# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"
-        way_out = "write `# jaxlint: ignore[frozen-assignment] -- why`, with the rule that is meant"
+        way_out = (
+            "write `# jaxlint: ignore[frozen-assignment] -- why`, with the rule that is meant, or delete the comment"
+        )
     return Problem(
         at=(comment.row, comment.column, comment.row, comment.end_column),
         message=message,

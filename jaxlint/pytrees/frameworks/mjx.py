@@ -99,5 +99,6 @@ MJX = Framework(
     compares_numpy=True,
     role=_role,
     static_spelling="an annotation without jax.Array",
+    static_by_annotation=True,
     facts=(TAKES_KEYWORD,),
 )

@@ -12,10 +12,13 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
-from jaxlint.syntax.expressions import Constant, dotted
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Constant, Name, dotted
+from jaxlint.syntax.statements import own_parts, walk
 
 #: The ways of assigning that one statement does alone.
 _ALONE = frozenset({"assign", "augment", "setattr"})
@@ -130,6 +133,31 @@ def _copied(
         base = ".".join([root, *path[:depth]])
         template = update_template(function, attr).replace("{base}", base).replace("{value}", template)
     return template, tuple(needed)
+
+
+def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: Evaluator) -> str:
+    """Where an updated copy of what a dotted name stands for has to go, so that somebody sees it."""
+    if place.method is not None and name == place.method.self_name:
+        return f"return `{update}` and let the caller rebind it"
+    back = f"make a new one with `{update}` and put it back into what holds it"
+    if "." in name:
+        return back
+    function = place.function
+    if function is not None and not function.return_values:
+        if any(parameter.name == name for parameter in function.parameters):
+            return f"return `{update}` and let the caller rebind it"
+        if not _is_used_behind(name, at, FunctionSymbol(place.module, function), evaluator):
+            return back
+    return f"use `{name} = {update}`"
+
+
+def _is_used_behind(name: str, at: object, function: FunctionSymbol, evaluator: Evaluator) -> bool:
+    """Whether a statement of a function that stands behind a place has a variable in it; yes if nobody knows."""
+    body, row = evaluator.calls.body_of(function), place_of(at).end_row
+    if body is None:
+        return True
+    behind = (part for statement in walk(body) if statement.at.lineno > row for part in own_parts(statement))
+    return any(isinstance(part, Name) and part.id == name for part in behind)
 
 
 def scope_of(place: Place) -> str:

@@ -12,7 +12,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.markers import Marker, static_marker
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.syntax.expressions import Display, Expr, Subscript, last_name
 from jaxlint.syntax.statements import parts
 
@@ -59,8 +59,27 @@ def unmarking_help(field: Field, cls: PytreeClass) -> str:
     if cls.framework.unflatten is Unflatten.CUSTOM:
         return f"move `{name}` from the aux data to the children in `tree_flatten`, and take it from there to rebuild"
     if cls.lists is not None and not cls.lists.automatic:
+        if _is_computed(cls.lists.meta_given):
+            return f"take away what makes `{name}` static where it is declared, and keep its default"
         return f"move `{name}` from `meta_fields` to `data_fields`"
+    if cls.framework.static_by_annotation:
+        return f"annotate `{name}` with `jax.Array` alone where it is declared, and keep its default"
     return f"drop {cls.framework.static_spelling} where `{name}` is declared, and keep its default"
+
+
+def _is_computed(given: Placed | None) -> bool:
+    """Whether a decorator of the project makes the list, so that no name stands in it."""
+    listed = given.expr if given is not None else None
+    return isinstance(listed, Display) and any(item.at == listed.at for item in listed.items)
+
+
+def marking_help(field: Field, cls: PytreeClass) -> str:
+    """How a leaf becomes static; nothing if there are no static fields."""
+    if cls.lists is not None and cls.lists.data_given is not None and not _is_computed(cls.lists.data_given):
+        return f"move `{field.name}` from `data_fields` to `meta_fields`"
+    if cls.framework.static_by_annotation:
+        return f"annotate `{field.name}` without jax.Array"
+    return f"mark it static ({cls.framework.static_spelling})" if cls.framework.static_spelling else ""
 
 
 def _moved(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, tuple[NeededImport, ...]] | None:
