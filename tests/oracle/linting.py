@@ -23,11 +23,13 @@ def linted_together(rule: str) -> tuple[str, ...]:
     return default + tuple(known.code for known in all_rules() if known.name == rule and not known.enabled)
 
 
-def lint(programs: Iterable[Program], root: Path, **settings: Any) -> dict[str, list[Finding]]:
+def lint(
+    programs: Iterable[Program], root: Path, made: type[Settings] = Settings, **settings: Any
+) -> dict[str, list[Finding]]:
     """The findings of programs by their ids, each program in a folder of its own below `root`.
 
     Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
-    one of them say nothing of the others.
+    one of them say nothing of the others. The settings are `made` of the class, and of `settings`.
     """
     root = root.resolve()
     rules = set()
@@ -37,7 +39,7 @@ def lint(programs: Iterable[Program], root: Path, **settings: Any) -> dict[str, 
             rules.add(program.rule)
     found: dict[str, list[Finding]] = defaultdict(list)
     for rule in sorted(rules):
-        chosen = Settings(select=linted_together(rule), min_confidence=Confidence.LOW, **settings)
+        chosen = made(select=linted_together(rule), min_confidence=Confidence.LOW, **settings)
         for finding in jaxlint.check_paths([str(root / rule)], chosen).findings:
             _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from jaxlint.pytrees.frameworks import FACTS
 from tests.oracle import environments, versions
 from tests.oracle.frameworks import MAIN
 from tools.versions import facts, runs
 from tools.versions import watch as watching
+from tools.versions.findings import compare
 from tools.versions.locks import resolve
 
 
@@ -69,6 +71,30 @@ def run(names: tuple[str, ...]) -> None:
         failed += len(seen.failed)
     facts.PAGE.write_text(facts.page())
     raise SystemExit(bool(failed))
+
+
+@main.command()
+@click.argument("names", nargs=-1, type=click.Choice([*versions.MATRIX, MAIN]))
+def findings(names: tuple[str, ...]) -> None:
+    """Say what jaxlint finds in all fixtures otherwise than with the newest, where the columns NAMES are activated.
+
+    Each column's environment says which versions are meant (default: all columns). What a declared fact changes is
+    shown with its name. Exits with 1 if anything else differs.
+    """
+    other = 0
+    for name in names or [*versions.MATRIX, MAIN]:
+        seen = compare(name)
+        click.echo(f"{name}: {seen.findings} findings in {seen.programs} programs")
+        for fact, lines in seen.by_fact.items():
+            click.echo("\n".join([f"  changed by {fact} ({FACTS[fact].when}):", *(f"    {line}" for line in lines)]))
+        for title, lines in (
+            ("not what fixtures state", seen.wrong),
+            ("changed by the environment", seen.by_environment),
+            ("changed by no declared fact", seen.unexplained),
+        ):
+            click.echo("\n".join([f"  {title}: {len(lines) or 'none'}", *(f"    {line}" for line in lines)]))
+            other += len(lines)
+    raise SystemExit(bool(other))
 
 
 @main.command()
