@@ -84,6 +84,7 @@ def main() -> None:
             if number % 100 == 0:
                 sys.modules["jax"].clear_caches()
                 gc.collect()
+                gc.freeze()  # what is left are the libraries, and is not looked at again
 
 
 if __name__ == "__main__":
