@@ -28,8 +28,8 @@ class ChexSuper(BodyRule):
 
     ## What you will see
 
-    `TypeError: super(type, obj): obj must be an instance or subtype of type`, when the method is called; on Python 3.13
-    `super(type, obj): obj (instance of Node) is not an instance or subtype of type (Node).`
+    `TypeError: super(type, obj): obj (instance of Node) is not an instance or subtype of type (Node).`, when the method
+    is called.
 
     ## Example
 

@@ -26,9 +26,8 @@ class FieldOrder(ClassRule):
 
     ## What you will see
 
-    `TypeError: non-default argument 'velocity' follows default argument`, when the class is created; since Python 3.13
-    `… follows default argument 'time'`; for a NamedTuple `TypeError: Non-default namedtuple field velocity cannot
-    follow default field time`.
+    `TypeError: non-default argument 'velocity' follows default argument 'time'`, when the class is created; for a
+    NamedTuple `TypeError: Non-default namedtuple field velocity cannot follow default field time`.
 
     ## Example
 

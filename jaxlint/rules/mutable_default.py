@@ -156,7 +156,7 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
     """What there is to say of a default that the targeted Python still accepts."""
     assert field.default is not None
     is_constant = kind[1] == "a jax array"
-    harm = "Python 3.11 and later refuse it (ValueError)" if is_constant else "a change through one is seen by all"
+    harm = f"refused {UNHASHABLE_REFUSED.when} (ValueError)" if is_constant else "a change through one is seen by all"
     return Problem(
         at=field.default.expr.at if field.default.module is cls.module else field.at,
         message=(

@@ -20,6 +20,7 @@ and must show what it states, and so must a program for each fact.
 
 {environments}
 
+A program that needs other versions says which (`# requires:` in its header), and each bound is that of a fact.
 In the columns stands what the program of a fact has shown there.
 
 {facts}
@@ -34,6 +35,7 @@ def page() -> str:
     environments = [_heading([""], columns), _rule(1, columns)]
     environments += [[name, *(run.versions.get(name, "none") for run in columns)] for name in asked]
     environments.append(["programs run", *(f"{run.programs:,}" if run.programs else "none" for run in columns)])
+    environments.append(["programs that need other versions", *(f"{sum(run.skipped.values()):,}" for run in columns)])
     environments.append(["passed", *(f"{run.passed:,}" if run.passed else "none" for run in columns)])
     facts = [_heading(["framework", "fact", "holds"], columns), _rule(3, columns)]
     for framework in FRAMEWORKS:

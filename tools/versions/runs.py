@@ -6,6 +6,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,8 @@ import msgspec
 from jaxlint.pytrees.frameworks import FACTS
 from jaxlint.pytrees.target import DISTRIBUTIONS
 from jaxlint.pytrees.versions import dotted
-from tests.oracle import environments, facts
+from tests.oracle import cases, environments, facts
+from tests.oracle.frameworks import MAIN
 from tests.oracle.test_matrix import column_command
 
 RECORDED = Path(__file__).with_name("runs.json")
@@ -31,7 +33,7 @@ class Run(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     programs: int
     passed: int
-    #: Why the others were not run, and how many.
+    #: What other programs need, and how many of them.
     skipped: dict[str, int]
     #: How many other tests passed: those of the model and of the registrations.
     model: int
@@ -50,15 +52,37 @@ def record(name: str) -> Run:
     command = [*column_command(environments.interpreter(name)), f"--junitxml={report}"]
     subprocess.run(command, cwd=environments.ROOT, stdout=sys.stderr)
     run = read(report, name)
+    _store(name, run)
+    return run
+
+
+def record_facts(name: str) -> list[str]:
+    """Run the programs of the facts alone in the column `name`, and store what they show beside its last run.
+
+    What shows something that is not declared is told. Raises `Unavailable`.
+    """
+    outcomes, known = facts.outcomes(environments.interpreter(name)), environments.versions_in(name)
+    wrong = [line for one, fact in FACTS.items() if (line := facts.unlike(fact, known, outcomes[one]))]
+    shown = {one: facts.holds(fact, outcomes[one]) is True for one, fact in sorted(FACTS.items())}
+    _store(name, msgspec.structs.replace(recorded()[name], facts=shown))
+    return wrong
+
+
+def _store(name: str, run: Run) -> None:
     stored = msgspec.json.encode(recorded() | {name: run}, order="sorted")
     RECORDED.write_bytes(msgspec.json.format(stored, indent=1) + b"\n")
-    return run
+
+
+def _needing_others(name: str) -> Counter[str]:
+    """How many programs need other versions than those of a column, by the first of what they need."""
+    moved = (replace(program, column=name) for program in cases.programs() if program.environment == MAIN)
+    return Counter(f"needs {program.lacking.partition(', ')[0]}" for program in moved if program.lacking)
 
 
 def read(report: Path, name: str) -> Run:
     """What the report of pytest on a column says."""
     known = environments.versions_in(name)
-    programs, skipped = Counter[str](), Counter[str]()
+    programs = Counter[str]()
     model, failed, shown = 0, list[str](), dict[str, bool]()
     for case in ElementTree.parse(report).iter("testcase"):
         function, _, parameter = case.get("name", "").removesuffix("]").partition("[")
@@ -69,8 +93,6 @@ def read(report: Path, name: str) -> Run:
             failed.append(f"{test}[{parameter}]")
         if kind == "programs":
             programs[outcome] += 1
-            if outcome == "skipped":
-                skipped[case[0].get("message", "")] += 1
         elif outcome == "passed" and kind == "facts":
             shown[parameter] = facts.is_declared(FACTS[parameter], known)
         elif outcome == "passed":
@@ -79,7 +101,7 @@ def read(report: Path, name: str) -> Run:
         versions={one: dotted(known[one]) for one in sorted({"python", *DISTRIBUTIONS}) if one in known},
         programs=sum(programs.values()) - programs["skipped"],
         passed=programs["passed"],
-        skipped=dict(sorted(skipped.items())),
+        skipped=dict(sorted(_needing_others(name).items())),
         model=model,
         failed=sorted(failed),
         facts=dict(sorted(shown.items())),

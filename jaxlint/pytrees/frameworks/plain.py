@@ -22,6 +22,14 @@ EQ_GIVES_LAST = Fact(
     since=(3, 13),
     says="`==` of two instances gives what comparing their last field gives, and not always True or False",
 )
+NAMES_DEFAULT = Fact(
+    "default-argument-named",
+    of="python",
+    since=(3, 13),
+    says="the error of a field without a default after one with a default names both",
+    now="TypeError: non-default argument … follows default argument '",
+    otherwise=("TypeError: non-default argument … follows default argument",),
+)
 
 PLAIN_CLASS = Framework(
     id="class",
@@ -48,5 +56,5 @@ DATACLASS = Framework(
     frozen=False,
     frozen_option=True,
     unflatten=Unflatten.CUSTOM,
-    facts=(UNHASHABLE_REFUSED, ALL_BASES_COUNT, EQ_GIVES_LAST),
+    facts=(UNHASHABLE_REFUSED, ALL_BASES_COUNT, EQ_GIVES_LAST, NAMES_DEFAULT),
 )
