@@ -61,6 +61,8 @@ class Applied(msgspec.Struct, frozen=True):
         """The names of the parameters of `function` that are static; None if they cannot be determined."""
         if self.static_argnums is None or self.static_argnames is None:
             return None
+        if not self.static_argnums and not self.static_argnames:
+            return frozenset()
         positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
         chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
         return frozenset({*chosen, *self.static_argnames})
@@ -76,14 +78,15 @@ class Applied(msgspec.Struct, frozen=True):
 
     def rebuilt_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` that certainly receive copies of what the caller passes."""
-        static = self.static_parameters(function)
-        if not self.transform.rebuilds or static is None:
+        static = self.static_parameters(function) if self.transform.rebuilds else None
+        if static is None:
             return frozenset()
         free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
-        return frozenset({*free, *(p.name for p in function.parameters if p.kind == "keyword")}) - static - self.given
+        free += [p.name for p in function.parameters if p.kind == "keyword"]
+        return frozenset(free) - static - self.given
 
     def is_around(self, other: Applied) -> bool:
         """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""

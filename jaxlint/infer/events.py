@@ -280,5 +280,10 @@ class CodeRead(Event, frozen=True):
 
     @property
     def applied(self) -> tuple[Applied, ...]:
-        """The transformations that are applied to the function itself."""
-        return () if self.function is None else self.place.applied(self.function)
+        """The transformations that are applied to the function itself, once all of the module was read."""
+        if self.function is None:
+            return ()
+        found: tuple[Applied, ...] | None = self.shared.get(Applied)
+        if found is None:
+            found = self.shared[Applied] = self.place.applied(self.function)
+        return found

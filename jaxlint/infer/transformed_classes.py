@@ -147,8 +147,10 @@ class TracedClasses:
 
 def traced_by(event: Cross) -> TracedBy | None:
     """What an argument of a transformed function is refused by if one of its leaves is no array."""
+    if event.static is not False:
+        return None
     refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
-    if event.static is not False or not refusing:
+    if not refusing:
         return None
     return TracedBy(event.function.name if event.function is not None else "", refusing[0].transform.name)
 

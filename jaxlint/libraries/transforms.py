@@ -28,7 +28,7 @@ class Kind(Enum):
     KERNEL = "runs it on references"
 
 
-_REBUILDING = frozenset({Kind.JIT, Kind.MAP, Kind.GRAD, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT})
+_REBUILDING = (Kind.JIT, Kind.MAP, Kind.GRAD, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 
 
 class Returns(Enum):

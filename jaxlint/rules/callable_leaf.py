@@ -21,7 +21,7 @@ from jaxlint.syntax.statements import Assign
 
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"MLP", "Lambda"})
-_REFUSING = frozenset({Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT})
+_REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
 
 class CallableLeaf(BodyRule):

@@ -149,13 +149,15 @@ class ChangingStructure(BodyRule):
 def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields of a traced argument that are given more than they had, in an instance that is returned."""
     function = code.function
-    traced = traced_parameters(code)
     updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None]
     if function is None or not updates:
         return
     loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in _CARRIES]
     positional = [p.name for p in function.parameters if p.kind == "positional"]
     carried = {positional[_CARRIES[a.transform.name]] for a in loops if len(positional) > _CARRIES[a.transform.name]}
+    if not carried:
+        return
+    traced = traced_parameters(code)
     leaves = TracedLeaves({name: value for name, value in traced.items() if name in carried}, code.body, evaluator)
     for update in updates:
         if not _is_returned(update.call, code.statements):

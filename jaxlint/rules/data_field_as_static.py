@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -117,7 +117,7 @@ class DataFieldAsStatic(BodyRule):
             return
         transform = abstracting(code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
-        for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
+        for use, leaf, at, through in reader.uses(code.body, code.parts, instances, f"{function.qualname}.<locals>"):
             problem = _problem(at, use, leaf, function, transform, through)
             yield replace(problem, fix=_fix(leaf, code, evaluator))
 
@@ -139,12 +139,12 @@ class _Reader:
         self._seen: set[tuple[str, str]] = set()
 
     def uses(
-        self, body: Body, instances: Mapping[str, Value], scope: str, depth: int = 0
+        self, body: Body, expressions: Iterable[Expr], instances: Mapping[str, Value], scope: str, depth: int = 0
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses of leaves, where to report each, and the method that has it if that is another one."""
         leaves = TracedLeaves(instances, body, self._evaluator)
-        parts = [part for part in all_parts(body, nested=False) if isinstance(part, (Attribute, Call))]
-        read = [leaf for leaf in map(leaves.leaf, parts) if leaf is not None]
+        parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
+        read = [leaf for p in parts if isinstance(p, Attribute) and (leaf := leaves.leaf(p)) is not None]
 
         def is_traced(expr: Expr) -> bool:
             leaf = leaves.leaf(expr)
@@ -199,7 +199,7 @@ class _Reader:
             inside._seen = self._seen
             given = {symbol.declaration.self_name: instance}
             scope = f"{symbol.declaration.qualname}.<locals>"
-            for use, leaf, at, through in inside.uses(body, given, scope, depth + 1):
+            for use, leaf, at, through in inside.uses(body, all_parts(body, nested=False), given, scope, depth + 1):
                 here = symbol.module is self._module
                 yield use, leaf, at if here else expr.at, through or symbol.declaration.name
 

@@ -157,8 +157,11 @@ class LostFirstUpdate(BodyRule):
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
         if not updates:
             return
+        in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
+        if len(updates) < 2 and not in_loop:
+            return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
-        if code.function is not None:
+        if in_loop:
             yield from _in_loops(code, updates, outer)
         if len(updates) < 2:
             return

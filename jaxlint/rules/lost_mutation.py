@@ -23,13 +23,13 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
-from jaxlint.syntax.statements import Body, If, Return, all_parts, assigned_names, own_parts, parts, walk
+from jaxlint.syntax.statements import Body, If, Return, all_parts, own_parts, parts, walk
 
 #: Frameworks whose modules have a rule of their own.
 #: Attributes that are meant to be written while tracing.
 _ABOUT_TRACING = ("trac", "compil", "jitted")
 #: Transformations that trace a function less often than it runs.
-_TRACED_RARELY = frozenset({Kind.JIT, Kind.LOOP, Kind.BRANCH})
+_TRACED_RARELY = (Kind.JIT, Kind.LOOP, Kind.BRANCH)
 
 
 class LostMutation(BodyRule):
@@ -124,12 +124,14 @@ class LostMutation(BodyRule):
             return
         if evaluator.calls.transformed.is_wrapped(function, code.place.module):
             return
+        changes = mutations(code, evaluator)
+        if not changes:
+            return
         rebuilt = rebuilt_parameters(function, applied)
         parameters = frozenset(p.name for p in function.parameters)
-        own = assigned_names(code.body)
         found: list[tuple[Mutation, Slot, bool]] = []
         watched = set(_where_tracing_is_tested(code.body))
-        for mutation in mutations(code, evaluator):
+        for mutation in changes:
             if place_of(mutation.at).row in watched:
                 continue  # it is left out where it would be lost
             if mutation.owner is not None and mutation.owner.framework.is_stateful:
@@ -139,7 +141,7 @@ class LostMutation(BodyRule):
                 certain = _is_rebuilt(mutation, slot, code, evaluator)
                 if certain is not None:
                     found.append((mutation, slot, certain))
-            elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in own:
+            elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
         for mutation, slot, certain in _unused(found, code.body):

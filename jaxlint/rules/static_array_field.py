@@ -222,10 +222,10 @@ def _declared(
     for default in made_by_defaults(field):
         if sure is None:
             sure = gives_array(evaluator.static(default), cls, evaluator) or None
-    fix = make_leaf(field, cls, module, evaluator.model)
     if sure is None and holds_module(value, evaluator):
-        yield _module_problem(at, cls, field, fix)
+        yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
+        fix = make_leaf(field, cls, module, evaluator.model)
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
 
 

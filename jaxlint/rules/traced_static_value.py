@@ -108,23 +108,20 @@ class TracedStaticValue(BodyRule):
         made = [e for e in code.events if isinstance(e, (Construct, Replace))]
         if not made:
             return
-        names = _depending(frozenset(traced), code.body)
-        leaves = TracedLeaves(traced, code.body, evaluator)
-        numbers = _Numbers(function, traced, code.body)
+        computed: _Computed | None = None
         for event in made:
             cls, given = (
                 (event.cls.cls, event.arguments)
                 if isinstance(event, Construct)
                 else (event.receiver.cls, event.keywords)
             )
-            if cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
+            statics = [(v, f) for v in given if (f := cls.field(v.name)) is not None and f.role is Role.STATIC]
+            if not statics or cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
                 continue
-            for value in given:
-                field = cls.field(value.name)
+            computed = computed or _Computed(function, traced, code.body, evaluator)
+            for value, field in statics:
                 expr = _given(value, event.call)
-                if field is None or field.role is not Role.STATIC or expr is None or field.is_converted:
-                    continue
-                if _is_traced(expr, value, names, leaves) or numbers.are_put(expr, field, cls, evaluator):
+                if expr is not None and not field.is_converted and computed.is_traced(expr, value, field, cls):
                     transform = (abstracting(code.applied) or code.applied)[0].transform.name
                     fix = make_leaf(field, cls, code.place.module, evaluator.model)
                     yield _problem(value.at, cls, field, function, transform, fix)
@@ -135,14 +132,24 @@ def _given(value: KeywordValue, call: Call) -> Expr | None:
     return next((a.value for a in call.args if a.at is value.at and not a.star), None)
 
 
-def _is_traced(expr: Expr, value: KeywordValue, names: frozenset[str], leaves: TracedLeaves) -> bool:
-    """Whether an expression is certainly computed from traced numbers, and is one itself."""
-    if _computes_with(expr, leaves):
-        return True
-    if not any(isinstance(part, Name) and part.id in names for part in parts(expr)):
-        return False
-    found = plain(value.value)
-    return isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
+class _Computed:
+    """Tells what is computed from the traced parameters of a function."""
+
+    def __init__(self, function: Function, traced: Mapping[str, Value], body: Body, evaluator: Evaluator) -> None:
+        self._names = _depending(frozenset(traced), body)
+        self._leaves = TracedLeaves(traced, body, evaluator)
+        self._numbers = _Numbers(function, traced, body)
+        self._evaluator = evaluator
+
+    def is_traced(self, expr: Expr, value: KeywordValue, field: Field, cls: PytreeClass) -> bool:
+        """Whether an expression is certainly computed from traced numbers, and is one itself."""
+        if _computes_with(expr, self._leaves):
+            return True
+        found = plain(value.value)
+        is_single = isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
+        if is_single and any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
+            return True
+        return self._numbers.are_put(expr, field, cls, self._evaluator)
 
 
 class _Numbers:

@@ -135,8 +135,8 @@ class UnregisteredClass(ClassRule, EventRule):
 
 def _refusing(applied: tuple[Applied, ...]) -> tuple[Applied, ...]:
     """The transformations of JAX itself that take everything apart."""
-    own = (a for a in applied if a.transform.name.startswith(("jax.", "jax_dataclasses.")))
-    return tuple(a for a in own if a.refuses_non_arrays and not a.transform.filters)
+    own = [a for a in applied if a.transform.name.startswith(("jax.", "jax_dataclasses."))]
+    return tuple([a for a in own if a.refuses_non_arrays and not a.transform.filters])
 
 
 def _is_hidden(function: Function, module: Module, evaluator: Evaluator) -> bool:
@@ -174,7 +174,7 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
 def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a transformed function that are annotated with a class, and the instances that it returns."""
     refusing = _refusing((event.applied,))
-    if not refusing or _is_hidden(function, module, evaluator):
+    if not refusing or not (function.parameters or function.return_values) or _is_hidden(function, module, evaluator):
         return
     around = (*evaluator.calls.transformed.decorating(function, module), event.applied)
     if event.applied.is_decorator and event.applied != next(iter(_refusing(around)), None):

@@ -20,7 +20,7 @@ from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, assigned_names, bound_by, target_names, walk
 
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
-ABSTRACTING = frozenset({Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT})
+ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -37,8 +37,15 @@ def abstracting(applied: Iterable[Applied]) -> list[Applied]:
     return [a for a in found if a.transform.name.startswith(("jax.", "jax_dataclasses."))]
 
 
-def traced_parameters(code: CodeRead) -> dict[str, Value]:
+def traced_parameters(code: CodeRead) -> Mapping[str, Value]:
     """The parameters of a function that are certainly traced, with what they are."""
+    if traced_parameters not in code.shared:
+        code.shared[traced_parameters] = _traced_parameters(code)
+    found: Mapping[str, Value] = code.shared[traced_parameters]
+    return found
+
+
+def _traced_parameters(code: CodeRead) -> Mapping[str, Value]:
     function = code.function
     applied = abstracting(code.applied)
     if function is None or not applied:
