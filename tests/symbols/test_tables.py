@@ -41,3 +41,38 @@ def test_blanks_stand_for_the_items(kind: str) -> None:
 )
 def test_other_text_stays(text: str) -> None:
     assert without_tables(text) == text
+
+
+_LONG = range(80_000)
+_NAMES = ", ".join(f"some_name_{n}" for n in _LONG)
+_NAMED_TABLES = {
+    "names": f"[{_NAMES}]",
+    "attributes": "{" + ", ".join(f"package.name{n}" for n in _LONG) + "}",
+    "calls": "[" + ",\n".join(f"Point({n}, y=make(a.b, 'c'))" for n in _LONG) + "]",
+    "entries": "{" + ",\n".join(f"'k{n}': a_function_{n}" for n in _LONG) + "}",
+    "rows": "(\n" + ",\n".join(f"(first_{n}, -2.5, f(3))" for n in _LONG) + "\n)",
+}
+
+
+@pytest.mark.parametrize("kind", _NAMED_TABLES)
+def test_the_first_items_with_names_stay(kind: str) -> None:
+    text = f"x = 1\ntable = {_NAMED_TABLES[kind]}\ny = f(2, 3)\n"
+    short = without_tables(text)
+    assert [len(row) for row in short.split("\n")] == [len(row) for row in text.split("\n")]
+    tree = ast.parse(short)
+    assert 200 <= sum(1 for _ in ast.walk(tree)) < 3_000
+    assert short.endswith("\ny = f(2, 3)\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"from names import ({_NAMES})\n",
+        f"def f({_NAMES}):\n    pass\n",
+        f"call({_NAMES})\n",
+        f"{_NAMES} = numbers\n",
+        "x = [\n" + "    f(a, b, c + 1),\n" * 60_000 + "]\n",
+    ],
+)
+def test_names_that_are_no_table_stay(text: str) -> None:
+    assert without_tables(text) == text
