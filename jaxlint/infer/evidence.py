@@ -72,11 +72,20 @@ def _is_other_container(declared: Container, seen: Value, depth: int) -> bool:
     if declared.items is not None and seen.items is not None:
         if len(declared.items) != len(seen.items):
             return True
-        pairs = zip(declared.items, seen.items, strict=True)
-        return any(contradicts(one, other, depth + 1) for one, other in pairs)
+        pairs = list(zip(declared.items, seen.items, strict=True))
+        return any(contradicts(one, other, depth + 1) for one, other in pairs) or _is_swapped(pairs)
     of_seen = seen.items if seen.items is not None else (seen.element,)
     of_declared = declared.items if declared.items is not None else (declared.element,)
     return any(all(contradicts(one, other, depth + 1) for one in of_declared) for other in of_seen if of_declared)
+
+
+def _is_swapped(pairs: list[tuple[Value, Value]]) -> bool:
+    """Whether an instance is seen where anything is declared, and anything where one of its class is declared."""
+    plains = [(plain(declared), plain(seen)) for declared, seen in pairs]
+    hoped = [one.cls for one, seen in plains if isinstance(one, Instance) and isinstance(seen, UnknownValue)]
+    return any(
+        isinstance(one, UnknownValue) and isinstance(seen, Instance) and seen.cls in hoped for one, seen in plains
+    )
 
 
 def _is_text(value: Value) -> bool:
