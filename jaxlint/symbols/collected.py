@@ -55,6 +55,8 @@ class FunctionContent:
         self.assignments: list[SelfAssignment] = []
         self.calls: set[str] = set()
         self.reads: set[str] = set()
+        #: The attributes of `self` of which the dtype or the shape is read.
+        self.traits: set[str] = set()
         self.mutations: set[str] = set()
         self.statements = 0
         self.acts = self.checks = False

@@ -205,6 +205,7 @@ def _facts(
         min(function.statements, most_statements),
         sorted(function.self_calls),
         sorted(function.self_reads),
+        sorted(function.self_traits),
         sorted(function.self_mutations),
         returned,
         effects,

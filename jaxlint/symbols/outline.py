@@ -113,6 +113,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     self_calls: frozenset[str] = frozenset()
     #: The attributes of `self` that are read (those that are called among them).
     self_reads: frozenset[str] = frozenset()
+    #: Those of them of which nothing is read but the dtype or the shape.
+    self_traits: frozenset[str] = frozenset()
     #: The attributes of `self` that hold what is changed in place.
     self_mutations: frozenset[str] = frozenset()
     statements: int = 0

@@ -286,6 +286,7 @@ class OutlineBuilder(Scanner):
             outer.assignments += collected.assignments
             outer.calls |= collected.calls
             outer.reads |= collected.reads
+            outer.traits |= collected.traits
             outer.mutations |= collected.mutations
         self.functions[qualname] = Function(
             name=node.name,
@@ -301,7 +302,8 @@ class OutlineBuilder(Scanner):
             return_values=tuple(from_ast(v) for v in collected.returns),
             self_assignments=tuple(collected.assignments),
             self_calls=frozenset(collected.calls),
-            self_reads=frozenset(collected.reads),
+            self_reads=frozenset(collected.reads | collected.traits),
+            self_traits=frozenset(collected.traits - collected.reads),
             self_mutations=frozenset(collected.mutations),
             statements=collected.statements,
             body_rows=body_rows(node),

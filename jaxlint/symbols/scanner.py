@@ -35,6 +35,8 @@ from jaxlint.symbols.outline import (
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Call, Span
 
+#: What is asked of an array without its values.
+_TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})
 #: Functions that return a value and make the program fail when that is computed.
@@ -245,6 +247,8 @@ class Scanner:
                     if self_name is not None and value.id == self_name:
                         assert function is not None
                         function.reads.add(current.attr)
+                elif function is not None and current.attr in _TRAITS and self._note_trait(value, function):
+                    pass
                 else:
                     push(value)
             elif kind is ast.Call:
@@ -280,6 +284,18 @@ class Scanner:
                 if (kind is ast.Yield or kind is ast.YieldFrom) and function is not None:
                     function.is_generator = True
                 extend(ast.iter_child_nodes(current))
+
+    def _note_trait(self, value: ast.expr, function: FunctionContent) -> bool:
+        """Note an attribute of `self` (or an item of one) that is asked for a trait; False if it is none."""
+        while type(value) is ast.Subscript and type(value.slice) is ast.Constant:
+            value = value.value
+        if type(value) is not ast.Attribute or type(value.value) is not ast.Name:
+            return False
+        if function.self_name is None or value.value.id != function.self_name:
+            return False
+        self.content.names.add(function.self_name)
+        function.traits.add(value.attr)
+        return True
 
     def _note_call(self, call: ast.Call) -> None:
         func, calls = call.func, self.content.calls

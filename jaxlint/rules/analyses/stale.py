@@ -36,8 +36,11 @@ def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
 
 
 def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
-    """The attributes that some methods read, other methods left out."""
-    attrs = {attr for function in inside for attr in function.self_reads}
+    """The attributes whose values some methods read, other methods left out.
+
+    A dtype or a shape is none: what is put in the place of an array has the same.
+    """
+    attrs = {attr for function in inside for attr in function.self_reads - function.self_traits}
     return {attr for attr in attrs if cls.method(attr) is None}
 
 
@@ -56,7 +59,7 @@ def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Fun
 def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
     """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does."""
     inside = run_by(method, cls).values()
-    if attr not in reads(inside, cls):
+    if cls.method(attr) is not None or all(attr not in function.self_reads for function in inside):
         return False
     used = re.compile(rf"\.{attr}\b")
     for module in {ancestor.module.path: ancestor.module for ancestor in cls.mro}.values():
