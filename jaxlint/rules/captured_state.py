@@ -15,6 +15,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changed_fields import changed_fields
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -109,7 +110,7 @@ class CapturedState(BodyRule):
     ## When not to use it
 
     A state that is bound anew only before the first call is not reported, nor is a function that is compiled again
-    after that.
+    after that, nor one that reads other fields than those that the update is seen to change.
 
     ## References
 
@@ -132,7 +133,7 @@ class CapturedState(BodyRule):
         classes = _classes(code, evaluator)
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
-                yield from _stale(one, classes, code)
+                yield from _stale(one, classes, code, evaluator)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
                 yield from _without_parameter(one, classes, code)
 
@@ -207,49 +208,45 @@ def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
         found.setdefault(name, one.cls)
 
 
-def _reads_free(one: _Inner, name: str, cls: PytreeClass, code: CodeRead) -> bool:
-    """Whether the function reads a variable from around it, or a leaf of what that holds."""
-    return _reads_in(one.function, one.body, name, cls, code)
-
-
-def _reads_in(function: Function | None, body: Body, name: str, cls: PytreeClass, code: CodeRead) -> bool:
-    """The same of a function and its body, and of the functions inside that have no variable of that name."""
+def _leaves_read(function: Function | None, body: Body, name: str, cls: PytreeClass, code: CodeRead) -> Iterator[str]:
+    """The leaves that a function reads of an instance in a variable from around it, and the functions inside of it."""
     if function is None or any(p.name == name for p in function.parameters) or name in own_names(body):
-        return False
+        return
     functions = code.place.module.outline.functions
     for statement in walk(body, nested=False):
-        if any(_reads(expr, name, cls) for expr in expressions(statement)):
-            return True
+        for expr in expressions(statement):
+            yield from _read_in(expr, name, cls)
         if isinstance(statement, FunctionDefinition):
             inner = functions.get(f"{function.qualname}.<locals>.{statement.name}")
-            if _reads_in(inner, statement.body, name, cls, code):
-                return True
-    return False
+            yield from _leaves_read(inner, statement.body, name, cls, code)
 
 
-def _reads(expr: Expr, name: str, cls: PytreeClass) -> bool:
+def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[str]:
     match expr:
         case Name(id=id_):
-            return id_ == name
+            yield from (field.name for field in cls.fields if id_ == name and field.role is not Role.STATIC)
+            return
         case Attribute(value=Name(id=id_), attr=attr) if id_ == name:
-            field, method = cls.field(attr), cls.method(attr)
-            if method is not None:
-                fields = (cls.field(read) for read in method[1].self_reads)
-                return any(f is not None and f.role is Role.LEAF for f in fields)
-            return field is not None and field.role is Role.LEAF
-    return any(_reads(child, name, cls) for child in of_around(expr, name))
+            method = cls.method(attr)
+            fields = [cls.field(read) for read in ([attr] if method is None else sorted(method[1].self_reads))]
+            yield from (field.name for field in fields if field is not None and field.role is Role.LEAF)
+            return
+    for child in of_around(expr, name):
+        yield from _read_in(child, name, cls)
 
 
 # -- compiled, and bound anew --------------------------------------------------------------------
 
 
-def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
+def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The states that the compiled function reads, and that are bound anew between two calls of it."""
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        if one.handle is None or not _reads_free(one, name, cls, code):
-            continue
-        rebinding = _rebinding_between(one, name, code.body)
+        read = set() if one.handle is None else set(_leaves_read(one.function, one.body, name, cls, code))
+        rebinding = _rebinding_between(one, name, code.body) if read else None
         if rebinding is not None:
+            changed = changed_fields(rebinding, cls, code, evaluator)
+            if changed is not None and changed.isdisjoint(read):
+                continue
             way_out = f"make `{name}` an argument of `{one.function.name}`"
             yield Problem(
                 at=one.at,
