@@ -12,6 +12,7 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import Unhashable, unhashable
+from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.options import is_written_in, tracing
 from jaxlint.rules.base import EventRule, Problem
 
@@ -92,7 +93,9 @@ class UnhashableStaticArgument(EventRule):
     ## When not to use it
 
     There is no reason to turn it off: the call cannot work. What only an annotation calls a list, a dict or a set is
-    not reported: `size: list[int]` is given `x.shape` more often than not.
+    not reported: `size: list[int]` is given `x.shape` more often than not. Nor is a record without a hash that neither
+    the module of the call nor those of the function and of the class ever make: what fills `cfg: Config` may be a
+    configuration of hydra or ml_collections, which have one.
 
     ## References
 
@@ -114,7 +117,7 @@ class UnhashableStaticArgument(EventRule):
         if event.static is not True or (function is not None and event.parameter == function.self_name):
             return
         why = unhashable(event.value, evaluator, event.made)
-        if why is None:
+        if why is None or _is_only_hoped(event):
             return
         parameter = f"`{event.parameter}`" if event.parameter is not None else "the argument"
         called = f" of `{function.name}`" if function is not None else ""
@@ -128,6 +131,14 @@ class UnhashableStaticArgument(EventRule):
             help=why.way_out,
             fix=_fix(event, why, evaluator),
         )
+
+
+def _is_only_hoped(event: Cross) -> bool:
+    """Whether the value is a record of a class that is no pytree, and nothing in sight makes one."""
+    value = plain(event.value)
+    if event.made is not None or not isinstance(value, Instance) or value.cls.is_pytree:
+        return False
+    return not is_made_in(value.cls, event.place.module, event.module)
 
 
 def _fix(event: Cross, why: Unhashable, evaluator: Evaluator) -> Proposal | None:

@@ -13,6 +13,7 @@ from jaxlint.infer.values import Instance
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
+from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import BodyRule, Problem
@@ -43,12 +44,16 @@ class UnknownAttribute(BodyRule):
 
     ```python
     import jax
+    import jax.numpy as jnp
     from flax import struct
 
     @struct.dataclass
     class State:
         position: jax.Array
         velocity: jax.Array
+
+    def start() -> State:
+        return State(position=jnp.zeros(3), velocity=jnp.ones(3))
 
     def advance(state: State, dt: float) -> State:
         return state.replace(position=state.position + dt * state.velocty)
@@ -58,12 +63,16 @@ class UnknownAttribute(BodyRule):
 
     ```python
     import jax
+    import jax.numpy as jnp
     from flax import struct
 
     @struct.dataclass
     class State:
         position: jax.Array
         velocity: jax.Array
+
+    def start() -> State:
+        return State(position=jnp.zeros(3), velocity=jnp.ones(3))
 
     def advance(state: State, dt: float) -> State:
         return state.replace(position=state.position + dt * state.velocity)
@@ -80,8 +89,9 @@ class UnknownAttribute(BodyRule):
 
     ## When not to use it
 
-    If a type checker looks at the code already. Annotations that are meant loosely are believed: a function that is
-    annotated with a base class and reads a field of a visible subclass is not reported.
+    If a type checker looks at the code already. Annotations may be meant loosely: a function that is annotated with a
+    base class and reads a field of a visible subclass is not reported, nor are classes of which neither their own
+    module nor that of the function make an instance.
 
     ## References
 
@@ -111,6 +121,8 @@ class UnknownAttribute(BodyRule):
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
             if instance is None or (instance.cls.name, part.attr) in seen:
                 continue
+            if not instance.exact and not is_made_in(instance.cls, code.place.module):
+                continue  # an annotation may stand for another class that has the attribute
             if _lacks(instance, part.attr, evaluator):
                 seen.add((instance.cls.name, part.attr))
                 yield _problem(part, instance.cls)
