@@ -100,7 +100,7 @@ class CustomInit(ClassRule):
         if not (is_mapping or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
             return
         given = _given(cls)
-        if given is None or cls.abstract_methods:
+        if given is None or cls.abstract_methods or _cannot_be_made(cls, init):
             return
         parameters = {p.name: p for p in init.parameters[1:] if p.kind in ("positional", "keyword")}
         missing = [name for name in given.names if name not in parameters]
@@ -131,6 +131,11 @@ def _own_init(cls: PytreeClass) -> Function | None:
         return None
     binding = owner.module.outline.scopes[owner.symbol.declaration.qualname].bindings["__init__"][-1]
     return init if isinstance(binding, Definition) and not binding.guard else None
+
+
+def _cannot_be_made(cls: PytreeClass, init: Function) -> bool:
+    """Whether the constructor assigns to a frozen `self`, which is said elsewhere: there is nothing to rebuild."""
+    return cls.frozen is True and "__init__" not in cls.framework.assignable_in and bool(init.self_assignments)
 
 
 def _has_metaclass(cls: PytreeClass) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.values import Array, Container, Instance, Value, plain
+from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Value, plain
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Call, Lambda, dotted
 
 #: What seldom is changed in place, as settings are.
@@ -49,6 +51,9 @@ class SharedDefault(ClassRule):
     class State:
         x: jax.Array
         logs: Logs = Logs()
+
+    def note(state: State, name: str) -> None:
+        state.logs.entries[name] = True
     ```
 
     ## Use instead
@@ -65,6 +70,9 @@ class SharedDefault(ClassRule):
     class State:
         x: jax.Array
         logs: Logs = struct.field(default_factory=Logs)
+
+    def note(state: State, name: str) -> None:
+        state.logs.entries[name] = True
     ```
 
     ## Frameworks
@@ -77,8 +85,8 @@ class SharedDefault(ClassRule):
 
     ## When not to use it
 
-    A default that nobody ever changes may be shared. Arrays of jax never change, and arrays of numpy seldom do: these
-    are reported with low confidence.
+    A default that nobody ever changes may be shared: where nothing in the module of the class changes one in place, it
+    is reported with low confidence, as are arrays of numpy. Arrays of jax never change.
 
     ## References
 
@@ -97,6 +105,7 @@ class SharedDefault(ClassRule):
             if field.owner != cls.symbol or field.default is None:
                 continue
             what = _shared(field.default, evaluator)
+            is_changed = what is not None and _ARRAY not in what and _is_changed_in_place(field, cls, evaluator)
             if what is not None:
                 way_out = "use `None`" if cls.framework.is_tuple else "use `default_factory`"
                 yield Problem(
@@ -107,8 +116,21 @@ class SharedDefault(ClassRule):
                     ),
                     reason="a default is made once, when the class is",
                     help=way_out,
-                    confidence=Confidence.LOW if _ARRAY in what else None,
+                    confidence=None if is_changed else Confidence.LOW,
                 )
+
+
+def _is_changed_in_place(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether something is changed in place through an attribute named like the field or one of those of its default.
+
+    The module of the class is looked at, and that of the class of the default.
+    """
+    value = UNKNOWN if field.default is None else plain(evaluator.static(field.default))
+    held = value.cls if isinstance(value, Instance) else cls
+    names = "|".join(sorted({field.name, *(f.name for f in held.fields if held is not cls)}))
+    path = rf"\.(?:{names})\b(?:\.\w+|\[[^\]]*\])*"
+    changing = re.compile(rf"{path}(?:\[[^\]]*\]\s*[-+*/|]?=(?!=)|\.(?:{'|'.join(sorted(MUTATING))})\()")
+    return any(changing.search(module.source.text) for module in (cls.module, held.module))
 
 
 def _shared(default: Placed, evaluator: Evaluator) -> str | None:
