@@ -269,7 +269,7 @@ class EventFeeder:
             for problem, rule in self.front.unknown_keywords(notes.events or (), unseen):
                 report(self.front, checker, problem, rule, self.front.module(checker.tree))
         if statements.stands_alone(call):
-            notes.discard(translated, 0)
+            notes.discard(translated, 0, is_alone=True)
         self.run(checker, notes)
 
     def _splat(self, checker: TypeChecker, node: Expression) -> Value:
