@@ -11,6 +11,8 @@ import pytest
 from tests.flake8.test_flake8 import flake8, jaxlint, places
 from tests.flake8.test_flake8 import project as project
 
+pytestmark = pytest.mark.comparisons
+
 #: How rules are named: by code, by name, by prefix, by group, all of them; some are off by default.
 RULES = (
     *("JAX109", "JAX205", "JAX303", "JAX401", "JAX402", "JAX403", "JAX002", "frozen-assignment", "local-pytree-class"),

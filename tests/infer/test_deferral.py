@@ -24,6 +24,7 @@ def _at_once(self: Deferral, expr: Expr, env: Environment) -> Held:
     return self.evaluator.evaluate(expr, env)
 
 
+@pytest.mark.comparisons
 def test_the_findings_do_not_depend_on_when_values_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _Counted.made
     monkeypatch.setattr(deferral, "Deferred", _Counted)

@@ -15,6 +15,8 @@ import pytest
 from tests.oracle.cases import FIXTURES
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.comparisons
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = 36
 CORE = ["JAX201", "JAX202", "JAX301", "JAX401", "JAX402"]

@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
 from tests.oracle.cases import one_of_each, programs
+
+pytestmark = pytest.mark.comparisons
 
 SETTINGS = Settings(select=("ALL",), preview=True, min_confidence=Confidence.LOW)
 

@@ -18,6 +18,8 @@ from jaxlint.finding import Finding
 from jaxlint.symbols.edited_outline import EditedOutline
 from tests.lsp.projects import FILES, LINES, write
 
+pytestmark = pytest.mark.comparisons
+
 MODULES = [name for name in FILES if name.endswith(".py")]
 NEW = "app/new.py"
 #: More of what makes units begin, end, or stand elsewhere.

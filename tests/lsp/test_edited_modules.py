@@ -18,6 +18,8 @@ from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module
 from tests.lsp.edits import edited, edited_class
 
+pytestmark = pytest.mark.comparisons
+
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*.py"))
 
 ALL = 'select = ["JAX"]\npreview = true\nmin-confidence = "low"\n'

@@ -89,6 +89,7 @@ def test_enough_is_linted(request: pytest.FixtureRequest, findings: dict[str, li
     assert set(codes) >= {"JAX201", "JAX202", "JAX301", "JAX401", "JAX402"}, codes
 
 
+@pytest.mark.comparisons
 def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
     """What is known of a library by its names is known where its source can be read, too."""
     pytest.importorskip("flax")
