@@ -14,7 +14,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue
 from jaxlint.infer.higher_order import HigherOrder
-from jaxlint.infer.known_functions import KnownFunctions
+from jaxlint.infer.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.local_calls import LocalCalls
 from jaxlint.infer.method_calls import MethodCalls
 from jaxlint.infer.notes import Notes
@@ -206,6 +206,8 @@ class CallEvaluator(MethodCalls, LocalCalls):
                 self._train_state(func, call, values)
                 self._own_update(func, call, values)
                 result = self.returned(func, _passed(call, values))
+                if isinstance(plain(result), UnknownValue) and func.symbol.full_name in GIVE_SAME and values:
+                    result = plain(values[0])  # what an installed library is read to do is less than what is known
                 if func.receiver is None:
                     result = self._compiled(func, func.symbol.declaration, result, call, values)
                 return self.higher_order.returned(func, result, values)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 #: Functions that return their argument, or a copy of it, of the same class.
-_SAME = _COPIES | frozenset(
+GIVE_SAME = _COPIES | frozenset(
     {
         "jax.device_put",
         "jax.block_until_ready",
@@ -84,7 +84,7 @@ class KnownFunctions:
             return as_instance(values[0]) or plain(values[0])
         if name in _COPIES and any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
             return UNKNOWN
-        if name in _SAME and values:
+        if name in GIVE_SAME and values:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
             return plain(values[0])

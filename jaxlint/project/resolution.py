@@ -46,7 +46,16 @@ class _Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
         return hash(self.key)
 
 
-class ClassSymbol(_Declared, frozen=True, eq=False):
+class _Defined(_Declared, frozen=True, eq=False):
+    """What has a dotted name."""
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name with its module."""
+        return f"{self.module.name}.{self.key[1]}"
+
+
+class ClassSymbol(_Defined, frozen=True, eq=False):
     """A class declared in a module that jaxlint reads."""
 
     declaration: Class
@@ -56,13 +65,8 @@ class ClassSymbol(_Declared, frozen=True, eq=False):
         """Path and qualified name."""
         return (self.module.path, self.declaration.qualname)
 
-    @property
-    def full_name(self) -> str:
-        """The dotted name with its module."""
-        return f"{self.module.name}.{self.declaration.qualname}"
 
-
-class FunctionSymbol(_Declared, frozen=True, eq=False):
+class FunctionSymbol(_Defined, frozen=True, eq=False):
     """A function declared in a module that jaxlint reads."""
 
     declaration: Function
