@@ -189,17 +189,23 @@ def _is_changed_container(value: Value, slot: Slot) -> bool | None:
 def _unused(found: list[tuple[Mutation, Slot, bool]], body: Body) -> Iterator[tuple[Mutation, Slot, bool]]:
     """The changes that the function neither makes use of nor hands on.
 
-    An object that loses one of its changes is a state: to read what another one has updated does not save that.
+    An object that loses one of its changes is a state: to read what another one has updated does not save that. What
+    one call changes is lost together, or not at all.
     """
     changed = [Changed(slot, mutation.at, body) for mutation, slot, _ in found]
     unused = [
         not (c.is_handed_on() if mutation.purpose.lasts else c.is_read())
         for c, (mutation, _, _) in zip(changed, found, strict=True)
     ]
+    used = {id(m.at) for lost, (m, _, _) in zip(unused, found, strict=True) if not lost}
+    unused = [id(m.at) not in used for m, _, _ in found]
     states = {slot.root for lost, (m, slot, _) in zip(unused, found, strict=True) if lost and m.of_attribute}
+    told: set[int] = set()
     for lost, c, one in zip(unused, changed, found, strict=True):
         mutation, slot, _ = one
-        if lost or (mutation.purpose.updates and slot.root in states and not c.is_handed_on()):
+        is_update = mutation.purpose.updates and slot.root in states and not c.is_handed_on()
+        if id(mutation.at) not in told and (lost or is_update):
+            told.add(id(mutation.at))
             yield one
 
 

@@ -14,6 +14,7 @@ from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
 from jaxlint.syntax.statements import (
@@ -141,7 +142,7 @@ class _Finder:
                     yield from self._by_method(part, owner)
 
     def _by_function(self, call: Call) -> Iterator[Mutation]:
-        """`push(buffer, x)`, where the function puts something into what it is given."""
+        """`push(buffer, x)`, where the function puts something into what it is given, or assigns an attribute of it."""
         place = self.code.place
         symbol = self.evaluator.model.resolver.resolve(call.func, place.module, scope_of(place))
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.scope:
@@ -153,13 +154,26 @@ class _Finder:
         given = dict(zip(names, call.positional, strict=False)) if not call.has_star else {}
         given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
         body = self.evaluator.calls.body_of(symbol) or () if given else ()
+        made: set[str] | None = None
         for statement in walk(body, nested=False):
             for _, slot in changed_by(statement):
                 filled = None if _removes(statement) else origin(slot, body, given)
                 held = slot_of(given[filled.root]) if filled is not None else None
-                if filled is not None and held is not None and len(filled.path) == 1 and filled.path[0].startswith("["):
+                if filled is None or held is None or len(filled.path) != 1:
+                    continue
+                if filled.path[0].startswith("["):
                     yield Mutation(call.at, held.below(*filled.path), Purpose(computed=True))
                     return
+                cls = self._changed_instance(given[filled.root])
+                if cls is not None and cls.field(filled.path[0]) is not None and not is_cache(slot, body):
+                    made = _made_from(set(given), body) if made is None else made
+                    purpose = _purpose(statement, slot, False, made)
+                    yield Mutation(call.at, held.below(*filled.path), purpose, cls, True)
+
+    def _changed_instance(self, given: Expr) -> PytreeClass | None:
+        """The class of a pytree instance that a function is given, if such instances can be changed."""
+        instance = LocalInstances.of(self.code, self.evaluator).instance(given)
+        return instance.cls if instance is not None and _changes(instance.cls) else None
 
     def _is_on_self(self, call: Call) -> bool:
         """Whether a call is one of a method of `self`."""
