@@ -13,8 +13,9 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.loops import made_for_each_turn
+from jaxlint.rules.analyses.stepped import moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import Binary, Call, Expr, dotted
 
 _NUMBERS = frozenset({"int", "float"})
 
@@ -119,6 +120,9 @@ class FilteredScalar(BodyRule):
         for construct, cross in made_for_each_turn(code):
             if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
                 yield from _swept(construct, evaluator)
+        for moved in moved_at_each_turn(code, evaluator):
+            if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
+                yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, "is another one at each turn")
 
 
 def _is_compiled(place: Place, framework: str) -> bool:
@@ -186,20 +190,10 @@ def _is_stepped(value: Expr | None, path: str) -> bool:
 
 def _counted(call: Call) -> Iterator[tuple[object, str]]:
     """The fields that `tree_at` counts up: `tree_at(lambda m: m.n, model, model.n + 1)`."""
-    positional = call.positional
-    if len(positional) < 3 or not isinstance(positional[0], Lambda) or len(positional[0].params) != 1:
-        return
-    where, tree, given = positional[:3]
-    assert isinstance(where, Lambda)
-    nodes, values = _items(where.body), _items(given)
-    for node, value in zip(nodes, values, strict=False) if len(nodes) == len(values) else ():
-        if isinstance(node, Attribute) and isinstance(node.value, Name):
-            if _is_stepped(value, f"{dotted(tree)}.{node.attr}"):
-                yield value.at, node.attr
-
-
-def _items(expr: Expr) -> tuple[Expr, ...]:
-    return getattr(expr, "items", None) or (expr,)
+    tree = dotted(call.positional[1]) if len(call.positional) > 1 else None
+    for name, value in selected(call, tree) if tree is not None else ():
+        if _is_stepped(value, f"{tree}.{name}"):
+            yield value.at, name
 
 
 def _problem(at: object, cls: PytreeClass, name: str, function: str, how: str = "counts up") -> Problem:

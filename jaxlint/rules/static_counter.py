@@ -16,6 +16,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
+from jaxlint.rules.analyses.stepped import SCALING, moved_at_each_turn
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -172,6 +173,14 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
                 if _varies(given.value):
                     fix = make_leaf(field, cls, construct.place.module, evaluator.model)
                     yield _problem(given.at, cls, field, _changes(given.value), Confidence.HIGH, fix)
+        for moved in moved_at_each_turn(code, evaluator, SCALING):
+            field = moved.cls.field(moved.field)
+            if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
+                continue
+            if any(applied.transform.kind is Kind.JIT for applied in moved.cross.applied):
+                fix = make_leaf(field, moved.cls, code.place.module, evaluator.model)
+                what = "is static and changes from step to step"
+                yield _problem(moved.copy.at, moved.cls, field, what, Confidence.HIGH, fix)
 
 
 def _changes(value: Value) -> str:

@@ -1,0 +1,179 @@
+"""Numbers that each turn of a loop moves in a copy of an instance: `opt = opt.decayed(0.9)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.values import Instance, Scalar, plain
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.origins import Made
+from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Lambda, Name, dotted
+from jaxlint.syntax.statements import Assign, For, Statement, While, own_parts, walk
+
+#: Operations that make another number of a number.
+MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
+#: Those that do not count.
+SCALING = MOVING - {"+", "-"}
+#: Operations by which a number stays as it is, with the number that does that.
+_NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "**": 1}
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The number of a field that each turn of a loop moves: the copy, the call that takes it, and the field."""
+
+    copy: Call
+    cross: Cross
+    cls: PytreeClass
+    field: str
+
+
+def moved_at_each_turn(code: CodeRead, evaluator: Evaluator, operations: frozenset[str] = MOVING) -> Iterator[Moved]:
+    """The fields whose number each turn of a loop moves, in an instance that it passes to a transformed function.
+
+    The variable is bound to a copy of what it holds, at every turn: by a constructor, `replace` or `tree_at`, or by a
+    method or function that does nothing but return such a copy.
+    """
+    crosses = {id(e.at): e for e in code.events if isinstance(e, Cross)}
+    for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
+        copied = [bound for s in loop.body if (bound := _rebound(s)) is not None]
+        taking = _passed(loop, {name for name, _ in copied}, crosses) if copied else {}
+        for name, copy in copied:
+            cross = taking.get(name)
+            held = None if cross is None else plain(cross.value)
+            if cross is not None and isinstance(held, Instance):
+                for field in _Copies(held.cls, evaluator, operations).moved_in_turn(copy, name, code):
+                    yield Moved(copy, cross, held.cls, field)
+
+
+def _rebound(statement: Statement) -> tuple[str, Call] | None:
+    """The variable that a statement binds to what a call gives, and nothing else."""
+    match statement:
+        case Assign(targets=(Name(id=name),), value=Call() as call):
+            return name, call
+    return None
+
+
+def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> dict[str, Cross]:
+    """The transformed functions that a loop passes some variables to."""
+    found: dict[str, Cross] = {}
+    for statement in walk(loop.body, nested=False):
+        for part in own_parts(statement):
+            for argument in part.args if isinstance(part, Call) else ():
+                cross = crosses.get(id(argument.at))
+                if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
+                    found.setdefault(argument.value.id, cross)
+    return found
+
+
+class _Copies:
+    """Tells which numbers the copies of an instance of one class move."""
+
+    def __init__(self, cls: PytreeClass, evaluator: Evaluator, operations: frozenset[str]) -> None:
+        self.cls = cls
+        self.evaluator = evaluator
+        self.operations = operations
+
+    def moved_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
+        """The fields that a copy of the instance in a variable moves, here or in what is called to make it."""
+        module = code.place.module
+        yield from self._moved(copy, name, module, code.scope, frozenset())
+        found = self._copying(copy, name, code)
+        if found is None:
+            return
+        home, function, base, parameters = found
+        if not function.only_returns or function.decorators or function.is_async or copy.has_star:
+            return
+        given = dict(zip((p.name for p in parameters if p.kind == "positional"), copy.positional, strict=False))
+        given |= {a.keyword: a.value for a in copy.args if a.keyword is not None}
+        numbers = frozenset(parameter for parameter, value in given.items() if _is_number(value))
+        scope = f"{function.qualname}.<locals>"
+        returned = [
+            set(self._moved(value, base, home, scope, numbers)) if isinstance(value, Call) else set()
+            for value in function.return_values
+        ]
+        yield from sorted(set.intersection(*returned) if returned else ())
+
+    def _copying(
+        self, copy: Call, name: str, code: CodeRead
+    ) -> tuple[Module, Function, str, tuple[Parameter, ...]] | None:
+        """The method or function of the project that is called with the instance in a variable.
+
+        With it come its module, its name for the instance, and the parameters that the arguments are for.
+        """
+        if isinstance(copy.func, Attribute) and dotted(copy.func.value) == name:
+            made = self.cls.method(copy.func.attr)
+            if made is None or made[1].self_name is None:
+                return None
+            return made[0].module, made[1], made[1].self_name, made[1].parameters[1:]
+        if name not in map(dotted, copy.positional[:1]):
+            return None
+        resolver = self.evaluator.model.resolver
+        symbol = resolver.follow(resolver.resolve(copy.func, code.place.module, code.scope))
+        if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.parameters:
+            return None
+        function = symbol.declaration
+        return symbol.module, function, function.parameters[0].name, function.parameters
+
+    def _moved(self, copy: Call, base: str, module: Module, scope: str, numbers: frozenset[str]) -> Iterator[str]:
+        """The fields for which a copy of `base` gets the number that `base` has, moved by a number.
+
+        `numbers` are the names that stand for numbers.
+        """
+        for name, value in self._given(copy, base, module, scope):
+            if isinstance(value, Binary) and value.op in self.operations:
+                pairs = ((value.left, value.right), (value.right, value.left))
+                if any(dotted(held) == f"{base}.{name}" and _moves(value.op, by, numbers) for held, by in pairs):
+                    if value.op not in SCALING or self._is_float(name):
+                        yield name
+
+    def _is_float(self, name: str) -> bool:
+        """Whether a field certainly holds a float: an integer that is doubled is a size, and meant to be static."""
+        field = self.cls.field(name)
+        held = None if field is None else plain(self.evaluator.promises.field(field, self.cls))
+        return isinstance(held, Scalar) and held.kind == "float"
+
+    def _given(self, copy: Call, base: str, module: Module, scope: str) -> Iterator[tuple[str, Expr]]:
+        """The fields that a copy of `base` is given, and what."""
+        resolver, cls = self.evaluator.model.resolver, self.cls
+        function, of = resolver.library_name(copy.func, module, scope), copy.positional[:1]
+        if isinstance(copy.func, Attribute) and copy.func.attr == cls.framework.replace_method:
+            of = (copy.func.value,) if cls.has_framework_replace else ()
+        if base in map(dotted, of) and (function in REPLACE_FUNCTIONS or of != copy.positional[:1]):
+            yield from ((a.keyword, a.value) for a in copy.args if a.keyword is not None)
+        elif function == "equinox.tree_at":
+            yield from selected(copy, base)
+        elif self.evaluator.model.class_of_symbol(resolver.follow(resolver.resolve(copy.func, module, scope))) is cls:
+            yield from ((field.name, value) for field, value in Made(cls, copy).given())
+
+
+def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:
+    """The fields that `tree_at(lambda m: m.n, base, value)` replaces, and what they are given."""
+    match call.positional:
+        case (Lambda(params=(_,), body=body), tree, given) if dotted(tree) == base:
+            nodes, values = _items(body), _items(given)
+            for node, value in zip(nodes, values, strict=False) if len(nodes) == len(values) else ():
+                if isinstance(node, Attribute) and isinstance(node.value, Name):
+                    yield node.attr, value
+
+
+def _items(expr: Expr) -> tuple[Expr, ...]:
+    return expr.items if isinstance(expr, Display) else (expr,)
+
+
+def _moves(op: str, other: Expr, numbers: frozenset[str]) -> bool:
+    """Whether a number becomes another one by an operation."""
+    if isinstance(other, Name):
+        return other.id in numbers
+    return _is_number(other) and isinstance(other, Constant) and other.value != _NEUTRAL.get(op)
+
+
+def _is_number(expr: Expr) -> bool:
+    return isinstance(expr, Constant) and expr.kind in ("int", "float")
