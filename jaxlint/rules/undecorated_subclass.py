@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from jaxlint.cst.changes import Change, Decorate, Proposal, Rewrite
+from jaxlint.cst.changes import Change, Decorate, NeededImport, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
@@ -15,7 +16,7 @@ from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kep
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Expr, Subscript, dotted, without_call
+from jaxlint.syntax.expressions import Call, Constant, Expr, Subscript, dotted, without_call
 
 _ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
@@ -86,7 +87,7 @@ class UndecoratedSubclass(ClassRule):
 
     ## Fix safety
 
-    The decorators of the base class are put above the class, too, if both are in the same file, or in the place of
+    The decorators of the base class are put above the class, too, with the imports that they need, or in the place of
     `@dataclasses.dataclass`; penzai's with `has_implicitly_inherited_fields=True`. The fix is unsafe: what
     was no pytree becomes one.
 
@@ -278,18 +279,38 @@ def _help(cls: PytreeClass, base: PytreeClass) -> str:
 
 
 def _decorating(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the decorators of the base class, if it stands in the same file, above the class as well."""
-    declared, module = cls.symbol.declaration, cls.module
-    if base.module is not module or base.symbol.declaration.scope:
+    """The fix: the decorators of the base class above the class as well, as they are written in its file."""
+    declared = cls.symbol.declaration
+    if base.symbol.declaration.scope:
         return None
     if any(registration.is_call or registration.has_lists for registration in base.registrations):
         return None
     if cls.custom_init() is not None and not _is_rebuilt_by_its_own(cls, base):
         return None
-    changes = _decorators(cls, base, evaluator)
+    written = [_written(decorator, cls, base, evaluator) for decorator in base.symbol.declaration.decorators]
+    if None in written:
+        return None
+    changes = _decorators(cls, base, [text for text, _ in filter(None, written)], evaluator)
     if not changes:
         return None
-    return Proposal(f"Decorate `{declared.name}` like `{base.name}`", Applicability.UNSAFE, changes)
+    imports = tuple(needed for _, some in filter(None, written) for needed in some)
+    return Proposal(f"Decorate `{declared.name}` like `{base.name}`", Applicability.UNSAFE, changes, imports)
+
+
+def _written(
+    decorator: Expr, cls: PytreeClass, base: PytreeClass, evaluator: Evaluator
+) -> tuple[str, tuple[NeededImport, ...]] | None:
+    """A decorator of the base class as the file of the class writes it, and the imports that this needs."""
+    text, scope, resolver = base.module.source.segment, cls.symbol.declaration.scope, evaluator.model.resolver
+    whole = text(*place_of(decorator.at))
+    if base.module is cls.module:
+        return whole, ()
+    head = without_call(decorator)
+    if isinstance(decorator, Call) and not all(isinstance(a.value, Constant) and not a.star for a in decorator.args):
+        return None
+    symbol = resolver.resolve(head, base.module)
+    named = spelled(symbol.name, cls.module, resolver, scope) if isinstance(symbol, External) else None
+    return None if named is None else (named[0] + whole[len(text(*place_of(head.at))) :], named[1])
 
 
 def _is_rebuilt_by_its_own(cls: PytreeClass, base: PytreeClass) -> bool:
@@ -298,16 +319,14 @@ def _is_rebuilt_by_its_own(cls: PytreeClass, base: PytreeClass) -> bool:
     return base.framework.unflatten is Unflatten.CUSTOM and ("__init__" not in own or "tree_flatten" in own)
 
 
-def _decorators(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> tuple[Change, ...]:
+def _decorators(cls: PytreeClass, base: PytreeClass, texts: Sequence[str], evaluator: Evaluator) -> tuple[Change, ...]:
     """The changes of the decorators of a class; that of a plain dataclass goes, if its base does not have it."""
-    declared, source = cls.symbol.declaration, cls.module.source
+    declared = cls.symbol.declaration
     own = list(declared.decorators)
-    written = [
-        (source.segment(*place_of(decorator.at)), _is_dataclass(decorator, cls, evaluator))
-        for decorator in base.symbol.declaration.decorators
-    ]
+    plain = [_is_dataclass(decorator, base, evaluator) for decorator in base.symbol.declaration.decorators]
+    written = list(zip(texts, plain, strict=True))
     if cls.framework.refuses_undecorated:
-        name = base.registrations[0].name if base.registrations else ""
+        name = texts[0].partition("(")[0] if len(texts) == 1 else ""
         is_free = name and not own and not declared.fields
         return (Decorate(declared.at, (f"{name}(has_implicitly_inherited_fields=True)",)),) if is_free else ()
     if not own:
