@@ -11,6 +11,12 @@ from jaxlint.syntax.expressions import is_none
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
+#: Operators, by which instances are put together before they are used (`2.0 * loss`).
+_COMPOSING = frozenset(
+    f"__{prefix}{name}__"
+    for prefix in ("", "r", "i")
+    for name in ("add", "sub", "mul", "matmul", "truediv", "or", "and")
+)
 #: Calls that throw compiled programs away.
 _FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
 
@@ -45,8 +51,8 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
 
 
 def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
-    """A method that assigns the attribute after construction, and not while the compiled one is traced."""
-    passing = {*inside, *called_in_construction(cls)}
+    """A method (no operator) that assigns the attribute after construction, and not while the other one is traced."""
+    passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
             name = function.name
