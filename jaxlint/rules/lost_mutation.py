@@ -246,6 +246,8 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return
     if method is not None and on_self and not mutation.purpose.updates and is_own_alone(attr, method, cls):
         return  # a variable of this method and of those that it calls
+    if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
+        return  # a variable of the functions inside, while they are traced
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
         at=mutation.at,
@@ -257,6 +259,12 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         reason=f"`{root}` is no traced argument: its attributes are read and written while tracing",
         help=f"make `{attr}` an argument and a result of `{function.name}`",
     )
+
+
+def _is_assigned_behind(attr: str, function: Function, method: Function) -> bool:
+    """Whether a method gives an attribute its value after a function inside of it, which assigns it too."""
+    _, last = function.body_rows
+    return function is not method and any(a.attr == attr and a.at.row > last for a in method.self_assignments)
 
 
 def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:
