@@ -145,7 +145,7 @@ class Evaluator(Narrowing, Attributes):
         return Scalar(expr.kind)
 
     def _display(self, expr: Display, env: Environment) -> Value:
-        if any(isinstance(i, Starred) for i in expr.items):
+        if expr.has_star:
             for item in expr.items:
                 self.evaluate(item.value if isinstance(item, Starred) else item, env)
             return Container(expr.kind)

@@ -171,7 +171,7 @@ def _returned(cls: PytreeClass, method: Function, name: str, evaluator: Evaluato
         return
     value = method.return_values[0]
     if isinstance(value, Display) and len(value.items) != 2 and value.kind in ("tuple", "list"):
-        if not any(type(i).__name__ == "Starred" for i in value.items):
+        if not value.has_star:
             yield _problem(
                 cls,
                 value,

@@ -217,6 +217,8 @@ def _mismatched(selected: Expr, replacement: Expr) -> _Wrong | None:
     if doubled is not None:
         fix = _selected_once(selected, doubled, replacement)
         return _Wrong(doubled.at, "selects the same node twice", "the first replacement is lost", "select it once", fix)
+    if selected.has_star or (isinstance(replacement, Display) and replacement.has_star):
+        return None
     wanted = len(selected.items)
     if isinstance(replacement, Display) and len(replacement.items) != wanted:
         what = f"selects {wanted} nodes and is given {len(replacement.items)} replacements"

@@ -105,6 +105,11 @@ class Display(_Base, frozen=True, tag=True, gc=False):
     kind: str
     items: tuple[Expr, ...]
 
+    @property
+    def has_star(self) -> bool:
+        """Whether `*values` stands among the items, so that their number is not known."""
+        return any(isinstance(item, Starred) for item in self.items)
+
 
 class DictDisplay(_Base, frozen=True, tag=True, gc=False):
     """A dict display; a key of None stands for `**value`."""
