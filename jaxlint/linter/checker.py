@@ -295,6 +295,8 @@ class Checker:
                 found = self._found_by(rule, module, check, event)
                 if found:
                     yield from found
+            if isinstance(event, CodeRead):
+                event.shared.clear()  # nobody asks for what the body holds any more
 
     def _found_by(self, rule: Rule, module: Module, check: _Check, at: object) -> Sequence[Finding]:
         """What one rule finds in one place: in a class or an event."""
