@@ -11,7 +11,7 @@ from msgspec import structs
 
 from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
-from jaxlint.config.settings import EnabledRules, FixSettings, Settings
+from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
@@ -331,8 +331,8 @@ class Checker:
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         finding = rule.finding(problem, module.path, place)
-        if problem.fix is None:
-            return finding
+        if problem.fix is None or not is_sure_enough(finding.confidence, self.settings):
+            return finding  # nobody is shown it, and libcst takes longer to load than a small project to check
         try:
             return self._with_fix(finding, problem.fix, rule, module)
         except RecursionError:
