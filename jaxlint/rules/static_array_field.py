@@ -185,7 +185,7 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     if any("__hash__" in one.symbol.declaration.methods for one in cls.mro):
         return False  # static values and keys of dicts say how they are hashed
     if cls.framework.filters:
-        return True
+        return cls.leaves != () or any(one.symbol.declaration.methods for one in cls.mro)  # else a record of the host
     if cls.leaves == ():
         return False
     if cls.framework not in _FOR_DATA or any(is_stub(one.module) for one in cls.mro):
