@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
@@ -82,7 +83,8 @@ class ReturnedOldState(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The copy is returned in the place of the original, where it certainly was made. The fix is unsafe: callers get
+    another state than before.
 
     ## When not to use it
 
@@ -117,8 +119,9 @@ class ReturnedOldState(BodyRule):
                 continue
             if next(reads(code.body, made.name), None) is not None or _bound_after(made.original, following):
                 continue
-            if any(isinstance(s, Return) and _hands_back(s.value, made.original) for s in following):
-                yield _problem(made, function.name)
+            if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
+                is_certain = any(s is statement for s in code.body)
+                yield _problem(made, function.name, _returning(made, following) if is_certain else None)
 
 
 class _Reader:
@@ -181,14 +184,25 @@ def _bound_after(name: str, following: tuple[Statement, ...]) -> bool:
     return name in assigned_names(following)
 
 
-def _hands_back(value: Expr | None, name: str) -> bool:
-    """Whether what is returned is a variable, or a tuple that holds it."""
+def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
+    """Where a variable stands in what is returned: as the whole, or in a tuple."""
     if isinstance(value, Display) and value.kind == "tuple":
-        return any(_hands_back(item, name) for item in value.items)
-    return isinstance(value, Name) and value.id == name
+        for item in value.items:
+            yield from _handed_back(item, name)
+    elif isinstance(value, Name) and value.id == name:
+        yield value
 
 
-def _problem(made: _Made, function: str) -> Problem:
+def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None:
+    """The fix: the copy is returned in the place of the original, unless its variable gets something else."""
+    if _bound_after(made.name, following):
+        return None
+    returned = [read for s in following if isinstance(s, Return) for read in _handed_back(s.value, made.original)]
+    changes = tuple(Rename(read.at, made.name) for read in returned)
+    return Proposal(f"Return `{made.name}`", Applicability.UNSAFE, changes)
+
+
+def _problem(made: _Made, function: str, fix: Proposal | None) -> Problem:
     way_out = f"return `{made.name}`"
     return Problem(
         at=made.at,
@@ -198,4 +212,5 @@ def _problem(made: _Made, function: str) -> Problem:
         ),
         reason="an update makes a copy; the original stays as it was",
         help=way_out,
+        fix=fix,
     )

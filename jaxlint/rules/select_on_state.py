@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Display, Expr, last_name
+from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
+from jaxlint.syntax.statements import parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
 _FUNCTIONS = {
@@ -79,7 +83,8 @@ class SelectOnState(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A choice between two states of one class is made for each of their leaves, with `jax.tree.map`. That is safe: the
+    call could only raise.
 
     ## When not to use it
 
@@ -101,8 +106,8 @@ class SelectOnState(BodyRule):
         """Look at the calls in a body that take arrays."""
         if _LAST_NAMES.isdisjoint(code.contents.called):
             return
-        parts = code.contents.expected_to_work
-        calls = [part for part in parts if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
+        working = code.contents.expected_to_work
+        calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
             given = [(expr, instances.instance(expr)) for expr in _arrays(call)]
@@ -111,7 +116,8 @@ class SelectOnState(BodyRule):
                 continue
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if name in _FUNCTIONS:
-                yield _problem(found[0], found[1], name)
+                fix = _mapping(call, instances, code, evaluator)
+                yield _problem(found[0], found[1], name, fix)
 
 
 def _arrays(call: Call) -> tuple[Expr, ...]:
@@ -123,7 +129,23 @@ def _arrays(call: Call) -> tuple[Expr, ...]:
     return positional[1:]
 
 
-def _problem(expr: Expr, instance: Instance, name: str) -> Problem:
+def _mapping(call: Call, instances: LocalInstances, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a choice between two states of one class: it is made for each leaf."""
+    given = call.positional
+    if len(given) != 3 or len(call.args) != 3 or last_name(call.func) not in ("where", "select"):
+        return None
+    one, other = instances.instance(given[1]), instances.instance(given[2])
+    written = spelled("jax.tree.map", code.place.module, evaluator.model.resolver, code.scope)
+    if one is None or other is None or one.cls is not other.cls or written is None:
+        return None
+    if any(isinstance(part, Name) and part.id in ("a", "b") for part in parts(given[0])):
+        return None
+    template = f"{written[0]}(lambda a, b: {{0}}({{1}}, a, b), {{2}}, {{3}})"
+    change = Rewrite(call.at, template, (call.func.at, *(expr.at for expr in given)))
+    return Proposal("Choose for each leaf", Applicability.SAFE, (change,), written[1])
+
+
+def _problem(expr: Expr, instance: Instance, name: str, fix: Proposal | None) -> Problem:
     last = name.rpartition(".")[2]
     way_out = f"map over the leaves: `jax.tree.map(lambda a, b: {_leafwise(last)}, one, other)`"
     return Problem(
@@ -134,6 +156,7 @@ def _problem(expr: Expr, instance: Instance, name: str) -> Problem:
         ),
         reason="functions of arrays do not look inside of pytrees",
         help=way_out,
+        fix=fix,
     )
 
 
