@@ -127,6 +127,8 @@ class Framework(msgspec.Struct, frozen=True):
     unknown_name_error: str = "TypeError"
     #: Further methods that the framework puts into every class, whatever the class has itself.
     added_methods: tuple[str, ...] = ()
+    #: Further methods of the framework's base class.
+    base_methods: frozenset[str] = frozenset()
     #: Names that no field may have.
     refused_names: frozenset[str] = frozenset()
     #: Class attributes that the framework sets, whatever field has that name.

@@ -40,6 +40,7 @@ def _role(field: FieldContext) -> Role:
 
 NNX = Framework(
     id="flax.nnx",
+    base_methods=frozenset("eval iter_children iter_modules perturb set_attributes sow train".split()),
     title="flax.nnx.Pytree",
     bases=frozenset({"flax.nnx.Pytree", "flax.nnx.Module", "flax.nnx.Object"}),
     aliases={

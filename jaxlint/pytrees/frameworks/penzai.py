@@ -19,6 +19,10 @@ PENZAI = Framework(
             | {"has_implicitly_inherited_fields", "use_mutable_proxy_in_init", "overwrite_parent_init"}
         )
     },
+    base_methods=frozenset(
+        """attributes_dict from_attributes key_for_field select tree_flatten tree_flatten_with_keys tree_unflatten
+        treescope_color""".split()
+    ),
     class_keywords=frozenset(),
     assignable_in=frozenset({"__init__"}),
     refuses_undecorated=True,

@@ -12,6 +12,7 @@ from jaxlint.syntax.expressions import Call, Constant, Subscript, dotted
 
 #: What gives instances attributes that no class declares.
 _ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
+_MAPPING = "collections.abc.Mapping"
 
 
 def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
@@ -29,7 +30,9 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     declaration, outline = cls.symbol.declaration, cls.module.outline
     if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
         return True
-    if name in cls.attributes_added:
+    if name in cls.attributes_added or name in cls.framework.added_methods or name in cls.framework.base_methods:
+        return True
+    if cls.is_mapping is not False and may_give(_MAPPING, name):
         return True
     if f"{cls.name}.{name}" in outline.attributes_set or any(_sets(call, name) for call in outline.module_calls):
         return True
