@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Transformed
@@ -105,7 +106,8 @@ class CapturedState(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A function that is differentiated reads its parameter in the place of what was passed for it. The fix is unsafe:
+    the gradients are others then.
 
     ## When not to use it
 
@@ -336,7 +338,9 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
             continue
         if any(p.name == root for p in one.function.parameters):
             continue
-        if any((dotted(part) or "") == path for part in all_parts(one.body)):
+        captured = [part for part in all_parts(one.body) if dotted(part) == path]
+        if captured:
+            changes = tuple(Rewrite(part.at, parameter) for part in captured)
             way_out = f"read `{parameter}` instead of `{path}`"
             yield Problem(
                 at=one.at,
@@ -346,6 +350,7 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
                 ),
                 reason="a derivative only sees what comes in through the parameter",
                 help=way_out,
+                fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, changes),
             )
             return
 
