@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.traced import is_seen_to_cross
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Name
 
 
-class DroppedField(EventRule):
+class DroppedField(EventRule, BodyRule):
     """
     ## What it does
 
@@ -99,24 +101,43 @@ class DroppedField(EventRule):
         """Look at what is put into fields."""
         match event:
             case AssignAttribute(receiver=receiver, attr=attr):
-                if event.how == "delete" or receiver.cls.frozen is not False or in_construction(event):
+                is_changed = receiver.cls.frozen is False or event.mutable_copy
+                if event.how == "delete" or not is_changed or in_construction(event):
                     return
-                yield from _dropped(event.at, receiver.cls, attr, event, evaluator)
+                yield from _dropped(event.at, receiver.cls, attr, event.place, evaluator)
             case Construct(cls=made, arguments=given):
                 for argument in given:
-                    yield from _dropped(argument.at, made.cls, argument.name, event, evaluator)
+                    if _is_taken(argument.name, made.cls):
+                        yield from _dropped(argument.at, made.cls, argument.name, event.place, evaluator)
             case Replace(receiver=receiver, keywords=given):
                 for keyword in given:
-                    yield from _dropped(keyword.at, receiver.cls, keyword.name, event, evaluator)
+                    if _is_taken(keyword.name, receiver.cls):
+                        yield from _dropped(keyword.at, receiver.cls, keyword.name, event.place, evaluator)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what is put into frozen instances past their class, outside of their own methods."""
+        for call in code.calls:
+            match call:
+                case Call(func=Attribute(value=Name(id="object"), attr="__setattr__"), args=(base, name, _)):
+                    instance = LocalInstances.of(code, evaluator).instance(base.value)
+                    attr = name.value.value if isinstance(name.value, Constant) else None
+                    if instance is None or not isinstance(attr, str) or code.place.owner in instance.cls.mro:
+                        continue
+                    if instance.cls.frozen is True:
+                        yield from _dropped(call.at, instance.cls, attr, code.place, evaluator)
 
 
-def _dropped(at: object, cls: PytreeClass, name: str, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
+def _is_taken(name: str, cls: PytreeClass) -> bool:
+    """Whether the constructor takes a field."""
     field = cls.field(name)
-    compiled = any(event.place.applied(function) for function in event.place.functions)
+    return field is not None and field.init
+
+
+def _dropped(at: object, cls: PytreeClass, name: str, place: Place, evaluator: Evaluator) -> Iterator[Problem]:
+    field = cls.field(name)
+    compiled = any(place.applied(function) for function in place.functions)
     if field is None or field.role is not Role.DROPPED or not (compiled or is_seen_to_cross(cls, evaluator)):
         return
-    if not field.init and not isinstance(event, AssignAttribute):
-        return  # the constructor does not take it
     way_out = f"make `{name}` a data field or a meta field"
     yield Problem(
         at=at,

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.infer.slots import bindings_of, slot_of
+from jaxlint.infer.values import Instance, plain
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
 from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts
 
 _MAKING = frozenset(
@@ -105,17 +107,41 @@ class ForcedSetattr(BodyRule):
         written = [found for s in code.statements for found in _written(s)]
         if not written:
             return
-        instances, own = LocalInstances.of(code, evaluator), assigned_names(code.body)
         for at, base, what in written:
-            instance = instances.instance(base)
-            root = (dotted(base) or "").partition(".")[0]
-            if instance is None or instance.cls.frozen is not True or root in own or root not in code.parameters:
+            instance = _shared(base, code, evaluator)
+            if instance is None or instance.cls.frozen is not True:
                 continue
             cls = instance.cls
             family = (*cls.mro, *evaluator.model.subclasses(cls))
             if owner is not None and owner in cls.mro and is_called_only_by(function.name, family, _MAKING):
                 continue
             yield _problem(at, cls, what)
+
+
+def _shared(base: Expr, code: CodeRead, evaluator: Evaluator) -> Instance | None:
+    """The instance that an expression stands for, if it was there before the function was called.
+
+    It is what a parameter or a variable of the module holds, or a part of that, under a name of its own perhaps.
+    """
+    own, instance = assigned_names(code.body), LocalInstances.of(code, evaluator).instance(base)
+    where = slot_of(base)
+    if where is not None and where.root in own and not where.path:
+        bound = [b for s in code.statements for b in bindings_of(s) if b.name == where.root]
+        given = next((s.value for s in code.statements if isinstance(s, Assign) and _binds(s, where.root)), None)
+        if given is None or len(bound) != 1:
+            return None
+        base, where = given, slot_of(given)
+    if where is None or where.root in own:
+        return None
+    if where.root in code.parameters:
+        return instance
+    value = plain(evaluator.static(Placed(base, code.place.module, code.scope)))
+    return value if isinstance(value, Instance) and value.cls.is_pytree else None
+
+
+def _binds(statement: Assign, name: str) -> bool:
+    """Whether a statement gives a variable all of its value."""
+    return any(isinstance(target, Name) and target.id == name for target in statement.targets)
 
 
 def _written(statement: Statement) -> Iterator[tuple[object, Expr, str]]:

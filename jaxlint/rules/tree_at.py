@@ -13,6 +13,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Update
 from jaxlint.infer.values import Array, Instance, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
@@ -159,14 +160,35 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
         return _Wrong(
             call.func.at, what, "ValueError (Precisely one of `replace` and `replace_fn`)", "pass one of them"
         )
-    if not isinstance(where, Lambda) or len(where.params) != 1:
+    selection = _selection(where, event, evaluator)
+    if selection is None:
         return None
-    selected = where.body.items if isinstance(where.body, Display) else (where.body,)
-    for expr in selected:
-        found = _not_selected(expr, where.params[0], event, evaluator)
-        if found is not None:
-            return found
-    return _mismatched(where.body, replacement) if replacement is not None else None
+    root, body = selection
+    selected = body.items if isinstance(body, Display) else (body,)
+    found = next((one for expr in selected if (one := _not_selected(expr, root, event, evaluator)) is not None), None)
+    if found is None and replacement is not None:
+        found = _mismatched(body, replacement)
+    if found is not None and not isinstance(where, Lambda):
+        return msgspec.structs.replace(found, fix=None)  # another call may use the function
+    return found
+
+
+def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple[str, Expr] | None:
+    """The parameter of `where`, and what it returns: of a lambda, or of a function of this module that does no more."""
+    if isinstance(where, Lambda):
+        return (where.params[0], where.body) if len(where.params) == 1 else None
+    if not isinstance(where, Name):
+        return None
+    place = event.place
+    symbol = evaluator.model.resolver.resolve(where, place.module, scope_of(place))
+    if not isinstance(symbol, FunctionSymbol) or symbol.module is not place.module:
+        return None
+    function = symbol.declaration
+    if not function.only_returns or function.decorators or function.is_async or function.is_generator:
+        return None
+    if len(function.parameters) != 1 or len(function.return_values) != 1:
+        return None
+    return function.parameters[0].name, function.return_values[0]
 
 
 def _argument(call: Call, index: int, name: str) -> Expr | None:
