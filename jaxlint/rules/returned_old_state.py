@@ -12,6 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
@@ -45,7 +46,8 @@ class ReturnedOldState(BodyRule):
     """
     ## What it does
 
-    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original.
+    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original; and
+    functions that update a state but drop the optimizer state that `optax`'s `update` returned for it.
 
     ## Why is this bad?
 
@@ -89,7 +91,8 @@ class ReturnedOldState(BodyRule):
     ## When not to use it
 
     A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor is a copy
-    of which a part is read.
+    of which a part is read. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
+    the module shows how the optimizer is made; there an underscore says nothing.
 
     ## References
 
@@ -108,6 +111,7 @@ class ReturnedOldState(BodyRule):
         function = code.function
         if function is None or not any(isinstance(s, Return) for s in code.statements):
             return
+        yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
         reader = _Reader(code, evaluator)
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
         if not copies:
@@ -213,4 +217,17 @@ def _problem(made: _Made, function: str, fix: Proposal | None) -> Problem:
         reason="an update makes a copy; the original stays as it was",
         help=way_out,
         fix=fix,
+    )
+
+
+def _unkept_problem(found: Unkept) -> Problem:
+    way_out = f"put it back: `{found.field}=...`"
+    return Problem(
+        at=found.at,
+        message=(
+            f"`{found.name}` is the new state of the optimizer and is dropped: the updated `{found.cls.name}` still has"
+            f" the old `{found.field}`, and the optimizer starts anew at each step; {way_out}"
+        ),
+        reason="an optimizer changes nothing in place: its moments and counts are in the state that `update` returns",
+        help=f"give the new state to the copy of `{found.base}` as well: `{found.field}=...`",
     )

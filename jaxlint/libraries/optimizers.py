@@ -1,0 +1,14 @@
+"""Which optimizers of optax keep something from step to step, and so need the state that `update` returns (0.2.8)."""
+
+from __future__ import annotations
+
+#: Functions whose optimizers hold moments, traces or counts that later steps are made from.
+KEEPING = frozenset(
+    f"optax.{name}"
+    for name in (
+        "adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad lamb lion nadam nadamw novograd"
+        " radam rmsprop rprop sm3 yogi scale_by_adam scale_by_lion scale_by_rms trace ema"
+    ).split()
+)
+#: Functions that make one optimizer of several.
+JOINING = frozenset({"optax.chain"})

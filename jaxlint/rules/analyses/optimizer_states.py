@@ -1,0 +1,86 @@
+"""Optimizer states that `update` returns and nobody keeps, though the state that held the old one is updated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace
+from jaxlint.libraries.optimizers import JOINING, KEEPING
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ValueSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
+from jaxlint.syntax.statements import Assign, Statement, reads
+
+
+class Unkept(msgspec.Struct, frozen=True):
+    """What `update` returned and nobody reads, and the field that keeps the old one."""
+
+    at: object
+    name: str
+    base: str
+    field: str
+    cls: PytreeClass
+
+
+def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Unkept]:
+    """`updates, _ = opt.update(grads, fit.opt_state)`, where the function makes an updated `fit` with the old one."""
+    updates = [e for e in code.events if isinstance(e, Replace) and not e.call.has_star]
+    for statement in code.statements if updates else ():
+        found = _update(statement)
+        if found is None:
+            continue
+        optimizer, held, kept = found
+        base = dotted(held.value)
+        instance = LocalInstances.of(code, evaluator).instance(held.value)
+        if base is None or instance is None or instance.cls.field(held.attr) is None:
+            continue
+        if not any(u.base is not None and dotted(u.base) == base for u in updates) or _is_given(held.attr, code):
+            continue
+        if next(reads(code.body, kept.id), None) is None and _keeps(
+            optimizer, code.place.module, code.scope, evaluator
+        ):
+            yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
+
+
+def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
+    """The optimizer of `updates, new = optimizer.update(grads, state.field, …)`, the field, and the variable."""
+    match statement:
+        case Assign(
+            targets=(Display(items=(_, Name() as kept)),),
+            value=Call(func=Attribute(value=optimizer, attr="update")) as call,
+        ):
+            given = call.positional[1] if len(call.positional) > 1 else call.keyword("state")
+            if isinstance(given, Attribute):
+                return optimizer, given, kept
+    return None
+
+
+def _is_given(field: str, code: CodeRead) -> bool:
+    """Whether some instance gets another value for a field, or may get one."""
+    for event in code.events:
+        match event:
+            case Replace(keywords=given, call=call) | Construct(arguments=given, call=call):
+                if call.has_star or any(g.name == field for g in given):
+                    return True
+            case AssignAttribute(attr=attr) if attr in (field, ""):
+                return True
+    return False
+
+
+def _keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, depth: int = 0) -> bool:
+    """Whether an expression certainly is an optimizer that keeps something from step to step."""
+    resolver = evaluator.model.resolver
+    if isinstance(expr, Call):
+        name = resolver.library_name(expr.func, module, scope)
+        if name in JOINING and not expr.has_star:
+            return any(_keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional)
+        return name in KEEPING
+    symbol = resolver.follow(resolver.resolve(expr, module, scope))
+    if not isinstance(symbol, ValueSymbol) or symbol.assignment.value is None or depth > 2:
+        return False
+    return _keeps(symbol.assignment.value, symbol.module, symbol.scope, evaluator, depth + 1)
