@@ -12,9 +12,10 @@ from jaxlint.libraries.optimizers import JOINING, KEEPING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Statement, reads
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import Assign, Statement, reads, target_names
 
 
 class Unkept(msgspec.Struct, frozen=True):
@@ -39,12 +40,32 @@ def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Un
         instance = LocalInstances.of(code, evaluator).instance(held.value)
         if base is None or instance is None or instance.cls.field(held.attr) is None:
             continue
-        if not any(u.base is not None and dotted(u.base) == base for u in updates) or _is_given(held.attr, code):
+        own = [u for u in updates if u.base is not None and dotted(u.base) == base]
+        if not any(_takes_step(u, code) for u in own) or _is_given(held.attr, code):
             continue
         if next(reads(code.body, kept.id), None) is None and _keeps(
             optimizer, code.place.module, code.scope, evaluator
         ):
             yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
+
+
+def _takes_step(update: Replace, code: CodeRead) -> bool:
+    """Whether a copy gets what `apply_updates` returns, here or in a variable, and no method does what nobody sees."""
+    if update.function not in (*REPLACE_FUNCTIONS, update.receiver.cls.framework.replace_method):
+        return False
+    stepped = {
+        name
+        for s in code.statements
+        if isinstance(s, Assign) and _applies(s.value)
+        for target in s.targets
+        for name in target_names(target)
+    }
+    given = [a.value for a in update.call.args if a.keyword is not None]
+    return any(_applies(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
+
+
+def _applies(expr: Expr) -> bool:
+    return isinstance(expr, Call) and last_name(expr.func) == "apply_updates"
 
 
 def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
