@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import heapq
+import importlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -64,6 +65,8 @@ class _Garbage:
 
     def collect(self) -> None:
         """Collect it. The event loop stands still meanwhile."""
+        if not self._collections:
+            importlib.import_module("jaxlint.cst.rewriting")  # what the first fix would wait for
         self._collections += 1
         gc.collect(1 if self._collections % _FULL_EVERY else 2)
         self._jobs = 0
