@@ -135,5 +135,7 @@ def is_no_dataclass(update: Replace) -> bool:
     cls = update.receiver.cls
     if update.function == "copy.replace" or not cls.is_pytree or not cls.bases_known or cls.unknown_decorator:
         return False
+    if not update.receiver.exact and not cls.fields and cls.custom_init() is None:
+        return False  # what dataclasses inherit from, which may stand anywhere
     family = (*cls.mro, *(() if update.receiver.exact else update.place.subclasses(cls)))
     return not any(c.is_dataclass and not c.framework.is_tuple for c in family)
