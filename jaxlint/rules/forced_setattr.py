@@ -12,6 +12,7 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.mutations import is_cache
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
 from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts
@@ -82,8 +83,8 @@ class ForcedSetattr(BodyRule):
 
     ## When not to use it
 
-    Values that are computed once and kept (caches) are harmless as long as they depend on nothing that is traced. What
-    the function has made itself may be changed, and is not reported.
+    What the function has made itself may be changed, and is not reported. Nor are values that are computed once and
+    kept (`if self.table is None`): they are harmless as long as they depend on nothing that is traced.
 
     ## References
 
@@ -113,6 +114,9 @@ class ForcedSetattr(BodyRule):
                 continue
             cls = instance.cls
             family = (*cls.mro, *evaluator.model.subclasses(cls))
+            place = slot_of(base)
+            if place is not None and is_cache(place.below(what.strip("`")), code.body):
+                continue
             if owner is not None and owner in cls.mro and is_called_only_by(function.name, family, _MAKING):
                 continue
             yield _problem(at, cls, what)
