@@ -58,7 +58,7 @@ def default_type(ctx: FunctionContext) -> Type:
     if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
         return ctx.default_return_type
     declared = _declared(checker, call)
-    if declared is None or has_type_vars(declared):
+    if declared is None or has_type_vars(declared) or "converter" in call.arg_names:
         return ctx.default_return_type
     for name, node in zip(call.arg_names, call.args, strict=True):
         if name in ("default", "default_factory"):
@@ -103,16 +103,20 @@ def _may_be(given: Type, declared: Type) -> bool:
 # -- converters --------------------------------------------------------------------------------------
 
 
-def note_converters(definition: ClassDef) -> None:
+def note_converters(api: SemanticAnalyzerPluginInterface, definition: ClassDef) -> None:
     """Keep what the converters of the fields that a class declares take, in the metadata of the class."""
     found: dict[str, object] = {}
+    module = definition.info.module_name
     for statement in definition.defs.body:
         target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
         if not isinstance(statement, AssignmentStmt) or not isinstance(target, nodes.NameExpr):
             continue
         call = statement.rvalue
         if isinstance(call, CallExpr) and "converter" in call.arg_names:
-            taken = _taken(call.args[call.arg_names.index("converter")])
+            converter = call.args[call.arg_names.index("converter")]
+            taken = _taken(converter)
+            if isinstance(converter, nodes.RefExpr) and converter.fullname.startswith(f"{module}."):
+                taken = api.anal_type(taken) or ANY  # mypy looks at the functions of a module after its classes
             found[target.name] = taken.serialize()
     if found:
         definition.info.metadata.setdefault(_METADATA, {})["converted"] = found

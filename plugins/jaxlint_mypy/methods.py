@@ -94,7 +94,7 @@ class MethodMaker:
 
     def _put_constructor(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         """The constructor of a class whose fields have converters: it takes what these take."""
-        note_converters(info.defn)
+        note_converters(api, info.defn)
         types, receiver, parameters = converted(api, info), filled(info), cls.constructor()
         if not types or receiver is None or parameters is None or cls.custom_init() is not None:
             return

@@ -45,6 +45,7 @@ class Statements:
     def __init__(self, body: Sequence[Statement]) -> None:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
+        self._asked_for: set[str | None] = set()
         self._asked: set[int] = set()
         self._given: dict[str, list[Expression]] = {}
         self._to_fail: set[str] = set()
@@ -62,6 +63,10 @@ class Statements:
     def is_asked(self, test: Expression) -> bool:
         """Whether a statement asks for the truth value of an expression."""
         return id(test) in self._asked
+
+    def asks_for(self, path: str) -> bool:
+        """Whether a statement asks if `path` is None, as code does that makes something once and keeps it."""
+        return path in self._asked_for
 
     def given(self, name: str) -> list[Expression]:
         """What is assigned to a variable."""
@@ -150,6 +155,8 @@ class Statements:
         elif isinstance(test, nodes.OpExpr) and test.op in ("and", "or"):
             self._ask(test.left)
             self._ask(test.right)
+        elif isinstance(test, nodes.ComparisonExpr) and test.operators == ["is"]:
+            self._asked_for.add(dotted(to_expr(test.operands[0])))
 
     def _block(self, block: Block | None, around: Around) -> None:
         if block is not None:

@@ -250,6 +250,8 @@ class TypesOnly:
             return None  # `__init__` may call a private method, and flattening and unflattening go by many names
         if not isinstance(owner, nodes.NameExpr) or statements.given(owner.name):
             return None
+        if statements.asks_for(f"{owner.name}.{name}"):
+            return None
         if owner.name == "self" and cls.custom_init() is not None:
             return None  # what `__init__` calls
         around = statements.around(owner.line)

@@ -363,6 +363,18 @@ B(2.0, [1], "a")  # E: type
 C(2.0, s=jnp.zeros(1))
 C(2.0, s=2)  # E: type
 """,
+    "converter_of_tuples": "# only: equinox"
+    + """
+def pair(v: t.Union[int, t.Tuple[int, ...]]) -> t.Tuple[int, ...]:
+    return (v, v) if isinstance(v, int) else v
+class Pool(eqx.Module):
+    x: jax.Array = eqx.field(converter=jnp.asarray)
+    kernel: t.Tuple[int, ...] = eqx.field(static=True, converter=pair, default=2)
+Pool(1.5)
+Pool(1.5, 3)
+Pool(1.5, kernel=(3, 4))
+Pool(1.5, kernel="a")  # E: type
+""",
     "only_static_field": "# only: static"
     + """
 @class S
