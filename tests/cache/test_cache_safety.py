@@ -20,6 +20,8 @@ from jaxlint.cli import main as cli
 from tests.patience import PATIENCE
 from tests.small_project import BOTH, STATE, STEP, found, write_project
 
+pytestmark = pytest.mark.comparisons
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Checks the project in the current directory with its cache in `cache`; before that, `{before}` happens.

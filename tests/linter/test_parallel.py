@@ -20,6 +20,8 @@ from tests.cache.test_cache import Counting
 from tests.patience import PATIENCE
 from tests.small_project import BOTH, STATE, STEP, write_project
 
+pytestmark = pytest.mark.comparisons
+
 METHODS = ["fork", "spawn"]
 
 

@@ -16,6 +16,8 @@ from tests.mypy.corpus import PROGRAMS
 from tests.mypy.run import CONFIG, SMALL_CONFIG, environment, mypy
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.comparisons
+
 pytest.importorskip("flax")
 
 #: Two modules that import each other, a base class elsewhere, a class before its base, an untyped framework.

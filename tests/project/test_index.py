@@ -65,6 +65,7 @@ def edited(text: str, chance: random.Random) -> str | None:
     return after
 
 
+@pytest.mark.comparisons
 def test_it_stays_the_same_while_the_interface_does() -> None:
     chance = random.Random(6)
     seen: Counter[str] = Counter()
