@@ -7,6 +7,7 @@ nothing else is found, here and in the other files, and every name is bound; els
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -174,6 +175,8 @@ class _File:
         lost = lost_names(before, text)
         if reason is None and lost:
             reason = f"`{lost[0]}` would mean nothing"
+        if reason is None and why_not_compiled(before) is None:
+            reason = why_not_compiled(text)
         elsewhere = self._elsewhere
         if reason is None and elsewhere is not None and interface != self._interface:
             elsewhere = self._fixer.found_outside({source.path})
@@ -201,6 +204,22 @@ def _source(like: Source, text: str) -> Source:
 def _identity(finding: Finding) -> tuple[str, str, str]:
     """What tells a finding from others, wherever its line has moved to."""
     return finding.path, finding.code, finding.message
+
+
+def why_not_compiled(text: str) -> str | None:
+    """What Python says of a text that it parses and yet does not compile: `f(x=1, x=2)`, `return` outside of functions.
+
+    It is nothing, too, where Python has no room to compile what is nested deeply.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "fixed.py", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            return f"Python would not compile it: {error.args[0]}"
+        except (RecursionError, MemoryError):
+            return None
+    return None
 
 
 def _regression(before: Iterable[Finding], after: Iterable[Finding], fixed: Sequence[Finding]) -> str | None:

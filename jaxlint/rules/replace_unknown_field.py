@@ -102,10 +102,13 @@ class ReplaceUnknownField(EventRule):
         """Look at the keywords of one update."""
         assert isinstance(event, Replace)
         cls = event.receiver.cls
-        for keyword in unknown_keywords(_with_filled(event, evaluator)):
+        update = _with_filled(event, evaluator)
+        meant = {keyword.name for keyword in update.keywords}  # no field is meant twice
+        for keyword in unknown_keywords(update):
             if is_looked_up(event, keyword.name, evaluator):
                 continue
-            close = nearest(keyword.name, sorted(accepted_keywords(cls) or ()))
+            close = nearest(keyword.name, sorted(set(accepted_keywords(cls) or ()) - meant))
+            meant.add(close or keyword.name)
             hint = f"did you mean `{close}`?" if close else f"its fields are {_listed(cls)}"
             yield Problem(
                 at=keyword.at,
@@ -138,8 +141,8 @@ def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:
 
 
 def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Proposal | None:
-    """The fix: the name of the field that is near, unless the call names that one, too."""
-    if close is None or event.call.keyword(keyword.name) is None or event.call.keyword(close) is not None:
+    """The fix: the name of the field that is near."""
+    if close is None or event.call.keyword(keyword.name) is None:
         return None
     return Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(keyword.at, close),))
 
