@@ -175,8 +175,9 @@ class _File:
         lost = lost_names(before, text)
         if reason is None and lost:
             reason = f"`{lost[0]}` would mean nothing"
-        if reason is None and why_not_compiled(before) is None:
-            reason = why_not_compiled(text)
+        refused = why_not_compiled(text) if reason is None else None
+        if refused is not None and why_not_compiled(before) is None:
+            reason = refused
         elsewhere = self._elsewhere
         if reason is None and elsewhere is not None and interface != self._interface:
             elsewhere = self._fixer.found_outside({source.path})

@@ -28,6 +28,8 @@ UPDATE_FUNCTIONS: Mapping[str, int] = {
     "jax.lax.dynamic_update_slice_in_dim": 0,
     "jax.lax.dynamic_update_index_in_dim": 0,
 }
+#: What `TrainState.apply_gradients` sets besides its keywords.
+BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 #: Methods by whose name an update may be known where its receiver is not.
 UPDATE_METHODS = frozenset({"replace", "_replace", "tree_replace", "apply_gradients"})
 #: The function that makes a selection of a tree, and the methods of selections that copy the tree with changes.

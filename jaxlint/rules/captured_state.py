@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import msgspec
 
@@ -36,6 +36,7 @@ from jaxlint.syntax.statements import (
     assigned_names,
     blocks,
     expressions,
+    is_own,
     of_around,
     own_names,
     parts,
@@ -55,6 +56,11 @@ class _Inner(msgspec.Struct, frozen=True):
     body: Body
     #: The variable that holds the transformed function; None if it is called at once.
     handle: str | None
+
+    @property
+    def params(self) -> frozenset[str]:
+        """The names of its parameters."""
+        return frozenset([parameter.name for parameter in self.function.parameters])
 
 
 class CapturedState(BodyRule):
@@ -210,17 +216,15 @@ def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
         found.setdefault(name, one.cls)
 
 
-def _leaves_read(function: Function | None, body: Body, name: str, cls: PytreeClass, code: CodeRead) -> Iterator[str]:
+def _leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass) -> Iterator[str]:
     """The leaves that a function reads of an instance in a variable from around it, and the functions inside of it."""
-    if function is None or any(p.name == name for p in function.parameters) or name in own_names(body):
+    if is_own(name, params, body):
         return
-    functions = code.place.module.outline.functions
     for statement in walk(body, nested=False):
         for expr in expressions(statement):
             yield from _read_in(expr, name, cls)
         if isinstance(statement, FunctionDefinition):
-            inner = functions.get(f"{function.qualname}.<locals>.{statement.name}")
-            yield from _leaves_read(inner, statement.body, name, cls, code)
+            yield from _leaves_read(statement.params, statement.body, name, cls)
 
 
 def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[str]:
@@ -243,7 +247,7 @@ def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[str]:
 def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The states that the compiled function reads, and that are bound anew between two calls of it."""
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        read = set() if one.handle is None else set(_leaves_read(one.function, one.body, name, cls, code))
+        read = set() if one.handle is None else set(_leaves_read(one.params, one.body, name, cls))
         rebinding = _rebinding_between(one, name, code.body) if read else None
         if rebinding is not None:
             changed = changed_fields(rebinding, cls, code, evaluator)
@@ -334,9 +338,7 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
         given = call.positional[0] if call.positional else None
         path = None if given is None else dotted(given)
         root = (path or "").partition(".")[0]
-        if path is None or root not in classes or root in own_names(one.body):
-            continue
-        if any(p.name == root for p in one.function.parameters):
+        if path is None or root not in classes or is_own(root, one.params, one.body):
             continue
         captured = [part for part in all_parts(one.body) if dotted(part) == path]
         if captured:

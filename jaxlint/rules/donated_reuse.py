@@ -33,7 +33,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Body, all_parts, of_around, parts
+from jaxlint.syntax.statements import Body, expressions, names_in, walk
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -161,12 +161,8 @@ class DonatedReuse(BodyRule):
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
     """Whether a variable is one of the comprehension or lambda in which an expression stands."""
-    for part in all_parts(body):
-        around = {id(child) for child in of_around(part, name)}
-        own = [child for child in children(part) if id(child) not in around]
-        if any(one is expr for child in own for one in parts(child)):
-            return True
-    return False
+    named = root(expr)
+    return not any(read is named for s in walk(body) for whole in expressions(s) for read in names_in(whole, name))
 
 
 def _twice(path: str, expr: Expr, call: Call) -> Expr | None:

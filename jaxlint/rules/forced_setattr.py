@@ -15,7 +15,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.mutations import is_cache
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
-from jaxlint.syntax.statements import Assign, Statement, assigned_names, own_parts
+from jaxlint.syntax.statements import Assign, Statement, own_parts
 
 _MAKING = frozenset(
     """__init__ __post_init__ __new__ __setstate__ __check_init__ __copy__ __deepcopy__ __setattr__ tree_unflatten
@@ -127,7 +127,7 @@ def _shared(base: Expr, code: CodeRead, evaluator: Evaluator) -> Instance | None
 
     It is what a parameter or a variable of the module holds, or a part of that, under a name of its own perhaps.
     """
-    own, instance = assigned_names(code.body), LocalInstances.of(code, evaluator).instance(base)
+    own, instance = code.contents.bound, LocalInstances.of(code, evaluator).instance(base)
     where = slot_of(base)
     if where is not None and where.root in own and not where.path:
         bound = [b for s in code.statements for b in bindings_of(s) if b.name == where.root]

@@ -11,7 +11,7 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Instance
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.updates import array_copy, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -53,9 +53,6 @@ from jaxlint.syntax.statements import (
     reads,
     walk,
 )
-
-#: What `TrainState.apply_gradients` sets besides its keywords.
-_BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -306,7 +303,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
             return second.function == "at.set" and (same(index, before) or _is_everything(index))
-        done, earlier = _sets(second, ()), _sets(first, _BY_GRADIENTS)
+        done, earlier = _sets(second, ()), _sets(first, BY_GRADIENTS)
         if done is None or earlier is None:
             return True
         if any(self._drops(name, second, first) for name in done & earlier):

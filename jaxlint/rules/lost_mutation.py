@@ -25,7 +25,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
 from jaxlint.syntax.statements import Body, If, Return, all_parts, own_parts, parts, walk
 
-#: Frameworks whose modules have a rule of their own.
 #: Attributes that are meant to be written while tracing.
 _ABOUT_TRACING = ("trac", "compil", "jitted")
 #: Transformations that trace a function less often than it runs.

@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, dotted
-from jaxlint.syntax.statements import all_parts, assigned_names
+from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
@@ -126,7 +126,7 @@ class StatefulModule(BodyRule):
         stateful = {n: i for n, i in passed.items() if i is not None and i.cls.framework.is_stateful}
         if not stateful:
             return
-        bound = assigned_names(code.body)
+        bound = code.contents.bound
         own = Code.of(function, code.body, module, {})
         state = ModuleState(evaluator)
         importers = evaluator.model.importers(module)

@@ -22,7 +22,6 @@ from jaxlint.syntax.statements import (
     Raise,
     Return,
     Statement,
-    assigned_names,
     blocks,
     bound_by,
     expressions,
@@ -154,7 +153,7 @@ class UninitialisedField(ClassRule, BodyRule):
         always = ways.through(code.body)
         if always is None or ways.hidden:
             return
-        variables = assigned_names(code.body)  # `bias = ...` for `self.bias = ...`: JAX405 is about those
+        variables = code.contents.bound  # `bias = ...` for `self.bias = ...`: JAX405 is about those
         missing = [f for f in _required(cls) if f.name not in always and f.name not in variables]
         never = [f for f in missing if f.name not in ways.anywhere]
         if never:

@@ -8,7 +8,7 @@ it is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -381,9 +381,7 @@ def reads(body: Body, name: str) -> Iterator[Name]:
         targets = bound_by(statement)
         for expr in expressions(statement):
             yield from _target_reads(expr, name) if any(expr is t for t in targets) else names_in(expr, name)
-        if isinstance(statement, FunctionDefinition) and (
-            name in statement.params or name in own_names(statement.body)
-        ):
+        if isinstance(statement, FunctionDefinition) and is_own(name, statement.params, statement.body):
             continue
         for block in blocks(statement):
             yield from reads(block, name)
@@ -393,6 +391,11 @@ def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
     outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
     return assigned_names(body) - outer
+
+
+def is_own(name: str, params: Container[str], body: Body) -> bool:
+    """Whether a function with these parameters and that body has a variable of that name of its own."""
+    return name in params or name in own_names(body)
 
 
 def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:

@@ -65,8 +65,6 @@ class _Garbage:
 
     def collect(self) -> None:
         """Collect it. The event loop stands still meanwhile."""
-        if not self._collections:
-            importlib.import_module("jaxlint.cst.rewriting")  # what the first fix would wait for
         self._collections += 1
         gc.collect(1 if self._collections % _FULL_EVERY else 2)
         self._jobs = 0
@@ -114,6 +112,7 @@ class Worker:
             with self._ready:
                 while not self._jobs:
                     if not self._ready.wait(self._garbage.patience):
+                        importlib.import_module("jaxlint.cst.rewriting")  # what the first fix would wait for
                         self._garbage.collect()
                 self._running = job = heapq.heappop(self._jobs)
             self._do(job)

@@ -9,7 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -374,6 +374,11 @@ def programs() -> tuple[Program, ...]:
                 text = path.read_text(encoding="utf-8")
                 found += expand_case(Case(folder.name, path.stem, {"main.py": text}))
     return tuple(found)
+
+
+def moved(some: Iterable[Program], column: str) -> Iterator[Program]:
+    """The programs of the environment of this Python, with the versions of a column; some of them may need others."""
+    return (replace(program, column=column) for program in some if program.environment == MAIN)
 
 
 def holds_for() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from jaxlint.pytrees.versions import Fact
 from tests.oracle import cases, environments
 from tests.oracle.cases import Program
 from tests.oracle.facts import is_declared
-from tests.oracle.frameworks import MAIN, NEWEST
+from tests.oracle.frameworks import NEWEST
 from tests.oracle.linting import complaints, lint
 from tests.oracle.versions import locked, target_versions
 
@@ -87,8 +87,7 @@ def explain(name: str, programs: Sequence[Program]) -> tuple[dict[str, list[str]
 
 def in_column(programs: Iterable[Program], name: str) -> list[Program]:
     """The programs with the versions of a column, without those that need others."""
-    moved = (replace(program, column=name) for program in programs if program.environment == MAIN)
-    return [program for program in moved if not program.lacking]
+    return [program for program in cases.moved(programs, name) if not program.lacking]
 
 
 def wrong(programs: Iterable[Program], found: Mapping[str, Sequence[Finding]]) -> list[str]:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -15,7 +14,6 @@ from jaxlint.pytrees.frameworks import FACTS
 from jaxlint.pytrees.target import DISTRIBUTIONS
 from jaxlint.pytrees.versions import dotted
 from tests.oracle import cases, environments, facts
-from tests.oracle.frameworks import MAIN
 from tests.oracle.test_matrix import column_command
 
 RECORDED = Path(__file__).with_name("runs.json")
@@ -75,8 +73,8 @@ def _store(name: str, run: Run) -> None:
 
 def _needing_others(name: str) -> Counter[str]:
     """How many programs need other versions than those of a column, by the first of what they need."""
-    moved = (replace(program, column=name) for program in cases.programs() if program.environment == MAIN)
-    return Counter(f"needs {program.lacking.partition(', ')[0]}" for program in moved if program.lacking)
+    lacking = (program.lacking for program in cases.moved(cases.programs(), name))
+    return Counter(f"needs {needed.partition(', ')[0]}" for needed in lacking if needed)
 
 
 def read(report: Path, name: str) -> Run:

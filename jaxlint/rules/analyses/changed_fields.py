@@ -8,6 +8,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.syntax.expressions import Call, Name, last_name, root
 from jaxlint.syntax.statements import Annotate, Assign, Body, FunctionDefinition, Statement, all_parts, own_parts
 
@@ -34,7 +35,7 @@ def changed_fields(statement: Statement, cls: PytreeClass, code: CodeRead, evalu
         if name in _COPYING:
             changed |= {argument.keyword for argument in call.args if argument.keyword is not None}
         elif name == "apply_gradients":
-            changed |= {"step", "params", "opt_state"}
+            changed |= BY_GRADIENTS
     return changed or None
 
 
