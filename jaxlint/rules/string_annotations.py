@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.framework import Role
@@ -11,6 +13,7 @@ from jaxlint.pytrees.frameworks import MJX, TREEX
 from jaxlint.pytrees.frameworks.mjx import is_hidden_leaf
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import Constant
 
 
@@ -59,7 +62,8 @@ class StringAnnotations(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The quotes around an annotation are taken away, where its names are bound above. The fix is unsafe: what was static
+    becomes a leaf. The import is not removed, for other annotations may need it.
 
     ## When not to use it
 
@@ -99,7 +103,22 @@ class StringAnnotations(ClassRule):
                     if future
                     else "remove the quotes around the annotation"
                 ),
+                fix=None if future else _without_quotes(field),
             )
+
+
+def _without_quotes(field: Field) -> Proposal | None:
+    """The fix: the annotation as an expression, if it names what is imported."""
+    place = field.annotation
+    if place is None or not isinstance(place.expr, Constant) or not isinstance(place.expr.value, str):
+        return None
+    names = place.expr.value.split(".")
+    bindings = place.module.outline.module_scope.bindings.get(names[0], ())
+    is_imported = bool(bindings) and all(isinstance(one, Import) and not one.guard for one in bindings)
+    if not is_imported or not all(name.isidentifier() for name in names):
+        return None
+    change = Rewrite(place.expr.at, place.expr.value)
+    return Proposal("Remove the quotes", Applicability.UNSAFE, (change,))
 
 
 def _is_hidden(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
