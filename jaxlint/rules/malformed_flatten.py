@@ -251,11 +251,11 @@ def _exchanged(method: Function, own: list[str]) -> Proposal:
 
 
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[Problem]:
-    """`return cls(*children)`: whether the children are what the constructor takes, in its order."""
-    given = _children_only(method)
+    """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
+    behind = _behind_children(method)
     parameters = _parameters(cls)
     children = cls.explicit_leaves
-    if given is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
+    if behind is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
         return
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
         return
@@ -275,9 +275,11 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
             _ordered(flatten, children, expected),
         )
         return
-    aux = [f.name for f in cls.fields if f.role is Role.STATIC]
-    if tuple(expected) == children and not aux:
-        left = [p for p in parameters if p.name not in children]
+    aux = _aux_names(cls, flatten, behind)
+    if aux is None or any(stored.get(name) != name for name in aux):
+        return
+    if tuple(taken[: len(children) + len(aux)]) == (*children, *aux):
+        left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)
         lost = next((p for p in left if stored.get(p.name) is not None), None)
         if required is not None:
@@ -289,10 +291,10 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
         yield _problem(
             cls,
             flatten,
-            f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in children)} {outcome};"
+            f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
-            _completed(flatten, [stored.get(p.name) for p in left]),
+            None if aux else _completed(flatten, [stored.get(p.name) for p in left]),
         )
 
 
@@ -396,17 +398,37 @@ def _needed(cls: PytreeClass) -> Iterator[str]:
                 yield name
 
 
-def _children_only(method: Function) -> Argument | None:
-    """The argument in `return cls(*children)`, where nothing else is passed."""
+def _behind_children(method: Function) -> Sequence[Argument] | None:
+    """What `return cls(*children, …)` passes behind the children: nothing, or the aux data."""
     values = method.return_values
-    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3:
+    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3 or method.statements > 2:
         return None
-    call, (first, _, children) = values[0], method.parameters
-    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) != 1:
+    call, (first, aux, children) = values[0], method.parameters
+    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) not in (1, 2):
         return None
-    argument = call.args[0]
-    given = isinstance(argument.value, Name) and argument.value.id == children.name
-    return argument if argument.star == "*" and given and method.statements <= 2 else None
+    given, *behind = call.args
+    if given.star != "*" or dotted(given.value) != children.name:
+        return None
+    named = all(a.keyword is None and a.star != "**" and dotted(a.value) == aux.name for a in behind)
+    return behind if named else None
+
+
+def _aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -> tuple[str, ...] | None:
+    """The attributes in the aux data that are passed behind the children; None if some are not told."""
+    if not behind:
+        return None if any(f.role is Role.STATIC for f in cls.fields) else ()
+    returned = flatten.return_values[0]
+    aux = returned.items[1] if isinstance(returned, Display) else None
+    if behind[0].star:
+        items = aux.items if isinstance(aux, Display) and aux.kind in ("tuple", "list") else None
+    else:
+        items = None if aux is None else (aux,)
+    names = [
+        item.attr
+        for item in items or ()
+        if isinstance(item, Attribute) and dotted(item.value) == flatten.self_name is not None
+    ]
+    return tuple(names) if items is not None and len(names) == len(items) else None
 
 
 def _keeps_names(cls: PytreeClass, flatten: Function) -> bool:
