@@ -86,6 +86,7 @@ class Triggers:
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
+        wanted |= self._transforming_others(pieces, module)
         wanted |= self._callers([piece for piece in pieces if place(piece) in wanted], pieces, module)
         chosen = [(unit, [place(p) for p in unit.pieces or (unit,) if place(p) in wanted]) for unit in units]
         # a script: what a statement does depends on the statements before it
@@ -168,6 +169,16 @@ class Triggers:
                 elif any(self.given.takes_unregistered(f, module) for f in functions):
                     found |= users
         return found
+
+    def _transforming_others(self, pieces: list[Unit], module: Module) -> set[Place]:
+        """The pieces that transform a function of another module which takes what an event speaks of."""
+        rows = [
+            application.row
+            for application in self.transformed.applications.in_module(module)
+            if application.function.module is not module
+            and self.given.takes_what_matters(application.function.declaration, application.function.module)
+        ]
+        return {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
 
     def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""

@@ -35,7 +35,8 @@ class MalformedFlatten(ClassRule):
 
     Finds classes whose `tree_flatten` and `tree_unflatten` do not fit jax or each other: one of them is missing,
     `tree_unflatten` is no classmethod or takes its arguments in the wrong order, `tree_flatten` does not return two
-    things, its children are no tuple, in another order than the constructor takes them, or too few.
+    things, its children are no tuple, in another order than the constructor takes them, or too few, with or without the
+    aux data that `tree_unflatten` passes behind them.
 
     ## Why is this bad?
 
