@@ -63,8 +63,8 @@ class DecoratorOrder(ClassRule):
 
     flax.struct, jax_dataclasses, tjax, chex, mjx, equinox and penzai make dataclasses and need no `@dataclass`.
     `jax.tree_util.register_dataclass` needs one, below it. `register_pytree_node_class` and
-    `register_pytree_with_keys_class` may have one on either side, but with `slots=True` it has to be below. simple_pytree
-    and nnx need one, too, and treex may have one: nothing is reported there.
+    `register_pytree_with_keys_class` may have one on either side, but with `slots=True` it has to be below.
+    simple_pytree and nnx need one, too, and treex may have one: nothing is reported there.
 
     ## Fix safety
 
