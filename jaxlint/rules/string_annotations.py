@@ -11,28 +11,32 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import MJX, TREEX
 from jaxlint.pytrees.frameworks.mjx import is_hidden_leaf
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Import
-from jaxlint.syntax.expressions import Constant
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Constant, Expr, Subscript, last_name
 
 
 class StringAnnotations(ClassRule):
     """
     ## What it does
 
-    Finds array fields of mjx's PyTreeNode, and submodules of treex modules, whose annotations are strings: quoted, or
-    because of `from __future__ import annotations`.
+    Finds array fields of mjx's PyTreeNode, submodules of treex modules, and class variables of any dataclass, that are
+    taken for something else because their annotations are strings: quoted, or by `from __future__ import annotations`.
 
     ## Why is this bad?
 
     mjx and treex tell leaves by the annotations as Python stores them, and find nothing in a string. Every field is
-    static: the pytree has no leaves, parameters are not trained, and jit fails for the second array.
+    static: the pytree has no leaves, parameters are not trained, and jit fails for the second array. The dataclass
+    machinery looks the name of a `ClassVar` up while the class is made: one that is imported for type checkers only is
+    not there, and what was meant for the class is a field, and a leaf.
 
     ## What you will see
 
     `jax.tree.leaves` gives `[]`, and nothing is traced or differentiated. The second call of a jitted function raises
-    `ValueError: The truth value of an array with more than one element is ambiguous`.
+    `ValueError: The truth value of an array with more than one element is ambiguous`. A class variable that has become
+    a field is traced: `TypeError: Shapes must be 1D sequences of concrete values of integer type`.
 
     ## Example
 
@@ -58,7 +62,8 @@ class StringAnnotations(ClassRule):
 
     ## Frameworks
 
-    mjx, and treex with treeo. All other frameworks resolve annotations, or do not look at them.
+    mjx, and treex with treeo. All other frameworks resolve annotations, or do not look at them; of class variables all
+    that are dataclasses.
 
     ## Fix safety
 
@@ -84,6 +89,7 @@ class StringAnnotations(ClassRule):
         """Look at the annotations of the class's own fields, as they are stored."""
         if cls.registered is not True:
             return
+        yield from _class_variables(cls)
         future = cls.module.outline.future_annotations
         hidden = [f for f in cls.fields if f.owner == cls.symbol and _is_hidden(f, cls, evaluator)]
         for field in hidden[:1] if future else hidden:
@@ -135,3 +141,31 @@ def _is_hidden(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     )
     value = plain(evaluator.annotations.read(place, cls))
     return is_string and isinstance(value, Instance) and value.cls.framework is TREEX
+
+
+def _class_variables(cls: PytreeClass) -> Iterator[Problem]:
+    """The fields that are meant as class variables, by a name that is not there when the class is made."""
+    for field in cls.fields if cls.is_dataclass and not cls.framework.is_tuple else ():
+        place = field.annotation
+        if place is None or field.owner != cls.symbol or field.kind is not Kind.FIELD:
+            continue
+        if _head(place.expr) == "ClassVar":
+            way_out = "import `ClassVar` outside of `if TYPE_CHECKING`"
+            if isinstance(place.expr, Constant) and place.module.outline.future_annotations:
+                way_out = "write the annotation without quotes"
+            yield Problem(
+                at=field.at,
+                message=(
+                    f"`{field.name}` of `{cls.name}` is a field and no class variable: the dataclass machinery does not"
+                    f" find the `ClassVar` of an annotation that is a string; {way_out}"
+                ),
+                reason="an annotation that is a string is compared with the names of the module when the class is made",
+                help=way_out,
+            )
+
+
+def _head(annotation: Expr) -> str:
+    """The last part of the name of `X` in an annotation `X` or `X[...]`, quoted or not."""
+    if isinstance(annotation, Constant) and annotation.kind == "str":
+        annotation = parse_annotation(annotation.value, annotation.at) or annotation
+    return last_name(annotation.value if isinstance(annotation, Subscript) else annotation)
