@@ -182,6 +182,8 @@ VIEWS = frozenset({"reshape", "transpose"})
 ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
+#: Functions that ask their first argument for nothing but its shape and dtype.
+OF_TRAITS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "result_type"})
 #: `x.at[...]` methods.
 AT_METHODS = frozenset("set add subtract multiply mul divide div power min max apply get".split())
 

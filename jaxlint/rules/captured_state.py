@@ -12,6 +12,7 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Transformed
 from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.libraries.arrays import OF_TRAITS
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -19,8 +20,8 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changed_fields import changed_fields
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
+from jaxlint.symbols.outline import TRAITS, Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -118,7 +119,7 @@ class CapturedState(BodyRule):
     ## When not to use it
 
     A state that is bound anew only before the first call is not reported, nor is a function that is compiled again
-    after that, nor one that reads other fields than those that the update is seen to change.
+    after that, nor one that reads other fields than those that the update is seen to change, or their shapes only.
 
     ## References
 
@@ -237,8 +238,21 @@ def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[str]:
             fields = [cls.field(read) for read in ([attr] if method is None else sorted(method[1].self_reads))]
             yield from (field.name for field in fields if field is not None and field.role is Role.LEAF)
             return
+        case Attribute(attr=attr) if attr in TRAITS:
+            return  # an update keeps the shapes and dtypes
+    traits = _asked_for_traits(expr)
     for child in of_around(expr, name):
-        yield from _read_in(child, name, cls)
+        if child is not traits:
+            yield from _read_in(child, name, cls)
+
+
+def _asked_for_traits(expr: Expr) -> Expr | None:
+    """The argument of a call that reads no values of it: `jnp.zeros_like(x)`, `jax.tree.map(jnp.zeros_like, tree)`."""
+    positional = expr.positional if isinstance(expr, Call) else ()
+    function, given = (expr.func if isinstance(expr, Call) else None), positional[:1]
+    if len(positional) == 2 and function is not None and last_name(function) in ("map", "tree_map"):
+        function, given = positional[0], positional[1:]
+    return given[0] if given and function is not None and last_name(function) in OF_TRAITS else None
 
 
 # -- compiled, and bound anew --------------------------------------------------------------------

@@ -43,6 +43,8 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=Fals
 
 #: Context managers (and callers) inside which errors are expected.
 EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+#: What is asked of an array without its values.
+TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What makes a copy of a frozen instance that takes assignments.
 COPY_AND_MUTATE = "copy_and_mutate"
 #: Methods that change their receiver in place, of lists, dicts, sets, deques and numpy arrays.

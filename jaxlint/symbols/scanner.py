@@ -21,6 +21,7 @@ from jaxlint.symbols.outline import (
     CHOOSES,
     COMPARES,
     MUTATING,
+    TRAITS,
     UPDATING,
     Applying,
     Assignment,
@@ -35,8 +36,6 @@ from jaxlint.symbols.outline import (
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Call, Span
 
-#: What is asked of an array without its values.
-_TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})
 #: Functions that return a value and make the program fail when that is computed.
@@ -247,7 +246,7 @@ class Scanner:
                     if self_name is not None and value.id == self_name:
                         assert function is not None
                         function.reads.add(current.attr)
-                elif function is not None and current.attr in _TRAITS and self._note_trait(value, function):
+                elif function is not None and current.attr in TRAITS and self._note_trait(value, function):
                     pass
                 else:
                     push(value)
