@@ -32,6 +32,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     dotted,
+    last_name,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -192,7 +193,10 @@ class CompoundStatements:
                     unlocked |= {target.id}
         outer = env.mutable_copies
         env.mutable_copies |= unlocked
+        outside = self.notes.runs_untransformed
+        self.notes.runs_untransformed = outside or _disables_jit(node)
         self._block_expecting(node.body, env, frozenset({"Exception", TRIED}) if expects_error else frozenset())
+        self.notes.runs_untransformed = outside
         env.mutable_copies -= unlocked - outer
         if not outer:
             env.mutable_parts = frozenset()
@@ -311,6 +315,13 @@ def _only_tries(body: Body) -> bool:
     stored = (s.value for s in body if isinstance(s, (Assign, Return)))
     others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
     return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in stored)
+
+
+def _disables_jit(node: With) -> bool:
+    """Whether `with jax.disable_jit():` lets the calls of compiled functions inside run like any others."""
+    return any(
+        isinstance(expr, Call) and last_name(expr.func) == "disable_jit" and not expr.args for expr, _ in node.items
+    )
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -172,7 +172,7 @@ class HigherOrder:
     def note_traced(self, func: Value, call: Call, values: Values, env: Environment) -> None:
         """Note the arguments of a call of a transformed function."""
         place = self.notes.active
-        target = self.target(func) if place is not None else None
+        target = self.target(func) if place is not None and not self.notes.runs_untransformed else None
         if place is None or target is None or not target.applied:
             return
         positional = [p.name for p in target.function.parameters if p.kind == "positional"]
@@ -217,8 +217,10 @@ class HigherOrder:
                 static = static or parameter in names
             elif index is not None:  # one of `*args`
                 static = static or index - applied.bound in (applied.static_argnums or ())
-        given = made() if static else None
         function, module = target.function, target.module
+        if static and not self.transformed.is_reached_directly(function, module, target.applied):
+            static = None
+        given = made() if static else None
         self._note_cross(Cross(at, place, value, function, parameter, target.applied, static, given, module, donated))
 
     def _note_cross(self, event: Cross) -> None:

@@ -81,6 +81,8 @@ class Notes:
         self.expected: frozenset[str] = frozenset()
         #: The last update of an array whose error a `try` statement would swallow: no event, but it may be thrown away.
         self.swallowed: Update | None = None
+        #: Whether `jax.disable_jit()` holds for what is read.
+        self.runs_untransformed = False
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: The reader of the statements around the expression; None outside of units.

@@ -25,6 +25,8 @@ def _own_hash(cls: PytreeClass) -> str:
     if cls.unknown_decorator or cls.symbol.declaration.conditional_body:
         return "unknown"
     declaration = cls.symbol.declaration
+    if f"{cls.name}.__hash__" in cls.module.outline.attributes_set:
+        return "unknown"
     for assignment in declaration.assignments:
         if assignment.name == "__hash__":
             return "no" if is_none(assignment.value) else "yes"

@@ -17,12 +17,15 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.carried import is_integer
+from jaxlint.rules.analyses.given_literals import is_given
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript, dotted
 
+#: Constants that can be differentiated.
+_INEXACT = frozenset({"float", "complex"})
 #: The transformations that refuse what is not of an inexact type, though other leaves are fine.
 _GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"})
 #: Annotations that mean arrays of integers.
@@ -198,6 +201,8 @@ def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if field.owner.full_name == _TRAIN_STATE:
         return "an int" if field.name == "step" else None
     if field.default is not None and not _fits(evaluator.static(field.default)):
+        return None
+    if is_given(_INEXACT, field, cls, evaluator):
         return None
     if _names_integers(field.annotation, evaluator):
         return "an array of integers"

@@ -13,12 +13,12 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.analyses.given_literals import calls_in
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.symbols.outline import Assignment
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
 from jaxlint.syntax.statements import For, all_parts, parts, walk
 
@@ -218,25 +218,12 @@ def _is_made_with_numpy(owner: Instance, event: AssignItem, evaluator: Evaluator
     field = (dotted(event.target) or "").rpartition(".")[2]
     returned = (value for function in home.outline.functions.values() for value in function.return_values)
     beside = ((part, home) for value in returned for part in parts(value) if isinstance(part, Call))
-    for call, around in chain(beside, ((call, module) for call in _calls(module, evaluator))):
+    for call, around in chain(beside, ((call, module) for call in calls_in(module, evaluator))):
         constructs = (dotted(call.func) or "").rpartition(".")[2] in names
         given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
         if any(_is_numpy(value, around, evaluator) for value in given):
             return True
     return False
-
-
-def _calls(module: Module, evaluator: Evaluator) -> Iterator[Call]:
-    """The calls in the functions of a module, and those that make what its variables hold or stand alone in it."""
-    outline = module.outline
-    bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
-    values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
-    for expr in (*values, *outline.module_calls):
-        yield from (part for part in parts(expr) if isinstance(part, Call))
-    for function in outline.functions.values():
-        if "<locals>" not in function.scope:
-            body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-            yield from (part for part in all_parts(body) if isinstance(part, Call))
 
 
 def _is_numpy(expr: Expr, module: Module, evaluator: Evaluator) -> bool:

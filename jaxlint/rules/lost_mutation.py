@@ -13,6 +13,7 @@ from jaxlint.infer.slots import Slot, origin
 from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -23,7 +24,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
-from jaxlint.syntax.statements import Body, If, Return, all_parts, own_parts, parts, walk
+from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, own_parts, parts, walk
 
 #: Attributes that are meant to be written while tracing.
 _ABOUT_TRACING = ("trac", "compil", "jitted")
@@ -123,6 +124,8 @@ class LostMutation(BodyRule):
             return
         if evaluator.calls.transformed.is_wrapped(function, code.place.module):
             return
+        if all(a.transform.kind is Kind.JIT for a in applied) and _may_run_uncompiled(code.place.module):
+            return
         changes = mutations(code, evaluator)
         if not changes:
             return
@@ -149,6 +152,11 @@ class LostMutation(BodyRule):
             if all(one.transform.kind is Kind.JIT for one in code.applied):
                 fix = returning_also(slot.root, code.place, function, code.body, evaluator)
             yield _lost(mutation, slot.root, function, first, certain, fix)
+
+
+def _may_run_uncompiled(module: Module) -> bool:
+    """Whether a module turns `jax.jit` off: with `jax.disable_jit()`, or by its configuration."""
+    return any("disable_jit" in line.partition("#")[0] for line in module.source.text.split("\n"))
 
 
 def _where_tracing_is_tested(body: Body) -> Iterator[int]:
@@ -247,6 +255,8 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced
+    if _is_put_back(f"{root}.{attr}", code.body):
+        return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
         at=mutation.at,
@@ -264,6 +274,18 @@ def _is_assigned_behind(attr: str, function: Function, method: Function) -> bool
     """Whether a method gives an attribute its value after a function inside of it, which assigns it too."""
     _, last = function.body_rows
     return function is not method and any(a.attr == attr and a.at.row > last for a in method.self_assignments)
+
+
+def _is_put_back(path: str, body: Body) -> bool:
+    """Whether a body keeps an attribute in a variable, and gives it that value again in the end."""
+    kept: set[str] = set()
+    for statement in walk(body, nested=False):
+        if isinstance(statement, Assign):
+            kept |= {t.id for t in statement.targets if isinstance(t, Name) and dotted(statement.value) == path}
+            value, paths = statement.value, {dotted(target) for target in statement.targets}
+            if path in paths and isinstance(value, Name) and value.id in kept:
+                return True
+    return False
 
 
 def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:

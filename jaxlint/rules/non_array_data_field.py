@@ -18,6 +18,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.rules.analyses.given_literals import is_given
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
@@ -31,6 +32,8 @@ _FUNCTION_MODULES = (
     *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
     "flax.linen.Module.",
 )
+#: What JAX takes in the place of what an annotation names.
+_OTHERS = frozenset({"NoneType", "int", "float", "bool", "complex"})
 #: What else these modules hold.
 _CONSTANTS = frozenset({"inf", "nan", "pi", "e", "euler_gamma", "newaxis"})
 
@@ -222,7 +225,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
-    if default == NONE:
+    if default == NONE or is_given(_OTHERS, field, cls, evaluator):
         return None  # and perhaps nothing else, whatever the annotation says
     if what.endswith(_FUNCTION):
         return what if _is_function(default) else None

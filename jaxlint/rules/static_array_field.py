@@ -40,6 +40,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.frozen import refuses_assignment
+from jaxlint.rules.analyses.given_literals import is_given_number
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -223,6 +224,8 @@ def _declared(
     for default in made_by_defaults(field):
         if sure is None:
             sure = gives_array(evaluator.static(default), cls, evaluator) or None
+    if sure is True and is_given_number(field, cls, evaluator):
+        return  # or a tuple of some, whatever the annotation says
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:

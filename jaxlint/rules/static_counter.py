@@ -11,6 +11,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -19,6 +20,7 @@ from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.stepped import SCALING, moved_at_each_turn
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted, last_name
 from jaxlint.syntax.statements import all_parts, parts
@@ -232,11 +234,46 @@ def _is_repeated(
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
+    if _ends_with_the_call(event, evaluator):
+        return False
     if not is_moved and _RARELY.isdisjoint(words):
         return True
     if _is_handed_down(event, evaluator):
         return False
     return _is_compiled(event) or _is_called_compiled(event, evaluator)
+
+
+def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether only compiled functions of the module count, each on its own, and none of them returns what counts.
+
+    Then each call counts from the same value: the layers that it goes through, say.
+    """
+    module, function = event.place.module, event.place.functions[0]
+    others = evaluator.model.importers(module)
+    if any(function.name in unit.calls for other in others for unit in other.outline.units):
+        return False
+    callers: list[Function] = []
+    for caller in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
+        named = [part for part in all_parts(body) if _is_named(part, {function.name})]
+        called = [part for part in all_parts(body) if isinstance(part, Call) and _is_named(part.func, {function.name})]
+        if len(named) > len(called):
+            return False
+        if called:
+            callers.append(caller)
+    applying = (part for one in module.outline.applying for part in parts(one.call))
+    outside = any(_is_named(part, {function.name}) for call in module.outline.module_calls for part in parts(call))
+    if not callers or outside or any(_is_named(part, {function.name}) for part in applying):
+        return False
+    return all(_compiles_alone(caller, module, evaluator) for caller in callers)
+
+
+def _compiles_alone(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function is compiled, and returns nothing but attributes of what it has."""
+    applied = evaluator.calls.transformed.of(function, module)
+    values = [one for v in function.return_values for one in (v.items if isinstance(v, Display) else (v,))]
+    is_read = values and all(isinstance(value, Attribute) and dotted(value) is not None for value in values)
+    return bool(is_read) and any(one.transform.kind is Kind.JIT for one in applied)
 
 
 def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:

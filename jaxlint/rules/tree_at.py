@@ -17,6 +17,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.given_literals import is_given_tuple
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
@@ -228,6 +229,8 @@ def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) ->
             fix = _replaced(expr, event, evaluator) if inner is step.value else None
             return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", "use `dataclasses.replace`", fix)
         value = plain(evaluator.promises.field(field, cls))
+        if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
+            return None
     return None
 
 

@@ -11,6 +11,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.given_literals import is_given_number
 
 #: What the parameters of a constructor are given.
 Given: TypeAlias = Mapping[str, Value]
@@ -100,8 +101,12 @@ def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     if field.owner.full_name == "flax.training.train_state.TrainState" and field.name == "params":
         return True  # a tree of arrays, which its annotation does not say
     if field.annotation is not None:
-        has_none = field.default is not None and evaluator.static(field.default) == NONE
-        return not has_none and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+        if not isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array):
+            return False
+        default = NONE if field.default is None else plain(evaluator.static(field.default))
+        if field.default is not None and (default == NONE or isinstance(default, Scalar)):
+            return False  # it need not be given an array
+        return not is_given_number(field, cls, evaluator)
     return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import is_none
+from jaxlint.syntax.expressions import Expr, Name, is_none
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -51,15 +51,27 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
 
 
 def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
-    """A method (no operator) that assigns the attribute after construction, and not while the other one is traced."""
+    """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
+
+    `self.attr = None` lets go of what is not needed any more.
+    """
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
             name = function.name
             if name not in passing and not name.strip("_").startswith(_PREPARING):
-                if any(a.attr == attr for a in function.self_assignments):
+                given = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
+                if given and not _puts_back(given, attr, function):
                     return function
     return None
+
+
+def _puts_back(given: list[Expr | None], attr: str, function: Function) -> bool:
+    """Whether a method gives an attribute another value for a while, and in the end what a variable has kept."""
+    last = given[-1]
+    parameters = {p.name for p in function.parameters}
+    kept = isinstance(last, Name) and last.id not in parameters
+    return len(given) > 1 and kept and attr in function.self_reads
 
 
 def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
