@@ -219,6 +219,8 @@ class Transformed(Event, frozen=True):
     module: Module | None
     #: The receiver of a bound method, or an instance that is given itself.
     receiver: Value | None
+    #: Whether the method or instance itself is given, and not what `partial` or another transformation makes of it.
+    is_given_itself: bool = False
 
 
 class Cross(Event, frozen=True):

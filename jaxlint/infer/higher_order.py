@@ -165,7 +165,8 @@ class HigherOrder:
             receiver: Value | None = given if isinstance(given, Instance) else None
             if target is not None:
                 function, module, receiver = target.function, target.module, target.receiver
-            self.notes.add(Transformed(at, place, applied, function, module, receiver))
+            itself = isinstance(given, Instance) or (isinstance(given, FunctionValue) and not given.applied)
+            self.notes.add(Transformed(at, place, applied, function, module, receiver, itself))
 
     # -- what goes into a transformed function --------------------------------------------------
 

@@ -328,9 +328,13 @@ def arrays_in(value: Value, depth: int = 0) -> list[Array]:
     return []
 
 
+def is_classmethod(function: Function) -> bool:
+    """Whether a function gets the class of its receiver."""
+    return any(dotted(d) == "classmethod" for d in function.decorators)
+
+
 def binds_receiver(function: Function, receiver: Value | None) -> int:
     """How many parameters a receiver takes: 1 for a bound method, 0 for a static method or `Class.method`."""
     if receiver is None or function.self_name is None:
         return 0
-    is_classmethod = any(dotted(d) == "classmethod" for d in function.decorators)
-    return 1 if is_classmethod or not isinstance(plain(receiver), ClassObject) else 0
+    return 1 if is_classmethod(function) or not isinstance(plain(receiver), ClassObject) else 0

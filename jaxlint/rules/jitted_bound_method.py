@@ -9,7 +9,7 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.rebinding import scope_of
@@ -138,6 +138,8 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     """The problem of an instance that is hashed with the function, and cannot be."""
     cls = receiver.cls
     is_module = cls.framework.filters
+    if not event.is_given_itself or (event.function is not None and is_classmethod(event.function)):
+        return None  # hashed is a function that is made for the call, or a class
     if not cls.is_pytree or (event.function is not None and not is_module):
         return None
     why = unhashable_instance(cls, evaluator)

@@ -11,6 +11,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
+from jaxlint.infer.values import is_classmethod
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
@@ -19,7 +20,6 @@ from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Name
 
 
 class StaticSelf(ClassRule, EventRule):
@@ -110,7 +110,7 @@ class StaticSelf(ClassRule, EventRule):
         method, module = event.function, event.module
         if method is None or module is None or method.owner is None or event.applied.is_decorator:
             return
-        if _is_classmethod(method):
+        if is_classmethod(method):
             return
         static = event.applied.static_parameters(method)
         if event.applied.bound or static is None or method.self_name not in static:
@@ -155,7 +155,7 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
 
 def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a method is compiled with its instance static (that of a classmethod is the class, which has a hash)."""
-    if _is_classmethod(method):
+    if is_classmethod(method):
         return False
     transformed = evaluator.calls.transformed
     for applied in transformed.decorating(method, cls.module):
@@ -163,10 +163,6 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
         if static is not None and method.self_name in static:
             return True
     return False
-
-
-def _is_classmethod(method: Function) -> bool:
-    return any(isinstance(d, Name) and d.id == "classmethod" for d in method.decorators)
 
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
