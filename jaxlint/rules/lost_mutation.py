@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
@@ -24,7 +25,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, own_parts, parts, walk
+from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
 
 #: Attributes that are meant to be written while tracing.
 _ABOUT_TRACING = ("trac", "compil", "jitted")
@@ -255,7 +256,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced
-    if _is_put_back(f"{root}.{attr}", code.body):
+    if _is_put_back(f"{root}.{attr}", function, code.body):
         return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
@@ -276,15 +277,18 @@ def _is_assigned_behind(attr: str, function: Function, method: Function) -> bool
     return function is not method and any(a.attr == attr and a.at.row > last for a in method.self_assignments)
 
 
-def _is_put_back(path: str, body: Body) -> bool:
+def _is_put_back(path: str, function: Function, body: Body) -> bool:
     """Whether a body keeps an attribute in a variable, and gives it that value again in the end."""
+    statements = list(walk(body, nested=False))
+    bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
     kept: set[str] = set()
-    for statement in walk(body, nested=False):
+    for statement in statements:
         if isinstance(statement, Assign):
-            kept |= {t.id for t in statement.targets if isinstance(t, Name) and dotted(statement.value) == path}
-            value, paths = statement.value, {dotted(target) for target in statement.targets}
-            if path in paths and isinstance(value, Name) and value.id in kept:
+            value = statement.value
+            if isinstance(value, Name) and value.id in kept and any(dotted(t) == path for t in statement.targets):
                 return True
+            names = {target.id for target in statement.targets if isinstance(target, Name)}
+            kept |= {name for name in names if dotted(value) == path and bound[name] == 1}
     return False
 
 

@@ -12,7 +12,7 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Ke
 from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.loops import made_for_each_turn
@@ -22,7 +22,18 @@ from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Starred,
+    dotted,
+    last_name,
+)
 from jaxlint.syntax.statements import all_parts, parts
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
@@ -249,6 +260,8 @@ def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator:
     Then each call counts from the same value: the layers that it goes through, say.
     """
     module, function = event.place.module, event.place.functions[0]
+    if _is_compiled(event):
+        return len(event.place.functions) == 1 and _compiles_alone(function, module, evaluator)
     others = evaluator.model.importers(module)
     if any(function.name in unit.calls for other in others for unit in other.outline.units):
         return False
@@ -269,11 +282,26 @@ def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator:
 
 
 def _compiles_alone(function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function is compiled, and returns nothing but attributes of what it has."""
+    """Whether a function is compiled, and returns nothing but what it computes from attributes."""
     applied = evaluator.calls.transformed.of(function, module)
-    values = [one for v in function.return_values for one in (v.items if isinstance(v, Display) else (v,))]
-    is_read = values and all(isinstance(value, Attribute) and dotted(value) is not None for value in values)
-    return bool(is_read) and any(one.transform.kind is Kind.JIT for one in applied)
+    is_compiled = applied and all(one.transform.kind is Kind.JIT for one in applied)
+    values = function.return_values
+    return bool(is_compiled and values) and all(_is_computed(value, module, evaluator) for value in values)
+
+
+def _is_computed(value: Expr, module: Module, evaluator: Evaluator) -> bool:
+    """Whether an expression is made of attributes, and holds no variable as a whole."""
+    match value:
+        case Attribute():
+            return dotted(value) is not None
+        case Binary(left=left, right=right):
+            return _is_computed(left, module, evaluator) and _is_computed(right, module, evaluator)
+        case Display(items=items):
+            return all(_is_computed(item, module, evaluator) for item in items)
+        case Call(func=func, args=args):
+            is_known = isinstance(evaluator.model.resolver.resolve(func, module), External)
+            return is_known and all(_is_computed(argument.value, module, evaluator) for argument in args)
+    return isinstance(value, Constant)
 
 
 def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
