@@ -282,13 +282,6 @@ class ReplaceBody(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class BeginBody(msgspec.Struct, frozen=True):
-    """The function `at` begins with the statement `code`, behind its docstring."""
-
-    at: object
-    code: str
-
-
 class NameItem(msgspec.Struct, frozen=True):
     """The item `at` of a `with` statement gets a name: `as name`."""
 
@@ -342,7 +335,6 @@ Change: TypeAlias = (
     | MoveItem
     | InsertLine
     | ReplaceBody
-    | BeginBody
     | NameItem
     | EnterBlock
     | EditText

@@ -24,8 +24,6 @@ class Application(msgspec.Struct, frozen=True):
     function: FunctionSymbol
     module: Module
     applied: Applied
-    #: The row of the call.
-    row: int
 
 
 class ReadsOptions(Protocol):
@@ -81,7 +79,7 @@ class Applications:
                 function, bound, names = target
                 applied = self.transformed.from_callee(transform, callee, call.at)
                 applied = self.transformed.applied_to(function.declaration, function.module, applied, bound, names)
-                yield Application(function, module, applied, call.at.row)
+                yield Application(function, module, applied)
 
     def _target(
         self, expr: Expr, applying: Applying, module: Module

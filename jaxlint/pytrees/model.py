@@ -81,6 +81,11 @@ class Field(msgspec.Struct, frozen=True):
         return self.call is not None and "converter" in self.call.keywords
 
     @property
+    def is_init_var(self) -> bool:
+        """Whether the constructor takes it and no instance has it."""
+        return self.kind is Kind.INIT_VAR
+
+    @property
     def has_default(self) -> bool | None:
         """Whether the constructor may be called without it."""
         return self.default is not None or self.factory is not None
@@ -238,7 +243,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     @property
     def init_vars(self) -> tuple[str, ...]:
         """The names of the `InitVar`s."""
-        return tuple(f.name for f in self.members if f.kind is Kind.INIT_VAR)
+        return tuple(f.name for f in self.members if f.is_init_var)
 
     @cached_property
     def _by_name(self) -> dict[str, Field]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from mypy import nodes
 from mypy.nodes import (
     MDEF,
+    CallExpr,
     ClassDef,
     DataclassTransformSpec,
     FuncDef,
     IndexExpr,
+    MypyFile,
     RefExpr,
     SymbolTableNode,
     TypeInfo,
@@ -21,12 +25,16 @@ from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint_mypy.front import SIGNATURE, FrontEnd
+from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
 from jaxlint_mypy.internals import all_bases_seen
 from jaxlint_mypy.methods import MethodMaker
 
 #: The functions that declare fields, by all names that mypy may know them by.
 _FIELD_SPECIFIERS = ("dataclasses.field", "dataclasses.Field", *sorted(FIELD_FUNCTIONS))
+
+
+#: An attribute that is assigned.
+_WRITTEN = re.compile(r"\.(\w+)[^\S\n]*(?::[^=\n]*|[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
 
 
 class ClassTeller:
@@ -66,7 +74,7 @@ class ClassTeller:
         )
         if not self._transformed(ctx, spec, cls):
             return False
-        _protect(ctx.cls.info, cls, again=True)
+        self._protect(ctx.cls.info, cls, again=True)
         if cls.is_mapping is not False:
             _make_keyword_only(ctx.cls.info)
         self.methods.add(ctx.api, ctx.cls.info, cls)
@@ -81,9 +89,10 @@ class ClassTeller:
     def _made_here(self, ctx: ClassDefContext) -> PytreeClass | None:
         """jaxlint's class, if a decorator of a framework makes a dataclass of it."""
         cls = self.front.class_of(ctx.cls.info)
-        if cls is None or not cls.is_pytree or not cls.framework.makes_dataclass or not cls.framework.decorators:
+        if cls is None or not cls.is_pytree or not cls.is_dataclass:
             return None
-        return cls if cls.is_dataclass else None
+        is_made = cls.framework.makes_dataclass and cls.framework.decorators
+        return cls if is_made or (not cls.framework.makes_dataclass and not _has_plain_decorator(ctx.cls)) else None
 
     def complete(self, ctx: ClassDefContext) -> None:
         """A class that inherits from a pytree class: the methods that this gives it, and what may not be written to."""
@@ -91,7 +100,31 @@ class ClassTeller:
         cls = self.front.class_of(info)
         if cls is not None and cls.is_pytree:
             self.methods.add(ctx.api, info, cls)
-            _protect(info, cls)
+            self._protect(info, cls)
+
+    def _protect(self, info: TypeInfo, cls: PytreeClass, *, again: bool = False) -> None:
+        """Make fields read-only for protocols. jaxlint reports writes, as it knows where they are allowed.
+
+        mypy reports writes to a property that has no setter, and takes no property of this kind for a settable
+        attribute. What mypy has made read-only by itself stays so, unless it did that just now, at our word (`again`).
+        """
+        only_read: frozenset[str] | None = None
+        for name, symbol in info.names.items():
+            node = symbol.node
+            if not isinstance(node, Var) or node.is_final or node.is_classvar:
+                continue
+            is_frozen = cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None
+            if again if node.is_property else is_frozen:
+                if only_read is None:
+                    only_read = _only_read(self.front.tree(info.module_name))
+                node.is_property = node.is_settable_property = name not in only_read
+
+    def complete_plain(self, ctx: ClassDefContext) -> None:
+        """A class of which mypy has made a plain dataclass, and which may be one of a framework."""
+        self.complete(ctx)
+        cls = self.front.class_of(ctx.cls.info)
+        if cls is not None and cls.is_pytree and cls.is_mapping is not False:
+            _make_keyword_only(ctx.cls.info)
 
 
 def as_mypy_does(ctx: ClassDefContext) -> bool:
@@ -108,19 +141,23 @@ def _is_protocol(definition: ClassDef) -> bool:
     return any(isinstance(base, RefExpr) and base.fullname in PROTOCOL_NAMES for base in bases)
 
 
-def _protect(info: TypeInfo, cls: PytreeClass, *, again: bool = False) -> None:
-    """Make fields read-only for protocols. jaxlint reports writes, as it knows where they are allowed.
+def _has_plain_decorator(definition: ClassDef) -> bool:
+    """Whether it is the decorator of the standard library that makes a dataclass of a class, as mypy knows."""
+    named = (one.callee if isinstance(one, CallExpr) else one for one in definition.decorators)
+    return any(isinstance(one, RefExpr) and one.fullname == "dataclasses.dataclass" for one in named)
 
-    mypy reports writes to a property that has no setter, and takes no property of this kind for a settable attribute.
-    What mypy has made read-only by itself stays so, unless it did that just now, at our word (`again`).
+
+def _only_read(tree: MypyFile | None) -> frozenset[str]:
+    """The attributes of the protocols of a module to which nothing there is assigned.
+
+    That a protocol declares an attribute, and no property, is rarely meant to say that it is written to.
     """
-    for name, symbol in info.names.items():
-        node = symbol.node
-        if not isinstance(node, Var) or node.is_final or node.is_classvar:
-            continue
-        is_frozen = cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None
-        if again if node.is_property else is_frozen:
-            node.is_property = node.is_settable_property = True
+    if tree is None:
+        return frozenset()
+    definitions = [one for one in tree.defs if isinstance(one, ClassDef) and _is_protocol(one)]
+    names = {name for one in definitions for name, symbol in one.info.names.items() if isinstance(symbol.node, Var)}
+    text = text_around(tree) if names else ""
+    return frozenset() if "setattr(" in text else frozenset(names.difference(_WRITTEN.findall(text)))
 
 
 def _make_keyword_only(info: TypeInfo) -> None:

@@ -304,12 +304,12 @@ class FrontEnd:
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
             return NOTHING
-        return self._declarations.read(_text(tree), "site-packages" in tree.path)
+        return self._declarations.read(text_around(tree), "site-packages" in tree.path)
 
     def may_delete(self, tree: MypyFile) -> bool:
         """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
         if tree.path not in self._deleting or self.is_daemon:
-            self._deleting[tree.path] = "del " in _text(tree) or "del(" in _text(tree)
+            self._deleting[tree.path] = "del " in text_around(tree) or "del(" in text_around(tree)
         return self._deleting[tree.path]
 
     @cached_property
@@ -451,7 +451,7 @@ def classes_of(info: TypeInfo) -> list[TypeInfo]:
     return found
 
 
-def _text(tree: MypyFile) -> str:
+def text_around(tree: MypyFile) -> str:
     """The text of a module, roughly: for a glance at its words."""
     given = text_of(tree)
     if given is not None:

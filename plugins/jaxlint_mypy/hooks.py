@@ -23,7 +23,7 @@ from mypy.plugin import (
     SemanticAnalyzerPluginInterface,
 )
 from mypy.plugins.dataclasses import dataclass_class_maker_callback
-from mypy.types import FunctionLike, Type
+from mypy.types import FunctionLike, Instance, Type, get_proper_type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
@@ -32,6 +32,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
 from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.classes import ClassTeller
+from jaxlint_mypy.displays import Displays
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
@@ -67,6 +68,7 @@ _CONTAINERS = frozenset(
     }
 )
 _INDEXED = "jax._src.basearray._IndexUpdateRef"
+_SETS = frozenset({"builtins.set", "builtins.frozenset"})
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
 #: Methods that change the number of items.
 _RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
@@ -75,7 +77,12 @@ _COMPARING = {"__eq__": "==", "__ne__": "!="}
 #: Methods that hash what they are given: how they change the container, and how to say it.
 _HASHING = {
     "builtins.dict.__setitem__": ("item", "to be a key of a dict"),
+    "builtins.dict.get": ("get", "to be a key of a dict"),
+    "builtins.dict.setdefault": ("setdefault", "to be a key of a dict"),
+    "builtins.dict.pop": ("pop", "to be a key of a dict"),
     "builtins.set.add": ("add", "to be a member of a set"),
+    "builtins.set.discard": ("discard", "to be a member of a set"),
+    "builtins.set.remove": ("remove", "to be a member of a set"),
 }
 #: Methods that compare what they are given with what is there. What is said of `in` mypy drops.
 _SEARCHING = frozenset(
@@ -98,6 +105,7 @@ class Hooks:
         self.feeder = EventFeeder(front)
         self.items = ItemFeeder(self.feeder)
         self.types_only = TypesOnly(self.feeder)
+        self._displays = Displays(self.types_only)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
         self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
         self._attributes: dict[str, bool] = {}
@@ -151,7 +159,7 @@ class Hooks:
         """What mypy takes for a plain dataclass may be a pytree class: frameworks say so under `TYPE_CHECKING`."""
         done = dataclass_class_maker_callback(ctx)
         if done:
-            self._on_class(self.classes.complete, ctx)
+            self._on_class(self.classes.complete_plain, ctx)
         return done
 
     def _is_maker(self, fullname: str) -> bool:
@@ -241,6 +249,11 @@ class Hooks:
                 self.types_only.check_class(ctx.api, info, cls)
         return ctx.default_return_type
 
+    def checked(self, checker: TypeChecker) -> None:
+        """A file has been checked. The daemon does not say so of the parts that it checks again."""
+        if not self.front.is_daemon:
+            self._displays.look(checker)
+
     # -- calls ---------------------------------------------------------------------------------
 
     def method_signature(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -326,7 +339,8 @@ class Hooks:
             self.types_only.mutated(ctx, held)
 
     def _hash(self, how: str, what: str, ctx: MethodContext) -> None:
-        self._mutate(how, ctx)
+        if how == "item" or how in MUTATING:
+            self._mutate(how, ctx)
         self.types_only.hashed(ctx, what)
 
     def _search(self, name: str, ctx: MethodContext) -> None:
@@ -336,6 +350,11 @@ class Hooks:
 
     def _hash_function(self, ctx: FunctionContext) -> None:
         self.types_only.hashed(ctx, "`hash`")
+
+    def _make_set(self, ctx: FunctionContext) -> None:
+        made = get_proper_type(ctx.default_return_type)
+        if isinstance(made, Instance) and made.args and ctx.args and ctx.args[0]:
+            self.types_only.hash(ctx, made.args[0], "to be a member of a set")
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
@@ -348,6 +367,8 @@ class Hooks:
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
             return partial(self._on_function, self._hash_function)
+        if fullname in _SETS:
+            return partial(self._on_function, self._make_set)
         if fullname in _SET_BY_NAME:
             return partial(self._on_function, partial(self._set_by_name, _SET_BY_NAME[fullname]))
         name = self.front.canonical(fullname)

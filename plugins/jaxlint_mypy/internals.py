@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from mypy.checker import TypeChecker
 from mypy.errors import Errors
@@ -47,10 +47,32 @@ def functions_around(checker: TypeChecker) -> list[FuncDef]:
     return [item for item in checker.scope.stack if isinstance(item, FuncDef)]
 
 
+def known_type(checker: TypeChecker, node: Expression) -> Type | None:
+    """The type of an expression, if the checker has looked at it."""
+    return checker.lookup_type_or_none(node)
+
+
 def type_of(checker: TypeChecker, node: Expression) -> Type:
     """The type of an expression, whose errors are reported elsewhere."""
-    known = checker.lookup_type_or_none(node)
+    known = known_type(checker, node)
     return type_again(checker, node) if known is None else known
+
+
+def typed_expressions(checker: TypeChecker) -> list[Expression]:
+    """The expressions of a file that has been checked."""
+    return list(checker._type_maps[0])
+
+
+@contextmanager
+def looking_again(checker: TypeChecker, functions: Sequence[FuncDef]) -> Iterator[None]:
+    """Go back into a file that has been checked, and into the functions around a place in it, to report something."""
+    checker.errors.set_file(checker.path, checker.tree.fullname, checker.options, checker.tscope)
+    with ExitStack() as stack:
+        stack.enter_context(checker.tscope.module_scope(checker.tree.fullname))
+        for function in functions:
+            stack.enter_context(checker.tscope.function_scope(function))
+            stack.enter_context(checker.scope.push_function(function))
+        yield
 
 
 def type_again(checker: TypeChecker, node: Expression) -> Type:

@@ -34,6 +34,7 @@ from jaxlint_mypy.parameters import (
     Parameters,
     field_type,
     filled,
+    kind_replaced,
     of_create,
     of_gradients,
     replaced,
@@ -143,11 +144,11 @@ class MethodMaker:
         return api.named_type_or_none(name, list(arguments)) or ANY
 
     def named(self, info: TypeInfo, cls: PytreeClass) -> Parameters | None:
-        """The fields as keywords that may be left out; None if they are not known."""
+        """The fields as keywords, which may be left out; None if they are not known."""
         names, receiver = replaced(cls), filled(info)
         if names is None or receiver is None:
             return None
-        return [(name, nodes.ARG_NAMED_OPT, self._type(receiver, name)) for name in names]
+        return [(name, kind_replaced(cls, name), self._type(receiver, name)) for name in names]
 
     def _type(self, receiver: Instance, name: str) -> Type:
         typ = field_type(receiver, name)

@@ -53,6 +53,12 @@ def replaced(cls: PytreeClass) -> list[str] | None:
     return [name for name in dict.fromkeys(order) if name in accepted and name not in fixed]
 
 
+def kind_replaced(cls: PytreeClass, name: str) -> ArgKind:
+    """Whether `replace` must be given something: an `InitVar` without a default, which no instance has kept."""
+    needed = any(one.name == name and not (one.has_default or one.opaque) for one in cls.members if one.is_init_var)
+    return nodes.ARG_NAMED if needed and cls.custom_init() is None else nodes.ARG_NAMED_OPT
+
+
 def of_gradients(named: Parameters) -> Parameters:
     """The parameters of `apply_gradients`."""
     set_there = ("params", "opt_state", "step", "grads")

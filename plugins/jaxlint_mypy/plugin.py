@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from mypy.checker import TypeChecker
 from mypy.nodes import MypyFile
 from mypy.options import Options
 from mypy.plugin import (
@@ -22,7 +23,7 @@ from mypy.types import FunctionLike, Type
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import Hooks
-from jaxlint_mypy.internals import note
+from jaxlint_mypy.internals import looking_again, note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -39,6 +40,8 @@ class JaxlintPlugin(Plugin):
         self._told = False
         #: By these questions, names about which there is nothing to be said, unless something has failed.
         self._dull: dict[str, set[str]] = {question: set() for question in _FREQUENT}
+        #: The checkers of files in which something was asked, until these are done.
+        self._checkers: dict[str, TypeChecker] = {}
         self._hooks = self._try("the start", lambda: None, self._start)
 
     def _start(self) -> Hooks:
@@ -59,6 +62,15 @@ class JaxlintPlugin(Plugin):
         for names in self._dull.values():
             names.clear()
         return []
+
+    def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
+        """A file has been checked: time for what mypy asks no plugin about."""
+        checker = self._checkers.pop(file.fullname, None)
+        if checker is not None and checker.tree is file and self._hooks is not None:
+            self._try("a checked file", lambda: None, self._hooks.checked, checker)
+            with looking_again(checker, ()):
+                self._tell(checker, file)
+        return set()
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What results depend on besides the files: this plugin, jaxlint and its settings."""
@@ -137,8 +149,11 @@ class JaxlintPlugin(Plugin):
         known = callback
 
         def safe(ctx: Any) -> _T:
+            api = ctx.api
+            if type(api) is TypeChecker:
+                self._checkers[api.tree.fullname] = api
             found = self._try(what, lambda: otherwise(ctx), known, ctx)
-            self._tell(ctx)
+            self._tell(api, ctx)
             return found
 
         return safe
@@ -149,7 +164,7 @@ class JaxlintPlugin(Plugin):
             return None
 
         def tell(ctx: Any) -> _T:
-            self._tell(ctx)
+            self._tell(ctx.api, ctx)
             return otherwise(ctx)
 
         return tell
@@ -161,10 +176,11 @@ class JaxlintPlugin(Plugin):
             self._failure = self._failure or describe(what, error)
             return otherwise()
 
-    def _tell(self, ctx: Any) -> None:
+    def _tell(self, api: Any, at: Any) -> None:
         """Say once what went wrong, where mypy is just now."""
         if self._told:
             return
         failure = self._failure or (self._hooks.front.failure if self._hooks is not None else "")
         if failure:
-            self._told = note(ctx.api, failure, getattr(ctx, "context", None) or ctx.cls)
+            place = at if isinstance(at, MypyFile) else getattr(at, "context", None) or at.cls
+            self._told = note(api, failure, place)

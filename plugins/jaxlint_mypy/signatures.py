@@ -27,7 +27,17 @@ from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import type_again
 from jaxlint_mypy.methods import is_flax_method
-from jaxlint_mypy.parameters import ANY, Parameters, field_type, fits, is_loose, of_create, of_gradients, replaced
+from jaxlint_mypy.parameters import (
+    ANY,
+    Parameters,
+    field_type,
+    fits,
+    is_loose,
+    kind_replaced,
+    of_create,
+    of_gradients,
+    replaced,
+)
 
 
 class Signatures:
@@ -75,7 +85,7 @@ class Signatures:
         names, given = replaced(cls), _given(ctx)
         if names is None:
             return None
-        return [(n, nodes.ARG_NAMED_OPT, self._type(ctx, receiver, n, given.get(n))) for n in names]
+        return [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""

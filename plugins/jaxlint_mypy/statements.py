@@ -212,6 +212,36 @@ def statements_of(node: FuncDef | MypyFile) -> Statements:
     return Statements(node.body.body)
 
 
+def functions_at(body: Sequence[Statement], row: int) -> list[FuncDef]:
+    """The functions around a row, from the outermost to the innermost."""
+    for statement in body:
+        if not statement.line <= row <= (statement.end_line or statement.line):
+            continue
+        if isinstance(statement, nodes.Decorator):
+            statement = statement.func
+        if isinstance(statement, FuncDef):
+            return [statement, *functions_at(statement.body.body, row)]
+        inner: list[Sequence[Statement]] = [block.body for block in _all_blocks(statement)]
+        if isinstance(statement, nodes.OverloadedFuncDef):
+            inner.append(statement.items)
+        return next((found for part in inner if (found := functions_at(part, row))), [])
+    return []
+
+
+def _all_blocks(statement: Statement) -> Iterator[Block]:
+    """All blocks of a statement that is no function."""
+    if isinstance(statement, Block):
+        yield statement
+    elif isinstance(statement, nodes.ClassDef):
+        yield statement.defs
+    elif isinstance(statement, nodes.MatchStmt):
+        yield from statement.bodies
+    else:
+        yield from _blocks(statement)
+        if isinstance(statement, nodes.TryStmt):
+            yield from (b for b in (*statement.handlers, statement.else_body, statement.finally_body) if b is not None)
+
+
 def is_expected_to_fail(decorators: Sequence[Expression]) -> bool:
     """Whether a decorator says that the function is to fail."""
     return any(last_name(decorator) in EXPECTED_FAILURE for decorator in decorators)

@@ -18,6 +18,7 @@ from jaxlint.infer.values import as_instance
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
+from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.array_equality import ArrayEquality, last_compared, unequal_message
 from jaxlint.rules.base import Problem, Rule
@@ -129,42 +130,60 @@ class TypesOnly:
 
     def searched(self, ctx: MethodContext, method: str) -> None:
         """`many.index(a)` where `many` is a list or a tuple of instances that hold arrays."""
-        container, found = get_proper_type(ctx.type), self._holder(_argument(ctx, 0), "compare")
-        if isinstance(container, TupleType):
-            container = container.partial_fallback
-        held = (
-            self._holder(container.args[0], "compare") if isinstance(container, Instance) and container.args else None
-        )
-        if found is not None and held is not None and found[0] is held[0]:
+        found = self.compared_with(ctx.type, _argument(ctx, 0))
+        if found is not None:
             self._unequal(ctx, *found, f"`.{method}(...)`")
 
+    def compared_with(self, container: Type, typ: Type | None) -> tuple[PytreeClass, str] | None:
+        """The class of what is looked for among its like, and a field of it that is an array."""
+        proper, found = get_proper_type(container), self._holder(typ, "compare")
+        if isinstance(proper, TupleType):
+            proper = proper.partial_fallback
+        held = self._holder(proper.args[0], "compare") if isinstance(proper, Instance) and proper.args else None
+        return found if found is not None and held is not None and found[0] is held[0] else None
+
     def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str, when: str = "") -> None:
-        if cls.eq is True and cls.framework.compares_fields and cls.method("__eq__") is None:
+        self.tell_unequal(ctx.api, ctx.context, cls, array, how, when)
+
+    def tell_unequal(
+        self, api: CheckerPluginInterface, at: Context, cls: PytreeClass, array: str, how: str, when: str = ""
+    ) -> None:
+        """Report a comparison of the fields of two instances of `cls`."""
+        compares = cls.eq is True or cls.framework.is_tuple
+        if compares and cls.framework.compares_fields and cls.method("__eq__") is None:
             message = unequal_message(how, cls.name, array, when)
-            self._tell(ctx.api, ctx.context, message, code_of(_EQUALITY), _EQUALITY)
+            self._tell(api, at, message, code_of(_EQUALITY), _EQUALITY)
 
     def hashed(self, ctx: FunctionContext | MethodContext, how: str) -> None:
         """`hash(a)`, `d[a] = v`, `s.add(a)` where `a` holds arrays, or has no hash."""
-        found = self._holder(_argument(ctx, 0), "compare", "hash")
+        self.hash(ctx, _argument(ctx, 0), how)
+
+    def hash(self, ctx: FunctionContext | MethodContext, typ: Type | None, how: str) -> None:
+        """A call hashes instances of a type."""
+        why = self.unhashable(typ)
+        if why:
+            self.tell_unhashable(ctx.api, ctx.context, how, why)
+
+    def unhashable(self, typ: Type | None) -> str:
+        """Why instances of a type have no hash, as a part of a sentence; empty if they have one."""
+        found = self._holder(typ, "compare", "hash")
         if found is None:
-            return
+            return ""
         cls, array = found
-        if cls.method("__hash__") is not None or cls.method("__eq__") is not None or cls.frozen is not True:
-            return
-        params = cls.params
-        if (cls.eq is not True and not cls.framework.defines_eq) or (params is not None and params.unsafe_hash):
-            return
-        self._tell(
-            ctx.api,
-            ctx.context,
-            f"{how} hashes the fields of `{cls.name}`, and `{array}` is an array, which has no hash (TypeError)",
-            codes.UNHASHABLE,
-            _EQUALITY,
-        )
+        family = [cls, *self.front.model.subclasses(cls)]
+        if not all(is_hashable(one) and hashes_fields(one) for one in family):
+            return ""
+        return f"hashes the fields of `{cls.name}`, and `{array}` is an array, which has no hash (TypeError)"
+
+    def tell_unhashable(self, api: CheckerPluginInterface, at: Context, how: str, why: str) -> None:
+        """Report that something is hashed that cannot be."""
+        self._tell(api, at, f"{how} {why}", codes.UNHASHABLE, _EQUALITY)
 
     def _holder(self, typ: Type | None, *without: str) -> tuple[PytreeClass, str] | None:
         """A pytree class and a field of it that is an array, and is not declared `without` something."""
         proper = get_proper_type(typ) if typ is not None else None
+        if isinstance(proper, TupleType):  # a named tuple
+            proper = proper.partial_fallback
         cls = self.front.class_of(proper.type) if isinstance(proper, Instance) else None
         if cls is None or not isinstance(proper, Instance) or not cls.is_pytree or not cls.fields_known:
             return None

@@ -253,6 +253,20 @@ def f(s: S) -> None:
     h: HasN = s  # E: assignment
     s.n = 2  # E: frozen
 """,
+    "protocol_only_read_ok": "# only: flax node chex jdc equinox"
+    + """
+class HasRate(t.Protocol):
+    rate: float
+    size: int
+@class S
+    rate: float = 1.0
+    size: int = 0
+def reads(s: HasRate) -> bool:
+    return s.rate == 2.0 and s.size >= 1
+def f(s: S) -> bool:
+    conditions: t.Sequence[t.Callable[[S], bool]] = (reads,)
+    return reads(s) and conditions[0](s)
+""",
     "protocol_open_ok": "# only: flax node chex"
     + """
 @dataclasses.dataclass

@@ -1,7 +1,8 @@
 """Programs written without a look at the plugin: mypy with it reports what goes wrong in them, and nothing else.
 
-`programs/correct.txt` and `wrong.txt` hold one module after the other, each below a line `#### name`. Their functions
-are run: those called `ok…` and `silent…` go through (the latter assert what is lost), those called `bad…` raise.
+The files in `programs` hold one module after the other, each below a line `#### name`, or `#### package/name`. Their
+functions are run, with what `new_x()` makes for a parameter `x`: those called `ok…` and `silent…` go through (the
+latter are wrong without a word), those called `bad…` raise.
 `# BAD` marks the lines that are to be reported, `# MISSED` those that are wrong and are not.
 """
 
@@ -23,14 +24,16 @@ pytest.importorskip("flax")
 pytest.importorskip("equinox")
 
 _PROGRAMS = Path(__file__).with_name("programs")
+KINDS = sorted(path.stem for path in _PROGRAMS.glob("*.txt"))
 _RUN = """
-import importlib, sys, types, warnings
+import importlib, inspect, sys, types, warnings
 warnings.simplefilter("ignore")
 for name in sys.argv[1:]:
-    for key, function in list(vars(importlib.import_module(name)).items()):
+    module = importlib.import_module(name)
+    for key, function in list(vars(module).items()):
         if isinstance(function, types.FunctionType) and key.startswith(("ok", "silent", "bad")):
             try:
-                function()
+                function(*(getattr(module, f"new_{one}")() for one in inspect.signature(function).parameters))
                 raised = None
             except Exception as error:
                 raised = error
@@ -41,7 +44,7 @@ for name in sys.argv[1:]:
 
 def modules(kind: str) -> dict[str, str]:
     """The modules of a file, by name, but for those of a framework that is not here."""
-    parts = re.split(r"^#### (\w+)\n", (_PROGRAMS / f"{kind}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = re.split(r"^#### ([\w/]+)\n", (_PROGRAMS / f"{kind}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = zip(parts[1::2], parts[2::2], strict=True)
     return {name: text for name, text in found if HAS_SIMPLE_PYTREE or "simple_pytree" not in text}
 
@@ -50,26 +53,28 @@ def write(folder: Path, kind: str) -> list[str]:
     """Write the modules of a file and say their names."""
     found = modules(kind)
     for name, text in found.items():
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+        path = folder / f"{name}.py"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text, encoding="utf-8")
     return list(found)
 
 
-@pytest.mark.parametrize("kind", ["correct", "wrong"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_reports(kind: str, tmp_path: Path, libraries: Path) -> None:
     names = write(tmp_path, kind)
     shutil.copytree(libraries, tmp_path / ".mypy_cache")
     (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
     found = reports(mypy(tmp_path, *(f"{name}.py" for name in names)))
-    reported = {(Path(r.path).stem, r.row) for r in found if r.kind == "error" or "jaxlint" in r.text}
+    reported = {(r.path.removesuffix(".py"), r.row) for r in found if r.kind == "error" or "jaxlint" in r.text}
     lines = [(name, row, line) for name, text in modules(kind).items() for row, line in enumerate(text.splitlines(), 1)]
     assert reported == {(name, row) for name, row, line in lines if line.endswith("# BAD")}
     assert sum(line.endswith("# MISSED") for _, _, line in lines) <= 10
 
 
-@pytest.mark.parametrize("kind", ["correct", "wrong"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_runs(kind: str, tmp_path: Path) -> None:
     names = write(tmp_path, kind)
-    command = [sys.executable, "-c", _RUN, *names]
+    command = [sys.executable, "-c", _RUN, *(name.replace("/", ".").removesuffix(".__init__") for name in names)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert not [line for line in done.stdout.splitlines() if line.startswith("odd:")], done.stdout

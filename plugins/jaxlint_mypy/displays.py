@@ -1,0 +1,103 @@
+"""Keys of displays, members of sets, and `in`: mypy asks no plugin there, so they are read once a file is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from mypy import nodes
+from mypy.checker import TypeChecker
+from mypy.nodes import Expression
+from mypy.types import Instance, TupleType, Type, get_proper_type
+
+from jaxlint_mypy.internals import known_type, looking_again, typed_expressions
+from jaxlint_mypy.statements import functions_at
+from jaxlint_mypy.types_only import TypesOnly
+
+_KEY, _MEMBER = "to be a key of a dict", "to be a member of a set"
+#: What hashes what is looked for in it.
+_HASHING = {
+    "builtins.dict": _KEY,
+    "collections.defaultdict": _KEY,
+    "collections.OrderedDict": _KEY,
+    "builtins.set": _MEMBER,
+    "builtins.frozenset": _MEMBER,
+}
+_SEARCHED = frozenset({"builtins.list", "builtins.tuple", "typing.Sequence", "collections.deque"})
+_KINDS = frozenset(
+    {
+        nodes.DictExpr,
+        nodes.SetExpr,
+        nodes.DictionaryComprehension,
+        nodes.SetComprehension,
+        nodes.ComparisonExpr,
+    }
+)
+
+
+class Displays:
+    """Looks at the displays of a file."""
+
+    def __init__(self, types_only: TypesOnly) -> None:
+        self._types_only = types_only
+
+    def look(self, checker: TypeChecker) -> None:
+        """Report the displays of a file that hash what has no hash, and the searches that compare arrays."""
+        for node in typed_expressions(checker):
+            if type(node) not in _KINDS:
+                continue
+            for key, how in _hashed(checker, node):
+                why = self._types_only.unhashable(known_type(checker, key))
+                if why:
+                    with self._around(checker, key):
+                        self._types_only.tell_unhashable(checker, key, how, why)
+                    break
+            if isinstance(node, nodes.ComparisonExpr):
+                self._searched(checker, node)
+
+    def _searched(self, checker: TypeChecker, node: nodes.ComparisonExpr) -> None:
+        for operator, one, held in _memberships(node):
+            container = known_type(checker, held)
+            if container is None or _name_of(container) not in _SEARCHED:
+                continue
+            found = self._types_only.compared_with(container, known_type(checker, one))
+            if found is not None:
+                with self._around(checker, node):
+                    self._types_only.tell_unequal(checker, node, *found, f"`{operator}`")
+
+    def _around(self, checker: TypeChecker, node: Expression) -> AbstractContextManager[None]:
+        return looking_again(checker, functions_at(checker.tree.defs, node.line))
+
+
+def _hashed(checker: TypeChecker, node: Expression) -> Iterator[tuple[Expression, str]]:
+    """What an expression hashes, and what for."""
+    if isinstance(node, nodes.DictExpr):
+        for key, _ in node.items:
+            if key is not None:
+                yield key, _KEY
+    elif isinstance(node, nodes.SetExpr):
+        yield from ((item, _MEMBER) for item in node.items)
+    elif isinstance(node, nodes.DictionaryComprehension) and node.key is not None:
+        yield node.key, _KEY
+    elif isinstance(node, nodes.SetComprehension):
+        yield node.generator.left_expr, _MEMBER
+    elif isinstance(node, nodes.ComparisonExpr):
+        for _, one, held in _memberships(node):
+            container = known_type(checker, held)
+            how = None if container is None else _HASHING.get(_name_of(container))
+            if how is not None:
+                yield one, how
+
+
+def _memberships(node: nodes.ComparisonExpr) -> Iterator[tuple[str, Expression, Expression]]:
+    """The tests with `in`: the operator, what is looked for, and where."""
+    for operator, one, held in zip(node.operators, node.operands, node.operands[1:], strict=False):
+        if operator in ("in", "not in"):
+            yield operator, one, held
+
+
+def _name_of(typ: Type) -> str:
+    proper = get_proper_type(typ)
+    if isinstance(proper, TupleType):
+        proper = proper.partial_fallback
+    return proper.type.fullname if isinstance(proper, Instance) else ""
