@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from jaxlint.cst.changes import EnterBlock, InsertLine, NameItem, ReplaceBody
+from jaxlint.cst.changes import BeginBody, EnterBlock, InsertLine, NameItem, ReplaceBody
 from jaxlint.cst.declaring import declared_at
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, count_comments, found, rewriters
 from jaxlint.cst.trees import Tree
@@ -34,6 +34,31 @@ def _replace_body(change: ReplaceBody, tree: Tree, locate: Locate) -> dict[cst.C
     kept = body.body[:1] if function.get_docstring() is not None else ()
     lines = [cst.parse_statement(line, tree.module.config_for_parsing) for line in change.lines]
     return {body: lambda old: old.with_changes(body=[*kept, *lines])}
+
+
+@rewriters.register
+def _begin_body(change: BeginBody, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    function = declared_at(tree, locate(change.at))
+    body = function.body
+    if not isinstance(body, cst.IndentedBlock):
+        raise CannotChange("the body stands behind the colon")
+    first = 0 if function.get_docstring() is None else 1
+    added = cst.parse_statement(change.code, tree.module.config_for_parsing)
+
+    def begun(old: cst.CSTNode) -> New:
+        assert isinstance(old, cst.IndentedBlock)
+        rest = [line for line in old.body[first:] if not _does_nothing(line)]
+        return old.with_changes(body=[*old.body[:first], added, *rest])
+
+    return {body: begun}
+
+
+def _does_nothing(line: cst.BaseStatement) -> bool:
+    """Whether a line is `pass` or `...`, without a comment."""
+    if not isinstance(line, cst.SimpleStatementLine) or count_comments(line) or len(line.body) > 1:
+        return False
+    only = line.body[0]
+    return isinstance(only, cst.Pass) or (isinstance(only, cst.Expr) and isinstance(only.value, cst.Ellipsis))
 
 
 @rewriters.register

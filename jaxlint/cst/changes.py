@@ -282,6 +282,13 @@ class ReplaceBody(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
+class BeginBody(msgspec.Struct, frozen=True):
+    """The function `at` begins with the statement `code`, behind its docstring."""
+
+    at: object
+    code: str
+
+
 class NameItem(msgspec.Struct, frozen=True):
     """The item `at` of a `with` statement gets a name: `as name`."""
 
@@ -335,6 +342,7 @@ Change: TypeAlias = (
     | MoveItem
     | InsertLine
     | ReplaceBody
+    | BeginBody
     | NameItem
     | EnterBlock
     | EditText

@@ -24,6 +24,8 @@ class Application(msgspec.Struct, frozen=True):
     function: FunctionSymbol
     module: Module
     applied: Applied
+    #: The row of the call.
+    row: int
 
 
 class ReadsOptions(Protocol):
@@ -79,7 +81,7 @@ class Applications:
                 function, bound, names = target
                 applied = self.transformed.from_callee(transform, callee, call.at)
                 applied = self.transformed.applied_to(function.declaration, function.module, applied, bound, names)
-                yield Application(function, module, applied)
+                yield Application(function, module, applied, call.at.row)
 
     def _target(
         self, expr: Expr, applying: Applying, module: Module

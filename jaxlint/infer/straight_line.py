@@ -6,7 +6,7 @@ not run: what it assigns is forgotten, and nothing else is said of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from jaxlint.infer.evaluate import Evaluator
@@ -105,6 +105,9 @@ class StraightLine(Generic[V]):
         match node:
             case Do(value=value):
                 self._do(value)
+            case Assign(targets=(Display(items=targets),), value=Display(items=values)) if _are_pairs(targets, values):
+                for target, given in zip(targets, [self.evaluate(value) for value in values], strict=True):
+                    self.bind(target, given)
             case Assign(targets=targets, value=value):
                 result = self.evaluate(value)
                 for target in targets:
@@ -296,6 +299,11 @@ class StraightLine(Generic[V]):
         if isinstance(expr, Call):
             return dotted(expr.func) == "vars" and len(expr.args) == 1 and self.is_self(expr.args[0].value)
         return isinstance(expr, Attribute) and expr.attr == "__dict__" and self.is_self(expr.value)
+
+
+def _are_pairs(targets: Sequence[Expr], values: Sequence[Expr]) -> bool:
+    """Whether each target of `a, b = x, y` is given one of the values."""
+    return len(targets) == len(values) and not any(isinstance(one, Starred) for one in (*targets, *values))
 
 
 def _is_target(part: Attribute, statement: Statement) -> bool:

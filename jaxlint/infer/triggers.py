@@ -20,6 +20,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import (
@@ -86,6 +87,7 @@ class Triggers:
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
+        wanted |= self._transforming_others(pieces, module)
         wanted |= self._callers([piece for piece in pieces if place(piece) in wanted], pieces, module)
         chosen = [(unit, [place(p) for p in unit.pieces or (unit,) if place(p) in wanted]) for unit in units]
         # a script: what a statement does depends on the statements before it
@@ -169,6 +171,16 @@ class Triggers:
                     found |= users
         return found
 
+    def _transforming_others(self, pieces: list[Unit], module: Module) -> set[Place]:
+        """The pieces that transform a function of another module which takes what an event speaks of."""
+        rows = [
+            application.row
+            for application in self.transformed.applications.in_module(module)
+            if application.function.module is not module
+            and self.given.takes_what_matters(application.function.declaration, application.function.module)
+        ]
+        return {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
+
     def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""
         naming: dict[str, list[Unit]] = {}
@@ -206,6 +218,7 @@ class Triggers:
         """Whether a unit holds what may be found without any pytree class in sight."""
         return (
             unit.repeats
+            or not unit.calls.isdisjoint(WITH_FUNCTIONS)
             or not unit.discards.isdisjoint(_DISCARDED)
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or ("[]" in unit.methods and self._stores_in_array(unit, module))

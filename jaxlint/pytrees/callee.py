@@ -9,7 +9,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Lambda, Name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Lambda, Name, Starred
 
 #: The qualified name of the function that gives arguments ahead of the call.
 PARTIAL = "functools.partial"
@@ -182,8 +182,8 @@ class CalleeFinder:
                 keywords += given.rest
             elif arg.star == "**":
                 complete = False
-            elif not arg.star and isinstance(arg.value, Name) and arg.value.id in given.named:
-                value = given.named[arg.value.id]
+            elif not arg.star and (name := _passed_on(arg.value)) in given.named:
+                value = given.named[name]
                 if arg.keyword is not None:
                     keywords.append((arg.keyword, value))
                 else:
@@ -213,7 +213,13 @@ class _Arguments(msgspec.Struct, frozen=True):
         }
         keywords = tuple(p.name for p in function.parameters if p.kind == "keyword")
         positional = tuple(p.name for p in function.parameters if p.kind == "positional")
-        return self.bound(positional, keywords, defaults)
+        bound = self.bound(positional, keywords, defaults)
+        starred = next((p.name for p in function.parameters if p.kind == "*"), None)
+        if starred is not None and bound.complete:
+            rest = tuple(a.value for a in self.args if a.keyword is None)[len(positional) :]
+            at, placed_in = (rest[0].at, self.module) if rest else (function.at, home)
+            bound.named[starred] = Placed(Display(at, "tuple", rest), placed_in, self.scope)
+        return bound
 
     def bound(
         self, positional: tuple[str, ...], keywords: tuple[str, ...] = (), defaults: dict[str, Placed] | None = None
@@ -240,7 +246,19 @@ class _Arguments(msgspec.Struct, frozen=True):
 
 
 def _is_parameter(expr: Expr, parameters: set[str]) -> bool:
-    return isinstance(expr, Name) and expr.id in parameters
+    return _passed_on(expr) in parameters
+
+
+def _passed_on(expr: Expr) -> str:
+    """The name of the variable that an expression hands on, or all items of; empty if it is something else."""
+    match expr:
+        case Name(id=name):
+            return name
+        case Call(func=Name(id="list" | "tuple"), args=(Argument(value=Name(id=name), star=""),)):
+            return name
+        case Display(kind="list" | "tuple", items=(Starred(value=Name(id=name)),)):
+            return name
+    return ""
 
 
 def _shifted(call: Call, unknown: set[str]) -> bool:

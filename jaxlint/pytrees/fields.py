@@ -16,7 +16,7 @@ from jaxlint.pytrees.model import FieldCall, Kind, Placed, truth
 from jaxlint.pytrees.project_decorators import declared_by
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.ast_expressions import parse_annotation
-from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Expr, Name, Subscript, last_name, root
 
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
@@ -90,7 +90,9 @@ class BodyReader:
 
     def _head(self, annotation: Expr, module: Module, scope: str) -> str | None:
         """The canonical name of `X` in an annotation `X` or `X[...]`, quoted or not."""
+        is_text = module.outline.future_annotations
         if isinstance(annotation, Constant) and annotation.kind == "str":
+            is_text = True
             if module.outline.future_annotations:
                 return None  # a quoted annotation is quoted twice then, and the dataclass machinery looks once
             parsed = parse_annotation(annotation.value, annotation.at)
@@ -105,6 +107,8 @@ class BodyReader:
         if isinstance(symbol, (ClassSymbol, ValueSymbol)):  # of an installed package whose source is read
             return f"{symbol.module.name}.{last_name(annotation)}"
         name = symbol.name if isinstance(symbol, External) else last_name(annotation) if symbol == UNKNOWN else None
+        if is_text and (name or "").rpartition(".")[2] in _MARKERS and _is_for_type_checkers(annotation, module):
+            return None  # the dataclass machinery looks the name up when the class is made
         return _MARKERS.get((name or "").rpartition(".")[2], name)
 
     def read_field(self, declaration: FieldDeclaration, module: Module, scope: str, kw_only: bool) -> DeclaredField:
@@ -198,3 +202,10 @@ def _is_literal(expr: Expr) -> bool:
         case Call(func=Name(id="dict"), args=args):
             return all(a.keyword is not None and isinstance(a.value, Constant) for a in args)
     return isinstance(expr, Constant)
+
+
+def _is_for_type_checkers(expr: Expr, module: Module) -> bool:
+    """Whether the first part of a dotted name is bound below `if TYPE_CHECKING` only."""
+    first = root(expr)
+    bindings = module.outline.module_scope.bindings.get(first.id, ()) if isinstance(first, Name) else ()
+    return bool(bindings) and all(binding.guard == "type_checking" for binding in bindings)

@@ -8,7 +8,14 @@ from enum import Enum
 import msgspec
 
 from jaxlint.pytrees.framework import Subclasses
-from jaxlint.pytrees.frameworks import CHEX, DATACLASS, EQUINOX, PENZAI, REGISTER_DATACLASS
+from jaxlint.pytrees.frameworks import (
+    CHEX,
+    DATACLASS,
+    EQUINOX,
+    PENZAI,
+    PYTREE_NODE_CLASS,
+    REGISTER_DATACLASS,
+)
 from jaxlint.pytrees.model import Kind, PytreeClass, Registration
 from jaxlint.pytrees.registration import fails_by_form, refusal_of_module
 from jaxlint.pytrees.target import Target
@@ -43,7 +50,7 @@ def remakes(cls: PytreeClass, target: Target) -> Iterator[Remake]:
     """The `@dataclass` decorators of a class that do harm, or nothing, because a framework does the same."""
     runs = [r for r in cls.made_by if not r.ignored and not r.guarded]
     for standard in (r for r in runs if r.function == _STANDARD):
-        found = _with_base(cls, standard, target) or _with_register(cls, standard)
+        found = _with_base(cls, standard, target) or _with_register(cls, standard) or _with_methods(cls, standard)
         if found is None:
             other = next((r for r in runs if r.framework is not DATACLASS), None)
             found = None if other is None else _with_decorator(cls, standard, other, runs)
@@ -85,6 +92,15 @@ def _with_register(cls: PytreeClass, standard: Registration) -> Remake | None:
         text = "data_fields and meta_fields are required when nodetype is not a dataclass"
         return _refused(standard, other, text)
     return Remake(standard, other, Outcome.UNREGISTERED) if standard.option("slots", False) else None
+
+
+def _with_methods(cls: PytreeClass, standard: Registration) -> Remake | None:
+    """`@dataclass(slots=True)` above a decorator that registers the class with its own `tree_flatten`."""
+    other = cls.registrations[0] if len(cls.registrations) == 1 else None
+    if other is None or other.framework is not PYTREE_NODE_CLASS or other.is_call or other.guarded:
+        return None
+    remade = standard.option("slots", False) is True and _is_above(standard, other)
+    return Remake(standard, other, Outcome.UNREGISTERED) if remade else None
 
 
 def _with_decorator(

@@ -15,7 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
-from jaxlint.rules.analyses.traced_leaves import Leaf, TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.analyses.traced_leaves import Leaf, Traced, TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
@@ -139,10 +139,16 @@ class _Reader:
         self._seen: set[tuple[str, str]] = set()
 
     def uses(
-        self, body: Body, expressions: Iterable[Expr], instances: Mapping[str, Value], scope: str, depth: int = 0
+        self,
+        body: Body,
+        expressions: Iterable[Expr],
+        instances: Mapping[str, Value],
+        scope: str,
+        depth: int = 0,
+        replaced: Mapping[str, frozenset[str]] | None = None,
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
-        """The uses of leaves, where to report each, and the method that has it if that is another one."""
-        leaves = TracedLeaves(instances, body, self._evaluator)
+        """The uses of leaves, where to report each, and the function that has it if that is another one."""
+        leaves = TracedLeaves(instances, body, self._evaluator, replaced)
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
         read = [leaf for p in parts if isinstance(p, Attribute) and (leaf := leaves.leaf(p)) is not None]
 
@@ -173,35 +179,59 @@ class _Reader:
         if depth < _MAX_DEPTH:
             for part in parts:
                 yield from self._called(part, leaves, depth)
+                if isinstance(part, Call):
+                    yield from self._given(part, leaves, scope, depth)
+
+    def _given(
+        self, call: Call, leaves: TracedLeaves, scope: str, depth: int
+    ) -> Iterator[tuple[Use, Leaf, object, str]]:
+        """The uses in a function of the project that is given a traced instance."""
+        given = [(argument, leaves.traced(argument.value)) for argument in call.args]
+        if call.has_star or all(traced is None for _, traced in given):
+            return
+        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, scope)
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner or symbol.declaration.decorators:
+            return
+        names = iter([p.name for p in symbol.declaration.parameters if p.kind == "positional"])
+        taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
+        yield from self._inside(symbol, {n: t for n, t in taken.items() if t is not None}, call, depth)
 
     def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a method (or a property) of a traced instance."""
         held = without_call(expr)
         if not isinstance(held, Attribute):
             return
-        instance = leaves.instance(held.value)
-        if instance is None:
+        traced = leaves.traced(held.value)
+        if traced is None:
             return
+        instance = traced.value
         below = () if instance.exact else self._evaluator.model.subclasses(instance.cls)
         if any(held.attr in cls.symbol.declaration.methods for cls in below):
             return
         getter = None if isinstance(expr, Call) else self._evaluator.getter(instance.cls, held.attr)
         found = instance.cls.method(held.attr) if isinstance(expr, Call) else None
         symbol = getter or (None if found is None else FunctionSymbol(found[0].module, found[1]))
-        if symbol is None or symbol.key in self._seen or symbol.declaration.self_name is None:
+        if symbol is None or symbol.declaration.self_name is None:
             return
+        if isinstance(expr, Attribute) or not symbol.declaration.decorators:
+            yield from self._inside(symbol, {symbol.declaration.self_name: traced}, expr, depth)
+
+    def _inside(
+        self, symbol: FunctionSymbol, given: Mapping[str, Traced], expr: Expr, depth: int
+    ) -> Iterator[tuple[Use, Leaf, object, str]]:
+        """The uses in a function that an expression calls with traced instances, by the names of its parameters."""
+        body = None if symbol.key in self._seen else self._evaluator.calls.body_of(symbol)
         self._seen.add(symbol.key)
-        if not isinstance(expr, Attribute) and symbol.declaration.decorators:
+        if body is None:
             return
-        body = self._evaluator.calls.body_of(symbol)
-        if body is not None:
-            inside = _Reader(symbol.module, self._evaluator)
-            inside._seen = self._seen
-            given = {symbol.declaration.self_name: instance}
-            scope = f"{symbol.declaration.qualname}.<locals>"
-            for use, leaf, at, through in inside.uses(body, all_parts(body, nested=False), given, scope, depth + 1):
-                here = symbol.module is self._module
-                yield use, leaf, at if here else expr.at, through or symbol.declaration.name
+        inside = _Reader(symbol.module, self._evaluator)
+        inside._seen = self._seen
+        instances = {name: traced.value for name, traced in given.items()}
+        replaced = {name: traced.replaced for name, traced in given.items()}
+        scope, parts = f"{symbol.declaration.qualname}.<locals>", all_parts(body, nested=False)
+        for use, leaf, at, through in inside.uses(body, parts, instances, scope, depth + 1, replaced):
+            here = symbol.module is self._module
+            yield use, leaf, at if here else expr.at, through or symbol.declaration.name
 
     def _kind_of(self, expr: Expr, leaves: TracedLeaves, scope: str) -> str:
         """Whether an expression is a list, a tuple or a dict of Python."""

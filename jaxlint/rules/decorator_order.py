@@ -17,8 +17,9 @@ class DecoratorOrder(ClassRule):
     """
     ## What it does
 
-    Finds `@dataclass` where a framework makes the class a dataclass itself, and `@dataclass` above
-    `@register_dataclass`, which wants it below.
+    Finds `@dataclass` where a framework makes the class a dataclass itself, `@dataclass` above
+    `@register_dataclass`, which wants it below, and `@dataclass(slots=True)` above any decorator that registers the
+    class: it returns another class.
 
     ## Why is this bad?
 
@@ -61,8 +62,9 @@ class DecoratorOrder(ClassRule):
     ## Frameworks
 
     flax.struct, jax_dataclasses, tjax, chex, mjx, equinox and penzai make dataclasses and need no `@dataclass`.
-    `jax.tree_util.register_dataclass` needs one, below it. simple_pytree and nnx need one, too, and treex may have one:
-    nothing is reported there.
+    `jax.tree_util.register_dataclass` needs one, below it. `register_pytree_node_class` and
+    `register_pytree_with_keys_class` may have one on either side, but with `slots=True` it has to be below.
+    simple_pytree and nnx need one, too, and treex may have one: nothing is reported there.
 
     ## Fix safety
 

@@ -265,11 +265,9 @@ class _Reads:
             case Call(func=Attribute(value=held)) if dotted(held) == self._path:
                 return self._first(argument.value for argument in expr.args)  # a method may need nothing
             case Attribute(value=held, attr=attr):
-                if attr in _METADATA:
-                    return None
-                if dotted(held) == self._path:
+                if dotted(held) == self._path:  # a field may be called like what an array knows of itself
                     return expr if self._is_leaf(attr) else None
-                return self.find(held)
+                return None if attr in _METADATA else self.find(held)
             case Subscript(value=held) if dotted(held) == self._path:
                 return expr
         return self._first(children(expr))

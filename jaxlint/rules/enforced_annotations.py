@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import BeginBody, Proposal
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
@@ -13,6 +15,7 @@ from jaxlint.rules.analyses.methods import names_called
 from jaxlint.rules.base import ClassRule, Problem
 
 _HOOK = "__post_init__"
+_CALL = "super().__post_init__()"
 
 
 class EnforcedAnnotations(ClassRule):
@@ -73,7 +76,7 @@ class EnforcedAnnotations(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The call is put at the beginning of the method. The fix is unsafe: what was accepted is checked now.
 
     ## When not to use it
 
@@ -105,6 +108,7 @@ class EnforcedAnnotations(ClassRule):
             ),
             reason="a class has one `__post_init__`, and that of a base class runs only if it is called",
             help="write `super().__post_init__()` in it",
+            fix=Proposal("Call the hook of the mixin", Applicability.UNSAFE, (BeginBody(function.at, _CALL),)),
         )
 
 

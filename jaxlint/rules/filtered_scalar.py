@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import EditField, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
 from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -18,6 +21,8 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Binary, Call, Expr, dotted
 
 _NUMBERS = frozenset({"int", "float"})
+#: What a body does with a number.
+_COUNTED, _MOVED = "counts up", "is another one at each turn"
 
 
 class FilteredScalar(BodyRule):
@@ -73,7 +78,9 @@ class FilteredScalar(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The field of an equinox module gets a converter that makes an array of what it is given, and is annotated so. What
+    `eqx.tree_at` puts into it is not converted, but is an array where it is computed from that. The fix is unsafe: code
+    that decides by the number while it is traced fails. The fields of nnx objects are left to you.
 
     ## When not to use it
 
@@ -94,6 +101,7 @@ class FilteredScalar(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body counts up."""
+        module = code.place.module
         for event in code.events:
             match event:
                 case AssignAttribute(receiver=receiver, attr=attr, value=value) if receiver.cls.framework is NNX:
@@ -109,20 +117,20 @@ class FilteredScalar(BodyRule):
                     base = None if event.base is None else dotted(event.base)
                     for keyword in keywords if _is_compiled(event.place, EQUINOX.id) else ():
                         if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
-                            yield from _scalar(keyword.at, receiver.cls, keyword.name, evaluator)
+                            yield from _scalar(keyword.at, receiver.cls, keyword.name, evaluator, module)
                 case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
                     if _is_compiled(event.place, EQUINOX.id):
                         for at, name in _counted(event.call):
-                            yield from _scalar(at, cls, name, evaluator)
+                            yield from _scalar(at, cls, name, evaluator, module)
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
-                        yield from _swept(event, evaluator)
+                        yield from _swept(event, evaluator, module)
         for construct, cross in made_for_each_turn(code):
             if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
-                yield from _swept(construct, evaluator)
+                yield from _swept(construct, evaluator, module)
         for moved in moved_at_each_turn(code, evaluator):
             if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
-                yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, "is another one at each turn")
+                yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
 
 
 def _is_compiled(place: Place, framework: str) -> bool:
@@ -143,12 +151,12 @@ def _goes_into_filtered(event: Construct, code: CodeRead) -> bool:
     return any(a.value is event.call and id(a.at) in crosses for call in calls for a in call.args)
 
 
-def _swept(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
+def _swept(event: Construct, evaluator: Evaluator, module: Module) -> Iterator[Problem]:
     """The leaves of an instance that a loop gives another Python number at each turn."""
     for given in event.arguments:
         value = plain(given.value)
         if isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS:
-            yield from _scalar(given.at, event.cls.cls, given.name, evaluator, "is another one at each turn")
+            yield from _scalar(given.at, event.cls.cls, given.name, evaluator, module, _MOVED)
 
 
 def _counts(value: object, name: str) -> bool:
@@ -156,11 +164,32 @@ def _counts(value: object, name: str) -> bool:
     return isinstance(value, FieldRead) and value.stepped and not value.shifted and value.field == name
 
 
-def _scalar(at: object, cls: PytreeClass, name: str, evaluator: Evaluator, how: str = "counts up") -> Iterator[Problem]:
+def _scalar(
+    at: object, cls: PytreeClass, name: str, evaluator: Evaluator, module: Module, how: str = _COUNTED
+) -> Iterator[Problem]:
     """The problem of a leaf that certainly is a Python number."""
     field = cls.field(name)
     if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
-        yield _problem(at, cls, name, "eqx.filter_jit", how)
+        yield _problem(at, cls, name, "eqx.filter_jit", how, _converting(field, module, evaluator))
+
+
+def _converting(field: Field, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the field makes arrays of the numbers that it is given."""
+    resolver, call = evaluator.model.resolver, field.call
+    if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
+        return None
+    if call is not None and call.positional:
+        return None
+    written = [spelled(name, module, resolver) for name in ("equinox.field", "jax.numpy.asarray", "jax.Array")]
+    function, converter, array = written
+    if function is None or converter is None or array is None:
+        return None
+    is_same = call is not None and call.function == "equinox.field"
+    name = "" if is_same else function[0]
+    made = EditField(field.at, is_call=call is not None, function=name, given=(("converter", converter[0]),))
+    imports = tuple(dict.fromkeys((*(() if is_same else function[1]), *converter[1], *array[1])))
+    changes = (Rewrite(field.annotation.expr.at, array[0]), made)
+    return Proposal(f"Make `{field.name}` an array", Applicability.UNSAFE, changes, imports)
 
 
 def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -196,7 +225,9 @@ def _counted(call: Call) -> Iterator[tuple[object, str]]:
             yield value.at, name
 
 
-def _problem(at: object, cls: PytreeClass, name: str, function: str, how: str = "counts up") -> Problem:
+def _problem(
+    at: object, cls: PytreeClass, name: str, function: str, how: str = _COUNTED, fix: Proposal | None = None
+) -> Problem:
     way_out = f"make `{name}` an array"
     return Problem(
         at=at,
@@ -206,4 +237,5 @@ def _problem(at: object, cls: PytreeClass, name: str, function: str, how: str = 
         ),
         reason="what is no array is part of the key of the compiled function",
         help=way_out,
+        fix=fix,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -16,14 +16,16 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
+from jaxlint.rules.analyses.origins import Made
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import (
     Assign,
     FunctionDefinition,
     Statement,
     all_parts,
+    parts,
     walk,
 )
 
@@ -48,7 +50,8 @@ class FreshStaticObject(BodyRule, ClassRule):
     ## What it does
 
     Finds lambdas, partials, optimizers and compiled functions that are made anew for a static field in each turn of a
-    loop whose instances go into a compiled function, and static fields whose default is another one for each instance.
+    loop or comprehension whose instances go into a compiled function, and static fields whose default is another one
+    for each instance.
 
     ## Why is this bad?
 
@@ -147,17 +150,26 @@ class FreshStaticObject(BodyRule, ClassRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the loops of a body put into static fields."""
         compiled = classes_compiled(code)
-        scope = code.scope
-        for loop in outermost_loops(code.body):
-            fresh = _Freshness(code.place.module, scope, (loop,), evaluator)
-            inside = {id(part): part for part in all_parts((loop,), nested=False) if isinstance(part, Call)}
-            for put in _puts(code, inside, fresh):
+        for around, inside in _turns(code):
+            fresh = _Freshness(code.place.module, code.scope, around, evaluator)
+            calls = {id(part): part for part in inside if isinstance(part, Call)}
+            made = [*_puts(code, calls, fresh), *_by_factories(calls.values(), code, evaluator)]
+            for put in made:
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
                     yield _problem(put)
-            for call in inside.values():
-                made = _by_factory(call, code, scope, evaluator)
-                if made is not None and (made.cls in compiled or is_seen_to_cross(made.cls, evaluator)):
-                    yield _problem(msgspec.structs.replace(made, at=call.at))
+
+
+def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
+    """What runs in each turn of the loops of a body: of statements, and of comprehensions outside of these."""
+    seen: set[int] = set()
+    for loop in outermost_loops(code.body):
+        inside = list(all_parts((loop,), nested=False))
+        seen.update(map(id, inside))
+        yield (loop,), inside
+    for one in code.contents.of(Comprehension):
+        if id(one) not in seen:
+            conditions = [condition for clause in one.clauses for condition in clause.conditions]
+            yield (), [part for expr in (one.element, *conditions) for part in parts(expr, nested=False)]
 
 
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
@@ -183,22 +195,38 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterato
                 yield _Put(argument.at, cls, field, what)
 
 
-def _by_factory(call: Call, code: CodeRead, scope: str, evaluator: Evaluator) -> _Put | None:
-    """What a function of the project puts into a static field of the instance that it makes and returns."""
-    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
-    if not isinstance(symbol, FunctionSymbol) or evaluator.calls.transformed.of(symbol.declaration, symbol.module):
-        return None
+def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -> Iterator[_Put]:
+    """What functions that are called put into static fields of the instances that they make and return.
+
+    It is said where they do so, if that is in this module.
+    """
+    seen: set[object] = set()
+    for call in calls:
+        symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
+        if not isinstance(symbol, FunctionSymbol) or symbol.key in seen:
+            continue
+        seen.add(symbol.key)
+        put = (
+            None if evaluator.calls.transformed.of(symbol.declaration, symbol.module) else _returned(symbol, evaluator)
+        )
+        if put is not None:
+            yield put if symbol.module is code.place.module else msgspec.structs.replace(put, at=call.at)
+
+
+def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
+    """What a function puts into a static field of an instance that it returns."""
+    inner = f"{symbol.declaration.qualname}.<locals>"
+    fresh = _Freshness(symbol.module, inner, (), evaluator)
     for value in symbol.declaration.return_values:
         if not isinstance(value, Call):
             continue
-        inner = f"{symbol.declaration.qualname}.<locals>"
         cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
-        fresh = _Freshness(symbol.module, inner, (), evaluator)
-        for argument in value.args if cls is not None else ():
-            field = None if cls is None or argument.keyword is None else cls.field(argument.keyword)
-            what = fresh.of(argument.value)
-            if cls is not None and what is not None and field is not None and field.role is Role.STATIC:
-                return _Put(call.at, cls, field, what)
+        if cls is None:
+            continue
+        for field, given in Made(cls, value).given():
+            what = fresh.of(given)
+            if what is not None and field.role is Role.STATIC:
+                return _Put(given.at, cls, field, what)
     return None
 
 

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Instance, Scalar, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.flattening import Rebuilt, flattened, rebuilt
-from jaxlint.rules.analyses.stale import own_methods
-from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.pytrees.registrations import WITH_FUNCTIONS
+from jaxlint.rules.analyses.exchanged import (
+    Mismatch,
+    is_in_order,
+    made_without_arguments,
+    mismatch,
+    parameters_of,
+    stored_in,
+)
+from jaxlint.rules.analyses.flattening import Rebuilt, Routine, flattened, rebuilt
+from jaxlint.rules.analyses.registered_pairs import registered_pairs
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted, is_none
 
 #: The decorators that take both methods from the class.
@@ -29,13 +39,14 @@ _CHILDREN = frozenset({"children", "leaves", "childs", "dynamic", "arrays"})
 _AUX = frozenset({"aux", "aux_data", "auxiliary", "metadata", "meta", "static", "aux_values", "treedef"})
 
 
-class MalformedFlatten(ClassRule):
+class MalformedFlatten(ClassRule, BodyRule):
     """
     ## What it does
 
     Finds classes whose `tree_flatten` and `tree_unflatten` do not fit jax or each other: one of them is missing,
     `tree_unflatten` is no classmethod or takes its arguments in the wrong order, `tree_flatten` does not return two
-    things, its children are no tuple, in another order than the constructor takes them, or too few.
+    things, its children are no tuple, in another order than the constructor takes them, or too few, with or without the
+    aux data that `tree_unflatten` passes behind them.
 
     ## Why is this bad?
 
@@ -89,8 +100,9 @@ class MalformedFlatten(ClassRule):
 
     ## Frameworks
 
-    `jax.tree_util.register_pytree_node_class` and `register_pytree_with_keys_class`. Arrays in the aux data are
-    reported as JAX201.
+    `jax.tree_util.register_pytree_node_class` and `register_pytree_with_keys_class`; of the functions that
+    `register_pytree_node` and `register_pytree_with_keys` are given, whether attributes are exchanged or left out.
+    Arrays in the aux data are reported as JAX201.
 
     ## Fix safety
 
@@ -113,6 +125,12 @@ class MalformedFlatten(ClassRule):
     name = "malformed-flatten"
     group = "declaring"
     since = "0.1.0"
+    calls = WITH_FUNCTIONS
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Compare the functions that classes are registered with."""
+        for pair in registered_pairs(code, evaluator):
+            yield from _by_functions(*pair)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the two methods with what jax wants, and with each other."""
@@ -251,16 +269,16 @@ def _exchanged(method: Function, own: list[str]) -> Proposal:
 
 
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[Problem]:
-    """`return cls(*children)`: whether the children are what the constructor takes, in its order."""
-    given = _children_only(method)
-    parameters = _parameters(cls)
+    """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
+    behind = _behind_children(method)
+    parameters = parameters_of(cls)
     children = cls.explicit_leaves
-    if given is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
+    if behind is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
         return
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
         return
     taken = [p.name for p in parameters if p.kind == "positional"]
-    stored = _stored(cls)
+    stored = stored_in(cls)
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]
@@ -275,9 +293,11 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
             _ordered(flatten, children, expected),
         )
         return
-    aux = [f.name for f in cls.fields if f.role is Role.STATIC]
-    if tuple(expected) == children and not aux:
-        left = [p for p in parameters if p.name not in children]
+    aux = _aux_names(cls, flatten, behind)
+    if aux is None or any(stored.get(name) != name for name in aux):
+        return
+    if tuple(taken[: len(children) + len(aux)]) == (*children, *aux):
+        left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)
         lost = next((p for p in left if stored.get(p.name) is not None), None)
         if required is not None:
@@ -289,10 +309,10 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
         yield _problem(
             cls,
             flatten,
-            f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in children)} {outcome};"
+            f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
-            _completed(flatten, [stored.get(p.name) for p in left]),
+            None if aux else _completed(flatten, [stored.get(p.name) for p in left]),
         )
 
 
@@ -331,82 +351,131 @@ def _compared(
     evaluator: Evaluator,
 ) -> Iterator[Problem]:
     """Compare child by child, where both methods spell them out: exchanged ones, and attributes that are left out."""
-    given, back = flattened(*flatten, evaluator), rebuilt(*unflatten, evaluator)
-    if given is None or back is None or any(position >= len(given.children) for position in back.targets):
+    first, second = (Routine.of(FunctionSymbol(c.module, method), evaluator) for c, method in (flatten, unflatten))
+    if first is None or second is None or len(second.parameters) != 3:
         return
-    into = _attributes_of(cls, back)
-    if into is None or any(name is None for name in into.values()):
+    makers = {second.parameters[0], cls.name}
+    made = made_without_arguments(cls, second.body, makers)
+    if made is not None:
+        yield _new_without_arguments(cls, "tree_unflatten", *made)
+    given = flattened(first)
+    back = None if given is None else rebuilt(second, makers, len(given.children))
+    found = None if given is None or back is None else mismatch(cls, given, back)
+    if found is None:
         return
-    sent = {position: given.children[position] for position in into}
     at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
-    wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
-    if wrong is not None and set(sent.values()) == set(into.values()):
+    if found.wrong is not None:
         yield _problem(
             cls,
             at,
-            f"`tree_flatten` of `{cls.name}` gives `{sent[wrong]}` where `tree_unflatten` takes `{into[wrong]}`: each"
-            " transformation exchanges them; give the children in the order in which they are taken",
-            f"write the children in the order {', '.join(f'`{into[i]}`' for i in sorted(into))}",
+            f"`tree_flatten` of `{cls.name}` gives `{found.sent[found.wrong]}` where `tree_unflatten` takes"
+            f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
+            " they are taken",
+            f"write the children in the order {', '.join(f'`{found.into[i]}`' for i in sorted(found.into))}",
         )
         return
-    known = {*into.values(), *back.others, *given.aux, *given.children}
-    left = next((name for name in _needed(cls) if name not in known), None)
-    if wrong is None and back.bypasses and left is not None:
-        by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
-        yield _problem(
-            cls,
-            at,
-            f"{by or f'`tree_flatten` of `{cls.name}`'} leaves `{left}` out: an instance has none any more after the"
-            " first transformation (AttributeError); add it to the children or to the aux data",
-            f"give `{left}`, too, and set it in `tree_unflatten`",
-        )
+    by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
+    yield _left_out(cls, at, by or f"`tree_flatten` of `{cls.name}`", found)
 
 
-def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str | None] | None:
-    """The attributes that the children end up in: those that are set, or that `__init__` stores parameters in."""
-    if back.bypasses:
-        return dict(back.targets)
-    parameters = _parameters(cls)
-    if parameters is None or any(p.kind.startswith("*") for p in parameters):
-        return None
-    if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
-        return None
-    taken = [p.name for p in parameters if p.kind == "positional"]
-    stored = _stored(cls)
-    names: dict[int, str | None] = {}
-    for position, target in back.targets.items():
-        name = (taken[int(target)] if int(target) < len(taken) else "") if target.isdigit() else target
-        names[position] = stored.get(name)
-    return names
+def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:
+    return _problem(
+        cls,
+        at,
+        f"{by} leaves `{found.left}` out: an instance has none any more after the first transformation"
+        " (AttributeError); add it to the children or to the aux data",
+        f"give `{found.left}`, too, and set it in `tree_unflatten`",
+    )
 
 
-def _needed(cls: PytreeClass) -> Iterator[str]:
-    """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
-    if cls.method("__getattr__") is not None:
+def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Function, required: str) -> Problem:
+    return _problem(
+        cls,
+        call,
+        f"`{by}` calls `__new__` of `{cls.name}`, which requires `{required}`: the first transformation fails"
+        " (TypeError); make the instance with `object.__new__`",
+        "write `object.__new__(...)`, and set the attributes",
+        Proposal("Use `object.__new__`", Applicability.SAFE, (Rewrite(call.func.at, "object.__new__"),)),
+    )
+
+
+# -- what register_pytree_node is given -----------------------------------------------------------
+
+
+def _by_functions(cls: PytreeClass, first: Routine, second: Routine, named: str) -> Iterator[Problem]:
+    takes, gives = (f"`{one.name}`" if one.name else "the lambda" for one in (second, first))
+    made = made_without_arguments(cls, second.body, {named})
+    if made is not None:
+        yield _new_without_arguments(cls, second.name or "the lambda", *made)
+    given = flattened(first)
+    back = None if given is None else rebuilt(second, {named}, len(given.children))
+    found = None if given is None or back is None else mismatch(cls, given, back)
+    if given is None or back is None or found is None:
         return
-    stored = set(_stored(cls).values())
-    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
-    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
-    bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
-    for function in own_methods(cls):
-        if function.name in ("__init__", "__new__", "tree_flatten", "tree_unflatten"):
-            continue
-        for name in sorted(function.self_reads & stored - bound):
-            if all(a.attr != name for a in function.self_assignments):
-                yield name
+    if found.wrong is None:
+        yield _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
+        return
+    sent, into = found.sent[found.wrong], found.into[found.wrong]
+    blames_second = is_in_order(cls, given)
+    order = found.sent if blames_second else found.into
+    names = ", ".join(f"`{order[i]}`" for i in sorted(order))
+    way_out = f"{'take' if blames_second else 'give'} them in one order"
+    at = (back.taken or back.last).at if blames_second else first.at
+    yield _problem(
+        cls,
+        place_of(at),
+        f"{gives} gives `{sent}` of `{cls.name}` where {takes} takes `{into}`: each transformation exchanges them;"
+        f" {way_out}",
+        f"write the children in the order {names}",
+        _taken_in_order(back, found) if blames_second else None,
+    )
 
 
-def _children_only(method: Function) -> Argument | None:
-    """The argument in `return cls(*children)`, where nothing else is passed."""
+def _taken_in_order(back: Rebuilt, found: Mismatch) -> Proposal | None:
+    """The fix: the children are unpacked in the order in which they are given."""
+    if back.taken is None or len(found.into) != len(back.taken.items):
+        return None
+    items = back.taken.items
+    wanted = {name: position for position, name in found.into.items()}
+    changes = tuple(
+        Rewrite(items[position].at, "{0}", (items[wanted[name]].at,))
+        for position, name in found.sent.items()
+        if wanted[name] != position
+    )
+    return Proposal("Take the children in their order", Applicability.UNSAFE, changes)
+
+
+def _behind_children(method: Function) -> Sequence[Argument] | None:
+    """What `return cls(*children, …)` passes behind the children: nothing, or the aux data."""
     values = method.return_values
-    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3:
+    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3 or method.statements > 2:
         return None
-    call, (first, _, children) = values[0], method.parameters
-    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) != 1:
+    call, (first, aux, children) = values[0], method.parameters
+    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) not in (1, 2):
         return None
-    argument = call.args[0]
-    given = isinstance(argument.value, Name) and argument.value.id == children.name
-    return argument if argument.star == "*" and given and method.statements <= 2 else None
+    given, *behind = call.args
+    if given.star != "*" or dotted(given.value) != children.name:
+        return None
+    named = all(a.keyword is None and a.star != "**" and dotted(a.value) == aux.name for a in behind)
+    return behind if named else None
+
+
+def _aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -> tuple[str, ...] | None:
+    """The attributes in the aux data that are passed behind the children; None if some are not told."""
+    if not behind:
+        return None if any(f.role is Role.STATIC for f in cls.fields) else ()
+    returned = flatten.return_values[0]
+    aux = returned.items[1] if isinstance(returned, Display) else None
+    if behind[0].star:
+        items = aux.items if isinstance(aux, Display) and aux.kind in ("tuple", "list") else None
+    else:
+        items = None if aux is None else (aux,)
+    names = [
+        item.attr
+        for item in items or ()
+        if isinstance(item, Attribute) and dotted(item.value) == flatten.self_name is not None
+    ]
+    return tuple(names) if items is not None and len(names) == len(items) else None
 
 
 def _keeps_names(cls: PytreeClass, flatten: Function) -> bool:
@@ -416,21 +485,6 @@ def _keeps_names(cls: PytreeClass, flatten: Function) -> bool:
     if not isinstance(children, Display) or len(children.items) != len(cls.explicit_leaves or ()):
         return False
     return all(isinstance(item, Attribute) for item in children.items)
-
-
-def _parameters(cls: PytreeClass) -> tuple[Parameter, ...] | None:
-    """The parameters of the constructor; those of a dataclass are its fields, whatever it flattens."""
-    if cls.generated_init and cls.symbol.declaration.fields and not cls.parents:
-        return msgspec.structs.replace(cls, fields_known=True).constructor()
-    return cls.constructor()
-
-
-def _stored(cls: PytreeClass) -> dict[str, str]:
-    """The attribute that holds each parameter of the constructor as it is."""
-    init = cls.custom_init()
-    if init is None:
-        return {f.name: f.name for f in cls.members if f.init} if cls.generated_init else {}
-    return {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
 
 
 def _problem(

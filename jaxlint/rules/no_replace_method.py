@@ -144,7 +144,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
         return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
     if cls.framework is EQUINOX and cls.custom_init() is not None:
         return _at_leaf(event, cls, evaluator)
-    if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is not True:
+    if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is None:
         return None
     function = update_function(cls, next(iter(names)) or "")
     function = "dataclasses.replace" if function.endswith("tree_at") else function

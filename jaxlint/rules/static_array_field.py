@@ -166,7 +166,8 @@ class StaticArrayField(ClassRule, EventRule):
                 continue  # two annotations contradict each other
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
-            in_flatten = cls.method("tree_flatten") is not None and field.owner.module is event.place.module
+            flattens = any(cls.method(name) is not None for name in ("tree_flatten", "tree_flatten_with_keys"))
+            in_flatten = flattens and field.owner.module is event.place.module
             fix = make_leaf(field, cls, event.place.module, evaluator.model)
             at = field.at if in_flatten else value.at
             yield _problem(at, cls, field, "is static and is given an array", confidence, fix)

@@ -161,14 +161,20 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
         return
     function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
-    if declared is not None and (
-        declared.annotation is not None or declared.name == getattr(function, "self_name", "")
-    ):
-        return
+    if function is not None and declared is not None:
+        is_told = declared.annotation is not None and _shows_body(function, event, evaluator)
+        if is_told or declared.name == function.self_name:
+            return
     cls = refused_class(event.value, evaluator.model)
     if cls is not None:
         how = f"`{function.name}` is given one" if function is not None else "it is passed on"
         yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
+
+
+def _shows_body(function: Function, event: Cross, evaluator: Evaluator) -> bool:
+    """Whether the body can be seen that bears out what a parameter is annotated with."""
+    module = event.module or event.place.module
+    return evaluator.calls.body_of(FunctionSymbol(module, function)) is not None
 
 
 def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:

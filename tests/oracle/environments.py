@@ -129,6 +129,11 @@ def versions_in(name: str) -> versions.Versions:
     return versions.here() if name == MAIN else versions.locked(name)
 
 
+#: The versions of jax between which XLA takes the flag that turns its emitters of fusions off: a quarter of what it
+#: takes to compile. It ends the process for flags that it does not know.
+_FUSES, _NO_SUCH_FLAG = (0, 6), (0, 11)
+
+
 class Broken(Exception):
     """The runner of an environment does not start, or ends again and again; the text says how."""
 
@@ -136,7 +141,7 @@ class Broken(Exception):
 class _Runner:
     """A process of an environment that has imported jax and runs one program after the other; see `run.py`."""
 
-    def __init__(self, python: str, compiled: Path) -> None:
+    def __init__(self, python: str, variables: dict[str, str], compiled: Path) -> None:
         """Start it. Raises `Broken`."""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
@@ -144,7 +149,7 @@ class _Runner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            env=_variables(compiled),
+            env=variables,
             cwd=compiled,
         )
         self.text = b""
@@ -225,7 +230,7 @@ class Runners:
         try:
             return self._idle[name].pop()
         except IndexError:
-            return _Runner(interpreter(name), self._compiled)
+            return _Runner(interpreter(name), _variables(versions_in(name), self._compiled), self._compiled)
 
     def end(self) -> None:
         """End all processes."""
@@ -236,12 +241,15 @@ class Runners:
                 runner.end()
 
 
-def _variables(compiled: Path) -> dict[str, str]:
-    """The environment variables of a runner.
+def _variables(found: versions.Versions, compiled: Path) -> dict[str, str]:
+    """The environment variables of a runner in an environment with these versions.
 
     The programs are tiny and run once: most of the time would go into compiling them. The same case in the spellings
     of several frameworks is the same program for XLA, which is compiled once.
     """
+    flags = ["--xla_backend_optimization_level=0"]
+    if _FUSES <= found.get("jax", ()) < _NO_SUCH_FLAG:
+        flags += ["--xla_cpu_use_fusion_emitters=false", "--xla_llvm_disable_expensive_passes=true"]
     stored = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
     return stored | {
         "JAX_PLATFORMS": "cpu",
@@ -249,7 +257,7 @@ def _variables(compiled: Path) -> dict[str, str]:
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         "JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES": "none",
-        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+        "XLA_FLAGS": " ".join(flags),
         "PYTHONHASHSEED": "0",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }

@@ -29,7 +29,7 @@ def lint(
     """The findings of programs by their ids, each program in a folder of its own below `root`.
 
     Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
-    one of them say nothing of the others. The settings are `made` of the class, and of `settings`.
+    one of them say nothing of the others. The settings are `made` of the class, and of `settings`. Fixes are not made.
     """
     root = root.resolve()
     rules = set()
@@ -39,7 +39,7 @@ def lint(
             rules.add(program.rule)
     found: dict[str, list[Finding]] = defaultdict(list)
     for rule in sorted(rules):
-        chosen = made(select=linted_together(rule), min_confidence=Confidence.LOW, **settings)
+        chosen = made(select=linted_together(rule), min_confidence=Confidence.LOW, fixable=(), **settings)
         for finding in jaxlint.check_paths([str(root / rule)], chosen).findings:
             _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))

@@ -1,4 +1,7 @@
-"""Which attributes `tree_flatten` gives and `tree_unflatten` sets, child by child, where both are plain to see."""
+"""Which attributes a class is flattened into and rebuilt from, child by child, where both are plain to see.
+
+The functions are methods (`tree_flatten`, `tree_unflatten`), or what `register_pytree_node` is given.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -18,7 +20,9 @@ from jaxlint.syntax.expressions import (
     DictDisplay,
     Display,
     Expr,
+    Lambda,
     Name,
+    Span,
     Subscript,
     dotted,
 )
@@ -37,15 +41,45 @@ class Rebuilt(msgspec.Struct, frozen=True):
 
     targets: dict[int, str]
     bypasses: bool
+    #: The statement that returns the instance.
+    last: Return
     #: Whether all that is set is among the targets and `aux`.
     others: frozenset[str] = frozenset()
+    #: Where the children are taken apart, if one assignment does that.
+    taken: Display | None = None
 
 
-def flattened(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Flattened | None:
-    """What `tree_flatten` gives, if it returns attributes of `self` and nothing else."""
-    body = evaluator.calls.body_of(FunctionSymbol(cls.module, method))
-    bound = None if body is None else _bound_once(body[:-1])
-    last = body[-1] if body else None
+class Routine(msgspec.Struct, frozen=True):
+    """A function that takes an instance apart, or makes one, with the names of its parameters."""
+
+    name: str
+    at: Span
+    parameters: tuple[str, ...]
+    body: Body
+    #: Whether keys stand beside the children that it gives.
+    with_keys: bool = False
+
+    @classmethod
+    def of(cls, symbol: FunctionSymbol, evaluator: Evaluator) -> Routine | None:
+        """A function of the project; None if its body is not to be seen."""
+        body = evaluator.calls.body_of(symbol)
+        declaration = symbol.declaration
+        if not body or any(p.kind != "positional" for p in declaration.parameters):
+            return None
+        return cls(declaration.name, declaration.at, tuple(p.name for p in declaration.parameters), body)
+
+    @classmethod
+    def of_lambda(cls, function: Lambda) -> Routine:
+        """A function without a name."""
+        returned = Return(function.body.at, function.body)
+        return cls("", place_of(function.at), (*function.params, *function.other_params), (returned,))
+
+
+def flattened(routine: Routine) -> Flattened | None:
+    """What taking an instance apart gives, if these are its attributes and nothing else."""
+    own, body = routine.parameters[0], routine.body
+    bound = _bound_once(body[:-1])
+    last = body[-1]
     if bound is None or not isinstance(last, Return) or last.value is None:
         return None
     pair = looked_up(last.value, bound)
@@ -54,28 +88,37 @@ def flattened(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Flatt
     children, aux = (looked_up(item, bound) for item in pair.items)
     if not isinstance(children, Display) or children.kind == "set":
         return None
-    names = [_attribute(item, method.self_name, bound) for item in children.items]
-    held = _attributes(aux, method.self_name, bound)
+    items = [_without_key(item, bound) if routine.with_keys else item for item in children.items]
+    names = [None if item is None else _attribute(item, own, bound) for item in items]
+    held = _attributes(aux, own, bound)
     if held is None or any(name is None for name in names):
         return None
     return Flattened(tuple(name for name in names if name is not None), held)
 
 
-def rebuilt(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Rebuilt | None:
-    """What `tree_unflatten` does with the children, if it does nothing else but to make an instance of them."""
-    body = evaluator.calls.body_of(FunctionSymbol(cls.module, method))
-    if not body or len(method.parameters) != 3:
-        return None
-    own, aux, children = (parameter.name for parameter in method.parameters)
-    return _Rebuilding(cls, own, aux, children).read(body)
+def _without_key(item: Expr, bound: dict[str, Expr]) -> Expr | None:
+    """The child beside its key."""
+    item = looked_up(item, bound)
+    return item.items[1] if isinstance(item, Display) and len(item.items) == 2 else None
+
+
+def rebuilt(routine: Routine, makers: set[str], children: int) -> Rebuilt | None:
+    """What is done with the children, so many, if nothing is done but to make an instance of them.
+
+    The last two parameters of the function are the aux data and the children; `makers` are the names of the class.
+    """
+    aux, given = routine.parameters[-2:]
+    return _Rebuilding(makers, aux, given, children).read(routine.body)
 
 
 class _Rebuilding:
     """Follows the children through the statements of `tree_unflatten`."""
 
-    def __init__(self, cls: PytreeClass, own: str, aux: str, children: str) -> None:
-        self._makers = {own, cls.name}
-        self._own, self._aux, self._children = own, aux, children
+    def __init__(self, makers: set[str], aux: str, children: str, count: int) -> None:
+        self._makers = makers
+        self._aux, self._children, self._count = aux, children, count
+        #: Where the children are taken apart.
+        self._taken: Display | None = None
         #: What local names stand for: the position of a child, or -1 for a part of the aux data.
         self._positions: dict[str, int] = {}
         self._made: str | None = None
@@ -88,8 +131,9 @@ class _Rebuilding:
         if not all(map(self._statement, statements)) or not isinstance(last, Return) or last.value is None:
             return None
         if self._made is not None:
-            return Rebuilt(self._set, True, frozenset(self._others)) if dotted(last.value) == self._made else None
-        return self._constructed(last.value)
+            others = frozenset(self._others)
+            return Rebuilt(self._set, True, last, others, self._taken) if dotted(last.value) == self._made else None
+        return self._constructed(last.value, last)
 
     def _statement(self, statement: object) -> bool:
         match statement:
@@ -124,6 +168,8 @@ class _Rebuilding:
             of = dotted(value)
             if of not in (self._children, self._aux) or any(not isinstance(t, (Name, Attribute)) for t in target.items):
                 return False
+            if of == self._children:
+                self._taken = target
             parts = range(len(target.items))
             return all(
                 self._part(t, i if of == self._children else -1) for i, t in zip(parts, target.items, strict=True)
@@ -167,20 +213,26 @@ class _Rebuilding:
                 return -1
         return None
 
-    def _constructed(self, expr: Expr) -> Rebuilt | None:
+    def _constructed(self, expr: Expr, last: Return) -> Rebuilt | None:
         """`cls(u, v)`: the parameters by position are written as numbers, and told apart by the caller."""
         if not isinstance(expr, Call) or dotted(expr.func) not in self._makers:
             return None
         targets: dict[int, str] = {}
-        for index, argument in enumerate(expr.args):
-            if argument.star:
-                return None
-            position = self._position(argument.value)
+        index = 0
+        for argument in expr.args:
+            if argument.star == "*" and dotted(argument.value) == self._children:
+                targets.update({position: str(index + position) for position in range(self._count)})
+                index += self._count
+                continue
+            if argument.star == "*" and dotted(argument.value) == self._aux and argument is expr.args[-1]:
+                continue
+            position = None if argument.star else self._position(argument.value)
             if position is None:
                 return None
             if position >= 0:
                 targets[position] = argument.keyword or str(index)
-        return Rebuilt(targets, False)
+            index += 1
+        return Rebuilt(targets, False, last, taken=self._taken)
 
 
 def _bound_once(body: Body) -> dict[str, Expr] | None:

@@ -207,9 +207,11 @@ class StaticUses:
             index, keyword = _SHAPED[last]
             if (last in _RANDOM) is (module == "jax.random"):
                 shape = positional[index] if index < len(positional) else call.keyword(keyword)
-                parts = positional if last == "arange" else () if shape is None else (shape,)
-                for part in parts:
-                    yield from self._shape(part)
+                if last == "arange":  # whose error is that of a conversion
+                    for part in positional:
+                        yield from self._use(part, CONVERSION)
+                elif shape is not None:
+                    yield from self._shape(shape)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for part in positional:
                 yield from self._shape(part)

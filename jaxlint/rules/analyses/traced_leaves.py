@@ -16,9 +16,10 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, assigned_names, bound_by, target_names, walk
 
+_MAX_DEPTH = 6
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 
@@ -64,19 +65,59 @@ def mapped_parameters(code: CodeRead) -> dict[str, Value]:
     return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
 
 
-class TracedLeaves:
-    """Tells which expressions of a body read a leaf of a traced instance."""
+class Traced(msgspec.Struct, frozen=True):
+    """An instance that is traced, but for the fields that a copy of it was given anew."""
 
-    def __init__(self, instances: Mapping[str, Value], body: Body, evaluator: Evaluator) -> None:
+    value: Instance
+    replaced: frozenset[str] = frozenset()
+
+
+class TracedLeaves:
+    """Tells which expressions of a body read a leaf of a traced instance.
+
+    A copy with changes (`state.replace(x=...)`) is traced like the original, but for what it is given.
+    """
+
+    def __init__(
+        self,
+        instances: Mapping[str, Value],
+        body: Body,
+        evaluator: Evaluator,
+        replaced: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
         self._evaluator = evaluator
         self._body = body
         self._given = instances
+        self._replaced = replaced or {}
 
     @cached_property
-    def _instances(self) -> dict[str, Value]:
-        """The instances that are given, but for variables that are bound anew."""
+    def _instances(self) -> dict[str, Traced]:
+        """The instances that are given, under names that are bound anew to copies of them only."""
         assigned = assigned_names(self._body) if self._given else ()
-        return {name: value for name, value in self._given.items() if name not in assigned}
+        found: dict[str, Traced] = {}
+        for name, given in self._given.items():
+            value = plain(given)
+            if isinstance(value, Instance) and value.cls.is_pytree:
+                changed = self._changed(name, value.cls) if name in assigned else frozenset()
+                if changed is not None:
+                    found[name] = Traced(value, changed | self._replaced.get(name, frozenset()))
+        return found
+
+    def _changed(self, name: str, cls: PytreeClass) -> frozenset[str] | None:
+        """The fields that `name = name.replace(...)` gives anew in a body; None if something else is bound to it."""
+        changed: set[str] = set()
+        for statement in walk(self._body):
+            if name not in _bound(statement):
+                continue
+            match statement:
+                case Assign(targets=(Name(),), value=Call() as call):
+                    copied = _copied(call, cls)
+                    if copied is None or dotted(copied) != name:
+                        return None
+                    changed.update(a.keyword for a in call.args if a.keyword is not None)
+                case _:
+                    return None
+        return frozenset(changed)
 
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
@@ -85,33 +126,61 @@ class TracedLeaves:
 
     def instance(self, expr: Expr) -> Instance | None:
         """The traced instance that an expression is."""
-        value = plain(self._value(expr, 0)[0])
-        return value if isinstance(value, Instance) and value.cls.is_pytree else None
+        traced = self.traced(expr)
+        return None if traced is None else traced.value
+
+    def traced(self, expr: Expr) -> Traced | None:
+        """The same, with the fields that it was given anew."""
+        return self._traced(expr, 0)
 
     def leaf(self, expr: Expr) -> Leaf | None:
         """The leaf that an expression is."""
-        return self._value(expr, 0)[1]
+        return self._leaf(expr, 0)
 
-    def _value(self, expr: Expr, depth: int) -> tuple[Value, Leaf | None]:
-        if depth > 6:
-            return UNKNOWN, None
+    def _traced(self, expr: Expr, depth: int) -> Traced | None:
+        if depth > _MAX_DEPTH:
+            return None
         match expr:
             case Name(id=name) if name in self._instances:
-                return self._instances[name], None
-            case Name(id=name) if name in self._aliases and dotted(self._aliases[name]) is not None:
-                return self._value(self._aliases[name], depth + 1)
+                return self._instances[name]
+            case Name(id=name) if name in self._aliases:
+                return self._traced(self._aliases[name], depth + 1)
+            case Attribute():
+                leaf = self._leaf(expr, depth)
+                value = None if leaf is None else plain(leaf.value)
+                return Traced(value) if isinstance(value, Instance) and value.cls.is_pytree else None
+            case Call(func=func, args=args) if args:
+                base = expr.positional[0] if expr.positional else getattr(func, "value", func)
+                traced = self._traced(base, depth + 1)
+                if traced is not None and _copied(expr, traced.value.cls) is base:
+                    given = frozenset(a.keyword for a in args if a.keyword is not None)
+                    return Traced(traced.value, traced.replaced | given)
+        return None
+
+    def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
+        match expr:
+            case Name(id=name) if name in self._aliases and name not in self._instances and depth <= _MAX_DEPTH:
+                return self._leaf(self._aliases[name], depth + 1)
             case Attribute(value=held, attr=attr):
-                owner = plain(self._value(held, depth + 1)[0])
-                if not isinstance(owner, Instance) or not owner.cls.is_pytree:
-                    return UNKNOWN, None
-                field = owner.cls.field(attr)
-                if field is None or field.role is not Role.LEAF or field.annotation is None:
-                    return UNKNOWN, None
-                if static_marker(field, self._evaluator.model) is not None or owner.cls.binds(attr):
-                    return UNKNOWN, None  # JAX203's, or an attribute of the class
-                value = self._evaluator.annotations.read(field.annotation, owner.cls)
-                return value, Leaf(owner.cls, field, value)
-        return UNKNOWN, None
+                owner = self._traced(held, depth + 1)
+                field = None if owner is None or attr in owner.replaced else owner.value.cls.field(attr)
+                if owner is None or field is None or field.role is not Role.LEAF or field.annotation is None:
+                    return None
+                cls = owner.value.cls
+                if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
+                    return None  # JAX203's, or an attribute of the class
+                return Leaf(cls, field, self._evaluator.annotations.read(field.annotation, cls))
+        return None
+
+
+def _copied(call: Call, cls: PytreeClass) -> Expr | None:
+    """What a call makes a copy of, with all fields as they were but for those that it names: an instance of a class."""
+    if any(argument.star or (argument.keyword is None and argument is not call.args[0]) for argument in call.args):
+        return None
+    func = call.func
+    if isinstance(func, Attribute) and not call.positional:
+        return func.value if func.attr == cls.framework.replace_method and cls.has_framework_replace else None
+    return call.args[0].value if call.positional and last_name(func) == "replace" else None
 
 
 @lru_cache(maxsize=16)

@@ -1,0 +1,114 @@
+"""What becomes of the attributes of a class that is taken apart by one function and rebuilt by another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.flattening import Flattened, Rebuilt
+from jaxlint.rules.analyses.stale import own_methods
+from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted
+from jaxlint.syntax.statements import Body, all_parts
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """Children that end up in each other's attributes, or an attribute that no instance has any more."""
+
+    #: The attributes that the children are, and those in which they end up, by their positions.
+    sent: dict[int, str]
+    into: dict[int, str]
+    #: The first child that ends up in the attribute of another one.
+    wrong: int | None = None
+    left: str | None = None
+
+
+def mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt) -> Mismatch | None:
+    """Compare child by child what a class is taken apart into, and what is made of it."""
+    into = None if any(p >= len(given.children) for p in back.targets) else _attributes_of(cls, back)
+    if into is None:
+        return None
+    sent = {position: given.children[position] for position in into}
+    wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
+    if wrong is not None:
+        return Mismatch(sent, into, wrong) if set(sent.values()) == set(into.values()) else None
+    known = {*into.values(), *back.others, *given.aux, *given.children}
+    left = next((name for name in _needed(cls) if name not in known), None) if back.bypasses else None
+    return Mismatch(sent, into, left=left) if left is not None else None
+
+
+def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str] | None:
+    """The attributes that the children end up in: those that are set, or that `__init__` stores parameters in."""
+    if back.bypasses:
+        return dict(back.targets)
+    parameters = parameters_of(cls)
+    if parameters is None or any(p.kind.startswith("*") for p in parameters):
+        return None
+    if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
+        return None
+    taken = [p.name for p in parameters if p.kind == "positional"]
+    stored = stored_in(cls)
+    names: dict[int, str] = {}
+    for position, target in back.targets.items():
+        name = (taken[int(target)] if int(target) < len(taken) else "") if target.isdigit() else target
+        if name not in stored:
+            return None
+        names[position] = stored[name]
+    return names
+
+
+def is_in_order(cls: PytreeClass, given: Flattened) -> bool:
+    """Whether the children are given in the order in which the constructor takes them."""
+    stored = stored_in(cls)
+    taken = [stored.get(p.name) for p in parameters_of(cls) or ()]
+    return [name for name in taken if name in given.children] == list(given.children)
+
+
+def _needed(cls: PytreeClass) -> Iterator[str]:
+    """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
+    if cls.method("__getattr__") is not None:
+        return
+    stored = set(stored_in(cls).values())
+    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
+    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
+    bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
+    for function in own_methods(cls):
+        if function.name in ("__init__", "__new__", "tree_flatten", "tree_unflatten"):
+            continue
+        for name in sorted(function.self_reads & stored - bound):
+            if all(a.attr != name for a in function.self_assignments):
+                yield name
+
+
+def parameters_of(cls: PytreeClass) -> tuple[Parameter, ...] | None:
+    """The parameters of the constructor; those of a dataclass are its fields, whatever it flattens."""
+    if cls.generated_init and cls.symbol.declaration.fields and not cls.parents:
+        return msgspec.structs.replace(cls, fields_known=True).constructor()
+    return cls.constructor()
+
+
+def stored_in(cls: PytreeClass) -> dict[str, str]:
+    """The attribute that holds each parameter of the constructor as it is."""
+    init = cls.custom_init()
+    if init is None:
+        return {f.name: f.name for f in cls.members if f.init} if cls.generated_init else {}
+    return {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
+
+
+def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, Function, str] | None:
+    """A call `Cls.__new__(Cls)` of the class's own `__new__`, and the parameter that it requires."""
+    owner = next((c for c in cls.mro if "__new__" in c.symbol.declaration.methods), None)
+    if owner is None:
+        return None
+    method = owner.module.outline.functions[owner.symbol.declaration.methods["__new__"][-1]]
+    required = next((p for p in method.parameters[1:] if p.default is None and not p.kind.startswith("*")), None)
+    if required is None or method.decorators:
+        return None
+    for part in all_parts(body):
+        match part:
+            case Call(func=Attribute(value=held, attr="__new__"), args=(argument,)) if not argument.star:
+                if dotted(held) in makers and dotted(argument.value) in makers:
+                    return part, method, required.name
+    return None

@@ -1,0 +1,49 @@
+"""The classes that a body registers as pytrees, and the functions that take instances apart and make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.flattening import Routine
+from jaxlint.syntax.expressions import Expr, Lambda, dotted
+
+#: The parameters of the functions that register a class, and whether keys stand beside the children.
+_PARAMETERS = {
+    "jax.tree_util.register_pytree_node": (("nodetype", "flatten_func", "unflatten_func"), False),
+    "jax.tree_util.register_pytree_with_keys": (("nodetype", "flatten_with_keys", "unflatten_func"), True),
+}
+
+
+def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
+    """The classes that a body registers, with the two functions, and what the class is called there."""
+    resolver, module = evaluator.model.resolver, code.place.module
+    for call in code.calls:
+        name = resolver.library_name(call.func, module, code.scope)
+        if name not in _PARAMETERS or call.has_star:
+            continue
+        parameters, with_keys = _PARAMETERS[name]
+        given = dict(zip(parameters, call.positional, strict=False))
+        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        named = dotted(given.get("nodetype", call.func))
+        cls = evaluator.model.class_of_symbol(resolver.resolve(given.get("nodetype", call.func), module, code.scope))
+        first, second = (_routine(given.get(one), code, evaluator) for one in parameters[1:])
+        if cls is None or named is None or not cls.bases_known or first is None or second is None:
+            continue
+        if len(first.parameters) == 1 and len(second.parameters) == 2:
+            yield cls, replace(first, with_keys=with_keys), second, named
+
+
+def _routine(expr: Expr | None, code: CodeRead, evaluator: Evaluator) -> Routine | None:
+    """The function that an argument is; None if it cannot be seen."""
+    if isinstance(expr, Lambda):
+        return Routine.of_lambda(expr)
+    symbol = None if expr is None else evaluator.model.resolver.resolve(expr, code.place.module, code.scope)
+    if not isinstance(symbol, FunctionSymbol) or symbol.module is not code.place.module or symbol.declaration.owner:
+        return None
+    return None if symbol.declaration.decorators else Routine.of(symbol, evaluator)
