@@ -214,6 +214,10 @@ def _vars(run: Run, value: Value) -> Value:
     return attribute(value, "__dict__")
 
 
+def _annotations(run: Run, value: Value, **_: Value) -> Value:
+    return attribute(value, "__annotations__")
+
+
 def _nothing(run: Run, *_: Value, **__: Value) -> Value:
     return None
 
@@ -248,6 +252,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "builtins.type": _type,
     "builtins.vars": _vars,
     "builtins.print": _nothing,
+    "inspect.get_annotations": _annotations,
+    "typing.get_type_hints": _annotations,
     "dataclasses.replace": _replace,
     "typing.cast": _second,
     "copy.copy": _first,
@@ -292,6 +298,11 @@ def _class_attribute(cls: TheClass, name: str) -> Value:
     return UNKNOWN
 
 
+def _is_special(name: Value) -> bool:
+    """Whether each class has something of that name."""
+    return isinstance(name, str) and name.startswith("__") and name.endswith("__")
+
+
 def metadata_item(run: Run, metadata: Metadata, key: Value, default: Value) -> Value:
     """The value of a key in the metadata of a field."""
     field = metadata.field
@@ -309,6 +320,8 @@ def item(run: Run, held: Value, index: Value) -> Value:
     """`held[index]`."""
     if isinstance(held, Metadata):
         return metadata_item(run, held, index, UNKNOWN)
+    if isinstance(held, Attributes) and isinstance(index, str):
+        return _class_attribute(held.cls, index)
     found: Any = held
     if isinstance(held, (dict, list, tuple)) and isinstance(index, (str, int)):
         try:
@@ -334,8 +347,8 @@ def call_method(run: Run, method: Method, given: list[Value], keywords: dict[str
     if isinstance(held, Metadata) and name == "get" and given:
         return metadata_item(run, held, given[0], given[1] if len(given) > 1 else keywords.get("default"))
     if isinstance(held, Attributes) and name == "get" and given:
-        found = given[0] in held.cls.attributes or given[0] in held.cls.taken
-        return UNKNOWN if found else given[1] if len(given) > 1 else None
+        found = given[0] in held.cls.attributes or given[0] in held.cls.taken or _is_special(given[0])
+        return item(run, held, given[0]) if found else given[1] if len(given) > 1 else None
     if isinstance(held, (list, dict, set, str)) and name in _METHODS:
         made = getattr(held, name, None)
         if made is not None:

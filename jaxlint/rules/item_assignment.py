@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignItem, Event
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.given_literals import calls_in
 from jaxlint.rules.analyses.missing_members import misses_attribute
+from jaxlint.rules.analyses.numpy_fields import is_made_with_numpy
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
@@ -133,8 +132,10 @@ class ItemAssignment(EventRule):
             return  # a mapping, whatever the annotation says
         if arrays and may_be_rewritten(event.place, evaluator):
             return
-        if declared and event.owner is not None and _is_made_with_numpy(event.owner, event, evaluator):
-            return
+        if declared and event.owner is not None:
+            classes = (event.owner.cls, *event.place.subclasses(event.owner.cls))
+            if is_made_with_numpy(classes, last_name(event.target), event.place.module, evaluator):
+                return
         keeper = event.owner.cls if event.owner is not None and not event.owner.cls.is_pytree else None
         if keeper is not None and not all(_is_kept_in(c, event, evaluator) for c in event.place.subclasses(keeper)):
             return
@@ -209,31 +210,6 @@ def _is_on_host(module: Module) -> bool:
     """Whether a module works with numpy alone: what it calls an array is one of numpy where it writes to it."""
     imported = {name.partition(".")[0] for level, name in module.outline.imported_modules if level == 0}
     return "numpy" in imported and "jax" not in imported
-
-
-def _is_made_with_numpy(owner: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
-    """Whether this module, or what a function beside the class returns, puts an array of numpy into such a field."""
-    module, home = event.place.module, owner.cls.module
-    names = {cls.name for cls in (owner.cls, *event.place.subclasses(owner.cls))} | {"cls"}
-    field = (dotted(event.target) or "").rpartition(".")[2]
-    returned = (value for function in home.outline.functions.values() for value in function.return_values)
-    beside = ((part, home) for value in returned for part in parts(value) if isinstance(part, Call))
-    for call, around in chain(beside, ((call, module) for call in calls_in(module, evaluator))):
-        constructs = (dotted(call.func) or "").rpartition(".")[2] in names
-        given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
-        if any(_is_numpy(value, around, evaluator) for value in given):
-            return True
-    return False
-
-
-def _is_numpy(expr: Expr, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function of numpy makes what an expression stands for, or what a method is called on."""
-    while isinstance(expr, Call):
-        symbol = evaluator.model.resolver.resolve(expr.func, module)
-        if isinstance(symbol, External):
-            return symbol.name.startswith("numpy.")
-        expr = expr.func.value if isinstance(expr.func, Attribute) else expr.func
-    return False
 
 
 def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:

@@ -8,7 +8,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.symbols.outline import Assignment
+from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
@@ -16,17 +16,20 @@ _UPDATES = frozenset({"replace", "_replace", "evolve"})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 
 
-def calls_in(module: Module, evaluator: Evaluator) -> Iterator[Call]:
-    """The calls in the functions of a module, and those that make what its variables hold or stand alone in it."""
+def calls_in(module: Module, evaluator: Evaluator) -> Iterator[tuple[Call, Function | None]]:
+    """The calls in the functions of a module, and those that make what its variables hold or stand alone in it.
+
+    With each comes the function in which it stands.
+    """
     outline = module.outline
     bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
     values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
     for expr in (*values, *outline.module_calls):
-        yield from (part for part in parts(expr) if isinstance(part, Call))
+        yield from ((part, None) for part in parts(expr) if isinstance(part, Call))
     for function in outline.functions.values():
         if "<locals>" not in function.scope:
             body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-            yield from (part for part in all_parts(body) if isinstance(part, Call))
+            yield from ((part, function) for part in all_parts(body) if isinstance(part, Call))
 
 
 def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -60,7 +63,7 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
     for module in (cls.module, *evaluator.model.importers(cls.module)):
-        for call in calls_in(module, evaluator):
+        for call, _ in calls_in(module, evaluator):
             name = last_name(call.func)
             if name not in names and name not in _UPDATES:
                 continue
