@@ -13,6 +13,7 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Finding, Severity, page_url
 
 if TYPE_CHECKING:
+    from jaxlint.cst.reading import FunctionNode
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.events import CodeRead, Event
     from jaxlint.infer.waiting import Candidate
@@ -175,6 +176,31 @@ class BodyRule(Rule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Yield the problems of one body; `code.events` is what happens in it, `code.applied` what transforms it."""
         raise NotImplementedError
+
+
+class NodeRule(BodyRule):
+    """A body rule that reads the libcst node of a function, with `libcst.matchers`.
+
+    To load libcst takes as long as to check a small project: only functions are parsed that `can_match`.
+    """
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Whether a function may hold what the rule looks for, by its events, calls and transformations."""
+        raise NotImplementedError
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
+        """Yield the problems of one function; `function.node` is a `libcst.FunctionDef`."""
+        raise NotImplementedError
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Parse the function, if it can match, and look at it."""
+        if code.function is None or not self.can_match(code):
+            return
+        from jaxlint.cst.reading import FunctionNode
+
+        function = FunctionNode.read(code)
+        if function is not None:
+            yield from self.check_node(function, evaluator)
 
 
 class SuppressionRule(Rule):

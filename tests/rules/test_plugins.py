@@ -34,8 +34,8 @@ class Body:
 
 
 def change(body: Body) -> Body:
-    first = body.replace(mass=body.mass * 2)
-    second = first.replace(unit=2)
+    größer = body.replace(mass=body.mass * 2)
+    second = größer.replace(unit=2)
     return second.replace(unit=3)
 '''
 
@@ -68,7 +68,7 @@ def install(folder: Path, modules: dict[str, str], project: str = PROJECT) -> Pa
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     modules = {f"physics_rules/_part{number}.py": text for number, text in enumerate(EXAMPLES)}
     # the page shows one module; here each example is one, and their rules are declared in the package
-    names = ["UnitField", "OldName", "ManyUpdates"]
+    names = ["UnitField", "OldName", "ManyUpdates", "DoubledMass"]
     body = "".join(f"from physics_rules._part{number} import {name}\n" for number, name in enumerate(names))
     body += "".join(f"{name}.__module__ = __name__\n" for name in names)
     return install(tmp_path_factory.mktemp("plugin"), {**modules, "physics_rules/__init__.py": body})
@@ -87,11 +87,12 @@ def check(python: Path, project: Path, *options: str) -> list[tuple[str, int]]:
     return [(one["code"], one["location"]["row"]) for one in json.loads(done.stdout)]
 
 
-EVERYTHING = [("PHY101", 11), ("PHY102", 15), ("PHY103", 17)]
+EVERYTHING = [("PHY101", 11), ("PHY102", 15), ("PHY104", 15), ("PHY103", 17)]
 
 
 def test_the_page_has_an_example_of_each_kind() -> None:
-    assert [re.findall(r"\((\w+Rule)\)", text) for text in EXAMPLES] == [["ClassRule"], ["EventRule"], ["BodyRule"]]
+    kinds = [re.findall(r"class \w+\((\w+Rule)\)", text) for text in EXAMPLES]
+    assert kinds == [["ClassRule"], ["EventRule"], ["BodyRule"], ["NodeRule"]]
 
 
 def test_check(python: Path, project: Path) -> None:
@@ -99,20 +100,20 @@ def test_check(python: Path, project: Path) -> None:
     assert check(python, project) == EVERYTHING  # from the cache
     assert check(python, project, "--no-cache", "--jobs=2") == EVERYTHING
     assert check(python, project, "--select=PHY1,JAX4", "--ignore=unit-field") == EVERYTHING[1:]
-    assert check(python, project, "--select=physics", "--ignore=PHY103") == EVERYTHING[:2]
+    assert check(python, project, "--select=physics", "--ignore=PHY103") == EVERYTHING[:3]
     (project / "jaxlint.toml").write_text("")
     assert check(python, project) == []
 
 
 def test_comments_hide_them(python: Path, project: Path) -> None:
     text = STATE.replace("unit: int = 1", "unit: int = 1  # jaxlint: ignore[unit-field]")
-    (project / "state.py").write_text(text.replace("mass * 2)", "mass * 2)  # noqa: PHY102"))
-    assert check(python, project) == EVERYTHING[2:]
+    (project / "state.py").write_text(text.replace("mass * 2)", "mass * 2)  # noqa: PHY102, PHY104"))
+    assert check(python, project) == EVERYTHING[3:]
 
 
 def test_fixes_and_pages(python: Path, project: Path) -> None:
     run(python, "-m", "jaxlint", "check", "--fix", ".", cwd=project)
-    assert (project / "state.py").read_text() == STATE.replace("(mass=", "(inertia=")
+    assert (project / "state.py").read_text() == STATE.replace("(mass=body.mass * 2", "(inertia=body.mass + body.mass")
     shown = run(python, "-m", "jaxlint", "rule", "PHY101", cwd=project).stdout
     assert "Finds fields that are called" in shown
 
@@ -120,7 +121,7 @@ def test_fixes_and_pages(python: Path, project: Path) -> None:
 def test_sarif_names_them(python: Path, project: Path) -> None:
     done = run(python, "-m", "jaxlint", "check", "--output-format=sarif", ".", cwd=project)
     driver = json.loads(done.stdout)["runs"][0]["tool"]["driver"]
-    assert [rule["id"] for rule in driver["rules"]] == ["PHY101", "PHY102", "PHY103"]
+    assert [rule["id"] for rule in driver["rules"]] == ["PHY101", "PHY102", "PHY103", "PHY104"]
 
 
 def test_flake8(python: Path, project: Path) -> None:
