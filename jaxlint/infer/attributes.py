@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.interfaces import Calls
-from jaxlint.infer.promises import Promises
+from jaxlint.infer.promises import Promises, assigned_to
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
@@ -189,7 +189,7 @@ class Attributes:
         return result
 
     def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        annotation, found = _assigned(cls, attr)
+        annotation, found = assigned_to(cls, attr)
         key = (cls.symbol.key, attr)
         if annotation is not None:
             declared = self._attributes[key] = self.annotations.read(annotation, cls)
@@ -216,27 +216,6 @@ def has_framework_method(cls: PytreeClass, name: str) -> bool:
     if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
         return False
     return cls.bases_known and cls.field(name) is None and cls.method(name) is None
-
-
-def _assigned(cls: PytreeClass, attr: str) -> tuple[Placed | None, list[Placed | None]]:
-    """The first annotation of an attribute, and what methods assign to it; None where that is no expression."""
-    annotation: Placed | None = None
-    found: list[Placed | None] = []
-    for ancestor in cls.mro:
-        outline, declared = ancestor.module.outline, ancestor.symbol.declaration
-        for declaration in declared.fields:
-            if declaration.name == attr and annotation is None:
-                annotation = Placed(declaration.annotation, ancestor.module, declared.qualname)
-        for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
-            scope = f"{qualname}.<locals>"
-            for assignment in outline.functions[qualname].self_assignments:
-                if assignment.attr != attr:
-                    continue
-                if assignment.annotation is not None and annotation is None:
-                    annotation = Placed(assignment.annotation, ancestor.module, scope)
-                value = assignment.value
-                found.append(None if value is None else Placed(value, ancestor.module, scope))
-    return annotation, found
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

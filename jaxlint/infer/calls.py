@@ -163,7 +163,8 @@ class CallEvaluator(MethodCalls, LocalCalls):
                 owner = as_instance(self.evaluator.evaluate(place.value, env))
             if isinstance(place, (Attribute, Name)):
                 held = self.evaluator.evaluate(place, env)
-            outer = place
+            # a method of what is not known may be of the user's making, whatever it is called
+            outer = place if how not in MUTATING or isinstance(plain(held), (Container, Array)) else None
             while isinstance(outer, Attribute) and not (owner is not None and owner.cls.is_pytree):
                 outer = _container(outer.value)
                 owner = as_instance(self.evaluator.evaluate(outer.value, env)) if isinstance(outer, Attribute) else None

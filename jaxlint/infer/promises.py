@@ -19,7 +19,7 @@ _Key = tuple[str, str, tuple[str, str] | None]
 
 
 class Promises:
-    """Reads the annotations of parameters, results and fields; a default or a `return` may contradict them."""
+    """Reads annotations of parameters, results and fields; a default, a `return` or a method may contradict them."""
 
     def __init__(self, annotations: AnnotationReader, seen: Callable[[Placed], Value]) -> None:
         self.annotations = annotations
@@ -62,8 +62,20 @@ class Promises:
         if key not in self._fields:
             self._fields[key] = value = self.annotations.read(field.annotation, cls)
             if not isinstance(value, UnknownValue):
-                self._fields[key] = self._unless(value, made_by_defaults(field), sizes=True)
+                self._fields[key] = self._assigned(self._unless(value, made_by_defaults(field), sizes=True), field, cls)
         return self._fields[key]
+
+    def _assigned(self, declared: Value, field: Field, cls: PytreeClass) -> Value:
+        """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""
+        if isinstance(declared, UnknownValue) or field.is_converted:
+            return declared
+        seen = [self._seen(placed) for placed in assigned_to(cls, field.name)[1] if placed is not None]
+        others = [one for one in seen if not (isinstance(declared, Array) and isinstance(plain(one), Array))]
+        if any(contradicts(declared, one) for one in others):
+            return UNKNOWN
+        if isinstance(declared, Array) and declared.single is None and seen and all(map(_is_number, seen)):
+            return Array(declared.library, True, declared.declared)
+        return declared
 
     def _unless(self, declared: Value, places: list[Placed], *, sizes: bool = False) -> Value:
         """What is declared, unless one of the values that are seen is something else.
@@ -92,3 +104,24 @@ def made_by_defaults(field: Field) -> list[Placed]:
     if field.factory is not None and isinstance(field.factory.expr, Lambda):
         found.append(msgspec.structs.replace(field.factory, expr=field.factory.expr.body))
     return found
+
+
+def assigned_to(cls: PytreeClass, attr: str) -> tuple[Placed | None, list[Placed | None]]:
+    """The first annotation of an attribute, and what methods assign to it; None where that is no expression."""
+    annotation: Placed | None = None
+    found: list[Placed | None] = []
+    for ancestor in cls.mro:
+        outline, declared = ancestor.module.outline, ancestor.symbol.declaration
+        for declaration in declared.fields:
+            if declaration.name == attr and annotation is None:
+                annotation = Placed(declaration.annotation, ancestor.module, declared.qualname)
+        for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
+            scope = f"{qualname}.<locals>"
+            for assignment in outline.functions[qualname].self_assignments:
+                if assignment.attr != attr:
+                    continue
+                if assignment.annotation is not None and annotation is None:
+                    annotation = Placed(assignment.annotation, ancestor.module, scope)
+                value = assignment.value
+                found.append(None if value is None else Placed(value, ancestor.module, scope))
+    return annotation, found

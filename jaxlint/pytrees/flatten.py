@@ -10,7 +10,7 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children
+from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children, is_none
 
 _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
 
@@ -35,6 +35,8 @@ class AttributeReader:
             returned = self._local(method.return_values[0], method)
             if not isinstance(returned, Display) or len(returned.items) != 2:
                 return None
+            if is_none(self._local(returned.items[0], method)):
+                return None  # jax wants children that can be iterated over: no instance is ever flattened
             children_part = self._attributes(returned.items[0], method)
             aux_part = self._attributes(returned.items[1], method)
             leaves = [self._attribute(attr, Role.LEAF) for attr in children_part if attr not in aux_part]

@@ -272,7 +272,7 @@ def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
     for field in cls.fields:
         if field.annotation is None or (field.call is not None and "compare" in field.call.keywords):
             continue
-        kinds = options(plain(evaluator.annotations.read(field.annotation, cls)))
+        kinds = options(plain(evaluator.promises.field(field, cls)))
         if all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE) and set(kinds) != {NONE}:
             if field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default))):
                 return field

@@ -331,7 +331,7 @@ def _augmented(event: AssignAttribute, path: str, block: Block, evaluator: Evalu
     field = event.receiver.cls.field(event.attr)
     if field is None or field.annotation is None:
         return
-    held = plain(evaluator.annotations.read(field.annotation, event.receiver.cls))
+    held = plain(evaluator.promises.field(field, event.receiver.cls))
     what = _shared_with_original(held, field.role)
     if what is not None:
         yield _shared(event, path, block, what, Confidence.MEDIUM)
@@ -377,7 +377,7 @@ def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evalua
         if all(_has_no(c, event.attr) for c in event.place.family(event.receiver)):
             yield _unknown_attribute(event, block)
     elif block.validates and field.annotation is not None and not _is_none(field.default):
-        before = plain(evaluator.annotations.read(field.annotation, cls))
+        before = plain(evaluator.promises.field(field, cls))
         after = plain(event.value)
         if isinstance(before, (Array, Scalar)) and before != NONE and (after == NONE or _is_tree(after)):
             way_out = "assign an array of the same shape and type, or pass `validate=False`"

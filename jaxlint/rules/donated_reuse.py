@@ -12,7 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.options import is_written_in, not_donating
 from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases
@@ -195,7 +195,7 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
 
 def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a leaf holds arrays by its annotation, or by its name: parameters of a network."""
-    held = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+    held = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
     return isinstance(held, Array) or (isinstance(held, UnknownValue) and "params" in field.name)
 
 
@@ -203,7 +203,7 @@ def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
     """Whether the function certainly returns an update of the argument, so that its buffers are of use."""
     instance = as_instance(event.value)
     if function.returns is not None and event.module is not None and instance is not None:
-        value = evaluator.annotations.read(Placed(function.returns, event.module, function.scope))
+        value = evaluator.promises.returned(function, event.module)
         if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
             return True
     name = event.parameter

@@ -15,6 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.stepped import moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
@@ -155,7 +156,8 @@ def _swept(event: Construct, evaluator: Evaluator, module: Module) -> Iterator[P
     """The leaves of an instance that a loop gives another Python number at each turn."""
     for given in event.arguments:
         value = plain(given.value)
-        if isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS:
+        is_number = isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS
+        if is_number and is_kept(given.name, event.cls.cls):
             yield from _scalar(given.at, event.cls.cls, given.name, evaluator, module, _MOVED)
 
 

@@ -15,6 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import lacks_equality
+from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.origins import Made
 from jaxlint.rules.analyses.traced import is_seen_to_cross
@@ -191,7 +192,7 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterato
         for argument in given:
             field, expr = cls.field(argument.name), exprs.get(id(argument.at))
             what = None if expr is None else fresh.of(expr)
-            if what is not None and field is not None and field.role is Role.STATIC:
+            if what is not None and field is not None and field.role is Role.STATIC and is_kept(field.name, cls):
                 yield _Put(argument.at, cls, field, what)
 
 

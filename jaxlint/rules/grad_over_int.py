@@ -206,7 +206,7 @@ def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
         return None
     if _names_integers(field.annotation, evaluator):
         return "an array of integers"
-    kinds = options(plain(evaluator.annotations.read(field.annotation, cls)))
+    kinds = options(plain(evaluator.promises.field(field, cls)))
     if all(isinstance(k, Scalar) and k.kind in ("int", "bool") for k in kinds):
         return f"{'an int' if kinds[0] == Scalar('int') else 'a bool'}"
     return None

@@ -178,7 +178,7 @@ def _stale(event: Transformed, method: Function, cls: PytreeClass, code: CodeRea
     holder = _holder(event, cls)
     if holder is not None:
         for attr in sorted(read - {holder}):
-            changing = changing_method(attr, inside.keys(), cls)
+            changing = changing_method(attr, inside, cls)
             if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
                 continue
             yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")

@@ -19,6 +19,7 @@ from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.given_literals import is_given
+from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
@@ -173,6 +174,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     for argument in event.arguments:
         field = cls.field(argument.name)
         if field is None or field.role is not Role.LEAF or not _is_function(argument.value):
+            continue
+        if not is_kept(field.name, cls):
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION

@@ -15,6 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.stepped import SCALING, moved_at_each_turn
@@ -164,6 +165,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
             field = cls.field(value.name)
             if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
                 continue
+            if not isinstance(event, AssignAttribute) and not is_kept(field.name, cls):
+                continue
             if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
                 loops = loops and field.name in _COUNTER_NAMES
             counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
@@ -183,7 +186,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
                 field = cls.field(given.name)
                 if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
                     continue
-                if _varies(given.value):
+                if _varies(given.value) and is_kept(field.name, cls):
                     fix = make_leaf(field, cls, construct.place.module, evaluator.model)
                     yield _problem(given.at, cls, field, _changes(given.value), Confidence.HIGH, fix)
         for moved in moved_at_each_turn(code, evaluator, SCALING):

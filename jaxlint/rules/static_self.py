@@ -169,7 +169,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
     inside = run_by(method, cls)
     for attr in sorted(reads(inside.values(), cls)):
-        writer = changing_method(attr, inside.keys(), cls)
+        writer = changing_method(attr, inside, cls)
         if writer is None or not initialised(attr, cls) or forgets(cls):
             continue
         yield Problem(

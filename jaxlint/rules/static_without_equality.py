@@ -92,7 +92,7 @@ class StaticWithoutEquality(ClassRule):
         for field in cls.static_fields:
             if field.owner != cls.symbol or field.annotation is None or not (field.metadata or _is_marked(cls)):
                 continue
-            value = plain(evaluator.annotations.read(field.annotation, cls))
+            value = plain(evaluator.promises.field(field, cls))
             if isinstance(value, Instance) and lacks_equality(value.cls):
                 way_out = f"make `{value.cls.name}` a frozen dataclass, or write `__eq__` and `__hash__`"
                 yield Problem(

@@ -12,6 +12,7 @@ from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
@@ -121,7 +122,7 @@ class TracedStaticValue(BodyRule):
             computed = computed or _Computed(function, traced, code.body, evaluator)
             for value, field in statics:
                 expr = _given(value, event.call)
-                if expr is not None and not field.is_converted and computed.is_traced(expr, value, field, cls):
+                if expr is not None and is_kept(field.name, cls) and computed.is_traced(expr, value, field, cls):
                     transform = (abstracting(code.applied) or code.applied)[0].transform.name
                     fix = make_leaf(field, cls, code.place.module, evaluator.model)
                     yield _problem(value.at, cls, field, function, transform, fix)
@@ -174,7 +175,7 @@ class _Numbers:
     def are_put(self, expr: Expr, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
         """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number."""
         if isinstance(expr, Name):
-            declared = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+            declared = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
             if not isinstance(declared, Scalar) or declared.kind not in ("int", "float", "bool"):
                 return False
         return self.computes(expr)

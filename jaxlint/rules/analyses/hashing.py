@@ -101,7 +101,7 @@ def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     if field.owner.full_name == "flax.training.train_state.TrainState" and field.name == "params":
         return True  # a tree of arrays, which its annotation does not say
     if field.annotation is not None:
-        if not isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array):
+        if not isinstance(plain(evaluator.promises.field(field, cls)), Array):
             return False
         default = NONE if field.default is None else plain(evaluator.static(field.default))
         if field.default is not None and (default == NONE or isinstance(default, Scalar)):

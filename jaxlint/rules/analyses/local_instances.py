@@ -146,7 +146,7 @@ class LocalInstances:
                 if isinstance(owner, Instance):
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
-                        return plain(self._evaluator.annotations.read(field.annotation, owner.cls))
+                        return plain(self._evaluator.promises.field(field, owner.cls))
             case Display(kind="list", items=items) if items:
                 return Container("list", tuple(map(self.value, items)))
             case DictDisplay():
@@ -175,8 +175,7 @@ class LocalInstances:
             return UNKNOWN
         if self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module):
             return UNKNOWN
-        placed = Placed(symbol.declaration.returns, symbol.module, symbol.declaration.scope)
-        return plain(self._evaluator.annotations.read(placed))
+        return plain(self._evaluator.promises.returned(symbol.declaration, symbol.module))
 
 
 def _nothing() -> Value:

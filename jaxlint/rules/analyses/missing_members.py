@@ -13,11 +13,19 @@ from jaxlint.syntax.expressions import Call, Constant, Subscript, dotted
 #: What gives instances attributes that no class declares.
 _ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
 _MAPPING = "collections.abc.Mapping"
+#: What every instance has; orderings are no part of it, although `object` has methods for them.
+_OF_OBJECTS = frozenset(
+    """__annotations__ __class__ __delattr__ __dict__ __dir__ __doc__ __eq__ __format__ __getattribute__ __getstate__
+    __hash__ __init__ __init_subclass__ __module__ __ne__ __new__ __reduce__ __reduce_ex__ __repr__ __setattr__
+    __sizeof__ __str__ __subclasshook__ __weakref__ __dataclass_fields__ __dataclass_params__ __match_args__""".split()
+)
 
 
 def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     """Whether instances of a class certainly have no attribute of that name."""
     framework = cls.framework
+    if name in _OF_OBJECTS:
+        return False
     if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
         return False
     if framework.replace_method == name or name in framework.copying_methods:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Expr, Name, is_none
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -50,10 +50,11 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
     return {attr for attr in attrs if cls.method(attr) is None}
 
 
-def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Function | None:
+def changing_method(attr: str, inside: Mapping[str, Function], cls: PytreeClass) -> Function | None:
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
-    `self.attr = None` lets go of what is not needed any more.
+    `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
+    nothing: `self.w, self.grid = self.train()`.
     """
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
@@ -61,7 +62,8 @@ def changing_method(attr: str, inside: Collection[str], cls: PytreeClass) -> Fun
             name = function.name
             if name not in passing and not name.strip("_").startswith(_PREPARING):
                 given = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
-                if given and not _puts_back(given, attr, function):
+                kept = _puts_back(given, attr, function) or any(_gives_back(value, attr, inside) for value in given)
+                if given and not kept:
                     return function
     return None
 
@@ -72,6 +74,20 @@ def _puts_back(given: list[Expr | None], attr: str, function: Function) -> bool:
     parameters = {p.name for p in function.parameters}
     kept = isinstance(last, Name) and last.id not in parameters
     return len(given) > 1 and kept and attr in function.self_reads
+
+
+def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -> bool:
+    """Whether what is assigned is a result of one of the methods, which is the attribute of `self` as it is."""
+    index = value.index if isinstance(value, Subscript) else None
+    call = value.value if isinstance(value, Subscript) else value
+    function = inside.get(call.func.attr) if isinstance(call, Call) and isinstance(call.func, Attribute) else None
+    if function is None or len(function.return_values) != 1:
+        return False
+    returned: Expr | None = function.return_values[0]
+    if isinstance(index, Constant) and isinstance(index.value, int):
+        items = returned.items if isinstance(returned, Display) else ()
+        returned = items[index.value] if index.value < len(items) else None
+    return returned is not None and dotted(returned) == f"{function.self_name}.{attr}"
 
 
 def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:

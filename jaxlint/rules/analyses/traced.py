@@ -47,7 +47,7 @@ def carries_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the annotation of a field says that it holds an array."""
-    return field.annotation is not None and isinstance(plain(evaluator.annotations.read(field.annotation, cls)), Array)
+    return field.annotation is not None and isinstance(plain(evaluator.promises.field(field, cls)), Array)
 
 
 def is_kept_out(cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -169,7 +169,7 @@ class TracedLeaves:
                 cls = owner.value.cls
                 if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
                     return None  # JAX203's, or an attribute of the class
-                return Leaf(cls, field, self._evaluator.annotations.read(field.annotation, cls))
+                return Leaf(cls, field, self._evaluator.promises.field(field, cls))
         return None
 
 
