@@ -20,7 +20,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
-from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
 _NUMPY_BUFFERS = frozenset(
@@ -92,8 +92,9 @@ class UnannotatedField(ClassRule, EventRule):
     ## When not to use it
 
     A constant of the class is best written in capitals, with a leading underscore or as a `ClassVar`; none of these is
-    reported unless the constructor is given one. Numbers, strings and tables of literals (`np.array([...])`) are only
-    reported if the file passes them to the constructor, or assigns them on an instance.
+    reported unless the constructor is given one. Numbers, strings, tables of literals (`np.array([...])`) and, in a
+    class without fields, matrices of literals are only reported if the file passes them to the constructor, or assigns
+    them on an instance.
 
     ## References
 
@@ -146,11 +147,19 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     if expr is None or name.startswith("_") or name.isupper() or cls.framework is PYTREE_NODE_CLASS:
         return False
     value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
+    if not cls.fields and _is_matrix(expr):
+        return False  # a constant of methods that need nothing else
     libraries = {a.library for a in arrays_in(value)}
     if libraries == {"numpy"}:
         symbol = evaluator.model.resolver.resolve(expr.func, cls.module) if isinstance(expr, Call) else None
         return isinstance(symbol, External) and symbol.name in _NUMPY_BUFFERS
     return bool(libraries) or _is_trainable(value, evaluator)
+
+
+def _is_matrix(expr: Expr) -> bool:
+    """Whether an expression makes an array of rows that are written out."""
+    rows = expr.args[0].value if isinstance(expr, Call) and expr.args else None
+    return isinstance(rows, Display) and bool(rows.items) and all(isinstance(row, Display) for row in rows.items)
 
 
 def _is_trainable(value: Value, evaluator: Evaluator) -> bool:

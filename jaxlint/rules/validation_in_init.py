@@ -14,6 +14,7 @@ from jaxlint.rules.analyses.leaf_traits import Check
 from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_be_mapped
 from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 
 #: When a check of what a leaf is like goes wrong.
 _OUTCOMES = {
@@ -117,9 +118,18 @@ class ValidationInInit(BodyRule):
         rebuilt = rebuilt_by(code, evaluator)
         if rebuilt is None:
             return
-        for use in leaf_uses(code, rebuilt, evaluator):
-            if isinstance(use, Check):
-                yield _problem(use, rebuilt, _confidence(use, rebuilt, evaluator))
+        checks = [use for use in leaf_uses(code, rebuilt, evaluator) if isinstance(use, Check)]
+        for first, leaves in _together(checks):
+            yield _problem(first, leaves, rebuilt, _confidence(first, rebuilt, evaluator))
+
+
+def _together(checks: list[Check]) -> Iterator[tuple[Check, list[str]]]:
+    """The first of the checks in one row that ask for the same, with the leaves of which they do."""
+    groups: dict[object, list[Check]] = {}
+    for check in checks:
+        groups.setdefault((place_of(check.at).row, check.what, check.traced, check.soft), []).append(check)
+    for group in groups.values():
+        yield group[0], list(dict.fromkeys(check.field for check in group))
 
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
@@ -133,15 +143,16 @@ def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidenc
     return Confidence.LOW
 
 
-def _problem(use: Check, rebuilt: Rebuild, confidence: Confidence) -> Problem:
+def _problem(use: Check, leaves: list[str], rebuilt: Rebuild, confidence: Confidence) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls.name
     outcome = _SOFT if use.soft else _OUTCOMES[use.what] if use.traced else _UNTRACED
+    named = f"{'leaf' if len(leaves) == 1 else 'leaves'} {' and '.join(f'`{leaf}`' for leaf in leaves)}"
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM
     way_out = "unflatten with `object.__new__(cls)`" if custom else "check in a classmethod"
     return Problem(
         at=use.at,
         message=(
-            f"`{method}` of `{cls}` checks the {use.what} of leaf `{use.field}`, and jax runs it again to rebuild"
+            f"`{method}` of `{cls}` checks the {use.what} of {named}, and jax runs it again to rebuild"
             f" instances: {outcome}; {way_out}"
         ),
         reason="instances are rebuilt with tracers, None, ShapeDtypeStructs and other placeholders as leaves",
