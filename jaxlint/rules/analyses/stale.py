@@ -62,8 +62,9 @@ def changing_method(attr: str, inside: Mapping[str, Function], cls: PytreeClass)
             name = function.name
             if name not in passing and not name.strip("_").startswith(_PREPARING):
                 given = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
-                kept = _puts_back(given, attr, function) or any(_gives_back(value, attr, inside) for value in given)
-                if given and not kept:
+                if not given or _puts_back(given, attr, function):
+                    continue
+                if not any(_gives_back(value, attr, inside) for value in given):
                     return function
     return None
 
