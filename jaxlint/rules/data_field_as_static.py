@@ -13,6 +13,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
+from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced_leaves import Leaf, Traced, TracedLeaves, abstracting, traced_parameters
@@ -90,7 +91,7 @@ class DataFieldAsStatic(BodyRule):
     ## Fix safety
 
     The field is marked static in the words of its framework, if it is declared in the same file. The fix is unsafe:
-    each new value compiles anew. There is none for arrays.
+    each new value compiles anew. There is none for arrays, and none for a field that an update gives another value.
 
     ## When not to use it
 
@@ -118,14 +119,20 @@ class DataFieldAsStatic(BodyRule):
         transform = abstracting(code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
         for use, leaf, at, through in reader.uses(code.body, code.parts, instances, f"{function.qualname}.<locals>"):
-            problem = _problem(at, use, leaf, function, transform, through)
-            yield replace(problem, fix=_fix(leaf, code, evaluator))
+            changes = _changes(leaf, evaluator)
+            problem = _problem(at, use, leaf, function, transform, through, changes=changes)
+            yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
+
+
+def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:
+    """Whether a field has other values all the time, so that it is no static one: an array, or what updates set."""
+    if any(isinstance(option, Array) for option in options(plain(leaf.value))):
+        return True
+    return is_updated(leaf.field, leaf.cls, evaluator)
 
 
 def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the field is static, if it is declared in the same file and holds no array."""
-    if any(isinstance(option, Array) for option in options(plain(leaf.value))):
-        return None
+    """The fix: the field is static, if it is declared in the same file."""
     owner = evaluator.model.build(leaf.field.owner)
     return make_static(leaf.field, owner, code.place.module, evaluator.model)
 
@@ -268,9 +275,10 @@ def _is_shape(leaf: Leaf) -> bool:
     return bool(parts) and all(isinstance(p, Scalar) and p.kind == "int" for p in parts)
 
 
-def _problem(at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str) -> Problem:
-    is_array = any(isinstance(o, Array) for o in options(plain(leaf.value)))
-    if is_array:
+def _problem(
+    at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str, *, changes: bool
+) -> Problem:
+    if changes:
         way_out = (
             "use `jnp.where` or `jax.lax.cond`" if use.how.startswith("the truth") else "pass it as a static value"
         )

@@ -47,6 +47,18 @@ def is_given_tuple(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool
     return any(isinstance(expr, Display) and expr.kind == "tuple" for expr in _given(field, cls, evaluator))
 
 
+def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an update is seen that gives the field another value than a constant."""
+    calls = (call for module in _around(cls, evaluator) for call, _ in calls_in(module, evaluator))
+    given = [call.keyword(field.name) for call in calls if last_name(call.func) in _UPDATES]
+    return any(value is not None and not isinstance(value, Constant) for value in given)
+
+
+def _around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
+    """The module of the class, and those that import it."""
+    return (cls.module, *evaluator.model.importers(cls.module))
+
+
 def _is_number(expr: Expr) -> bool:
     match expr:
         case Constant(kind=kind):
@@ -62,7 +74,7 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
     """What the module of the class, and those that import it, are seen to put into a field."""
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
-    for module in (cls.module, *evaluator.model.importers(cls.module)):
+    for module in _around(cls, evaluator):
         for call, _ in calls_in(module, evaluator):
             name = last_name(call.func)
             if name not in names and name not in _UPDATES:
