@@ -85,8 +85,8 @@ class ReturnedOldState(BodyRule):
 
     ## Fix safety
 
-    The copy is returned in the place of the original, where it certainly was made. The fix is unsafe: callers get
-    another state than before.
+    The copy is returned in the place of the original, where it certainly was made; in a loop or a branch it is assigned
+    to the variable of the original. The fix is unsafe: callers get another state than before.
 
     ## When not to use it
 
@@ -124,8 +124,10 @@ class ReturnedOldState(BodyRule):
             if next(reads(code.body, made.name), None) is not None or _bound_after(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
-                is_certain = any(s is statement for s in code.body)
-                yield _problem(made, function.name, _returning(made, following) if is_certain else None)
+                if any(s is statement for s in code.body):
+                    yield _problem(made, function.name, f"return `{made.name}`", _returning(made, following))
+                else:
+                    yield _problem(made, function.name, f"assign it to `{made.original}`", _rebinding(made))
 
 
 class _Reader:
@@ -206,8 +208,12 @@ def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None
     return Proposal(f"Return `{made.name}`", Applicability.UNSAFE, changes)
 
 
-def _problem(made: _Made, function: str, fix: Proposal | None) -> Problem:
-    way_out = f"return `{made.name}`"
+def _rebinding(made: _Made) -> Proposal:
+    """The fix in a loop or a branch: the copy takes the place of the original there."""
+    return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rename(made.at, made.original),))
+
+
+def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None) -> Problem:
     return Problem(
         at=made.at,
         message=(
