@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-
-import msgspec
+from collections.abc import Iterable, Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Cross, Replace, Transformed
+from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.carried import Carry, changes
+from jaxlint.rules.analyses.carried import PARAMETERS, Change, changes
+from jaxlint.rules.analyses.forms import NOTHING, Difference, Form, Held, Leaf, State, described
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Binary,
     Call,
@@ -25,19 +21,12 @@ from jaxlint.syntax.expressions import (
     Name,
     Starred,
     dotted,
-    is_none,
     last_name,
 )
 from jaxlint.syntax.statements import (
     Assign,
-    Body,
-    FunctionDefinition,
     Return,
     Statement,
-    all_parts,
-    own_parts,
-    parts,
-    walk,
 )
 
 #: Functions that join arrays, with what is to be joined as the first argument or as several.
@@ -51,18 +40,19 @@ class ChangingStructure(BodyRule):
     ## What it does
 
     Finds states whose structure is another one after a step: a field that grows, by `jnp.concatenate` or a longer list,
-    and a field that is None in the initial carry of a loop and an array afterwards.
+    one that is None in the initial carry of a loop and an array afterwards, or an integer and then a float, and
+    branches of `lax.cond` and `lax.switch` that return different structures.
 
     ## Why is this bad?
 
-    The carry of `lax.scan`, `while_loop` and `fori_loop` must go in and come out with the same structure and shapes.
-    Under `jit` alone each new shape is compiled anew, at every step.
+    The carry of `lax.scan`, `while_loop` and `fori_loop` must go in and come out with the same structure and shapes,
+    and all branches must return the same. Under `jit` alone each new shape is compiled anew, at every step.
 
     ## What you will see
 
     `TypeError: scan body function carry input and carry output must have the same pytree structure, but they differ`,
-    `TypeError: scan body function carry input and carry output must have equal types`. Under `jit` only long compile
-    times.
+    `TypeError: scan body function carry input and carry output must have equal types`,
+    `TypeError: cond branch outputs must have the same pytree structure`. Under `jit` only long compile times.
 
     ## Example
 
@@ -116,7 +106,9 @@ class ChangingStructure(BodyRule):
 
     ## When not to use it
 
-    A window of fixed size, which drops as much as it adds, is not reported, nor is what is put in by another function.
+    A window of fixed size, which drops as much as it adds, is not reported. A Python number in the initial carry is
+    weakly typed, and becomes a float if need be. What cannot be seen, such as a carry that the caller makes, is not
+    guessed.
 
     ## References
 
@@ -129,18 +121,18 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    instance_calls = frozenset({"scan", "while_loop", "fori_loop"})
+    instance_calls = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""
         yield from _growing(code, evaluator)
-        applied = [e for e in code.events if isinstance(e, Transformed)]
-        loops = {id(e.at): e for e in applied if e.applied.transform.name in _CARRIES}
-        for event in code.events:
-            if isinstance(event, Cross) and event.function is None and event.applied[0].transform.name in _CARRIES:
-                loop = loops.get(id(event.applied[0].at))
-                if loop is not None and loop.function is not None:
-                    yield from _filled(event, loop, loop.function, code, evaluator)
+        called = (self.instance_calls & code.contents.called) if code.calls else ()
+        if any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called):
+            yield from map(_changed, changes(code, evaluator))
+
+    @staticmethod
+    def _is_loop(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+        return evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) in PARAMETERS
 
 
 # -- what grows ------------------------------------------------------------------------------
@@ -215,137 +207,89 @@ def _is_returned(call: Call, statements: Iterable[Statement]) -> bool:
     return False
 
 
-# -- what is None at first -----------------------------------------------------------------------
+# -- what a loop changes ---------------------------------------------------------------------
 
 
-class _Initial(msgspec.Struct, frozen=True):
-    """How the initial carry is made."""
-
-    cls: PytreeClass
-    construct: Construct
-
-
-def _filled(
-    event: Cross, loop: Transformed, function: Function, code: CodeRead, evaluator: Evaluator
-) -> Iterator[Problem]:
-    """The fields that are None in the initial carry, and that the function of the loop gives an array."""
-    initial = _initial(event, code)
-    body = _body(loop, function, code, evaluator)
-    index = _CARRIES[loop.applied.transform.name]
-    positional = [p.name for p in function.parameters if p.kind == "positional"]
-    if initial is None or body is None or index >= len(positional):
-        return
-    carry = positional[index]
-    if any(isinstance(s, Assign) and any(dotted(t) == carry for t in s.targets) for s in walk(body, nested=False)):
-        return
-    given = {argument.name for argument in initial.construct.arguments}
-    yield from _changed(event, loop, function, Carry(initial.cls, carry, initial.construct, body))
-    others = frozenset() if _loops_over_nothing(loop, code.body) else frozenset(positional) - {carry}
-    for field in initial.cls.fields:
-        if field.role is not Role.LEAF or field.name in given or field.default is None or field.is_converted:
-            continue
-        if not is_none(field.default.expr) or initial.construct.call.has_star or initial.cls.custom_init() is not None:
-            continue
-        if initial.cls.method("__post_init__") is None and _gives(field.name, carry, body, others):
-            yield _filled_problem(event, initial.cls, field, function, loop.applied.transform.name)
-
-
-def _changed(event: Cross, loop: Transformed, function: Function, carry: Carry) -> Iterator[Problem]:
-    """The fields of the initial carry to which the function of the loop gives another dtype, or more keys."""
-    for change in changes(carry):
-        transform = loop.applied.transform.name
-        yield Problem(
-            at=event.at,
-            message=(
-                f"field `{change.field}` of `{carry.cls.name}` {change.before} in the initial carry, and"
-                f" `{function.name}` {change.after}: `{transform}` refuses it (TypeError); {change.way_out}"
-            ),
-            reason="the carry of a loop must keep its structure and its types",
-            help=change.way_out,
+def _changed(change: Change) -> Problem:
+    """The problem of a loop or of a choice of branches."""
+    transform, function = f"`{change.transform}`", f"`{change.function}`"
+    found = change.difference
+    if found is None or found.cls is None:
+        name = "" if change.returned is None else change.returned.cls.name
+        way_out = "return a pair: the next carry, and what is to be collected (or None)"
+        return Problem(
+            at=change.at,
+            message=f"{function} returns `{name}` alone, and {transform} wants a pair (TypeError); {way_out}",
+            reason="the function of a scan returns the next carry and an output",
+            help=way_out,
         )
-
-
-def _initial(event: Cross, code: CodeRead) -> _Initial | None:
-    """The constructor call that makes the initial carry."""
-    made = {id(e.call): e for e in code.events if isinstance(e, Construct)}
-    exprs: dict[str, list[Expr]] = {}
-    for statement in code.statements:
-        if isinstance(statement, Assign) and isinstance(statement.targets[0], Name):
-            exprs.setdefault(statement.targets[0].id, []).append(statement.value)
-    for construct in made.values():
-        if construct.call.at is event.at:
-            return _Initial(construct.cls.cls, construct)
-    for statement in code.statements:
-        for part in own_parts(statement):
-            if part.at is event.at and isinstance(part, Name) and len(exprs.get(part.id, ())) == 1:
-                found = made.get(id(exprs[part.id][0]))
-                return None if found is None else _Initial(found.cls.cls, found)
-    return None
-
-
-def _body(loop: Transformed, function: Function, code: CodeRead, evaluator: Evaluator) -> Body | None:
-    """The statements of the function of a loop: of one here, or of one of a module."""
-    for statement in walk(code.body):
-        if isinstance(statement, FunctionDefinition) and statement.name == function.name:
-            return statement.body
-    if function.scope or loop.module is None or function.name == "<lambda>":
-        return None
-    return evaluator.calls.body_of(FunctionSymbol(loop.module, function))
-
-
-def _loops_over_nothing(loop: Transformed, body: Body) -> bool:
-    """Whether `lax.scan` is given no array to loop over, so that the function is given None for its items."""
-    for part in all_parts(body):
-        if isinstance(part, Call) and part.at is loop.at and last_name(part.func) == "scan":
-            xs = part.positional[2] if len(part.positional) > 2 else part.keyword("xs")
-            return xs is None or is_none(xs)
-    return False
-
-
-def _gives(field: str, carry: str, body: Body, arrays: frozenset[str]) -> bool:
-    """Whether each `return` of a body gives the field of the carry an array."""
-    returns = [s.value for s in walk(body, nested=False) if isinstance(s, Return)]
-    assigned = {
-        s.targets[0].id: s.value
-        for s in walk(body, nested=False)
-        if isinstance(s, Assign) and isinstance(s.targets[0], Name)
-    }
-
-    def is_array(expr: Expr) -> bool:
-        if isinstance(expr, Name):
-            return expr.id in arrays or (expr.id in assigned and _is_made(assigned[expr.id]))
-        return _is_made(expr)
-
-    return bool(returns) and all(value is not None and _updates(value, field, carry, is_array) for value in returns)
-
-
-def _is_made(expr: Expr) -> bool:
-    """Whether an expression is a sum, or the call of a function of jax that makes an array."""
-    if isinstance(expr, Binary):
-        return True
-    return isinstance(expr, Call) and (dotted(expr.func) or "").partition(".")[0] in ("jnp", "jax", "lax", "np")
-
-
-def _updates(value: Expr, field: str, carry: str, is_array: Callable[[Expr], bool]) -> bool:
-    """Whether a returned value is the carry with an array in the field."""
-    first = value.items[0] if isinstance(value, Display) and value.items else value
-    if not isinstance(first, Call) or last_name(first.func) not in ("replace", "_replace"):
-        return False
-    base = first.positional[0] if first.positional else getattr(first.func, "value", None)
-    given = first.keyword(field)
-    if given is None or base is None or dotted(base) != carry:
-        return False
-    return is_array(given) and not any(dotted(part) == f"{carry}.{field}" for part in parts(given))
-
-
-def _filled_problem(event: Cross, cls: PytreeClass, field: Field, function: Function, transform: str) -> Problem:
-    way_out = f"give `{field.name}` an array of the same shape and type from the beginning"
+    field, owner = f"`{found.field}`", f"`{found.cls.name}`"
+    if change.transform not in _CARRIES:
+        way_out = f"give {field} the same structure and type in each branch"
+        return Problem(
+            at=change.at,
+            message=(
+                f"field {field} of {owner} is {_beside(found.after, found.before)} after {function}, and"
+                f" {_beside(found.before, found.after)} after the first branch: {transform} refuses it (TypeError);"
+                f" {way_out}"
+            ),
+            reason="all branches must return the same structure and types",
+            help=way_out,
+        )
+    after, way_out = _after(found)
+    reason = (
+        "`None` is part of the structure of a pytree, and an array is a leaf"
+        if NOTHING in (found.before, found.after)
+        else "the carry of a loop must keep its structure and its types"
+    )
+    refused = (
+        "the other type" if isinstance(found.before, Leaf) and isinstance(found.after, Leaf) else "the other structure"
+    )
     return Problem(
-        at=event.at,
+        at=change.at,
         message=(
-            f"field `{field.name}` of `{cls.name}` is None in the initial carry, and `{function.name}` gives it an"
-            f" array: `{transform}` refuses the other structure (TypeError); {way_out}"
+            f"field {field} of {owner} is {_before(found)} in the initial carry, and {function} {after}:"
+            f" {transform} refuses {refused} (TypeError); {way_out}"
         ),
-        reason="`None` is part of the structure of a pytree, and an array is a leaf",
+        reason=reason,
         help=way_out,
     )
+
+
+def _beside(form: Form, other: Form) -> str:
+    """What a form is, in words; what kind of number matters beside another number only."""
+    return "an array" if isinstance(form, Leaf) and not isinstance(other, Leaf) else described(form)
+
+
+def _before(found: Difference) -> str:
+    """What a field is in the initial carry, in words."""
+    return "a dict" if _added(found) else _beside(found.before, found.after)
+
+
+def _added(found: Difference) -> list[str]:
+    """The keys that a dict has got."""
+    if isinstance(found.before, Held) and isinstance(found.after, Held) and found.before.kind == "dict":
+        return sorted(found.after.entries.keys() - found.before.entries.keys())
+    return []
+
+
+def _after(found: Difference) -> tuple[str, str]:
+    """What the function of the loop does to a field, and what to do about it."""
+    field, before, after = f"`{found.field}`", found.before, found.after
+    added = _added(found)
+    if added:
+        return f"adds the key `{added[0]}` to it", f"give it `{added[0]}` from the beginning"
+    if before == NOTHING:
+        return f"gives it {_beside(after, before)}", f"give {field} {_alike(after)} from the beginning"
+    if after == NOTHING:
+        return "makes it None", f"keep {_alike(before)} in {field}, and a flag beside it"
+    if isinstance(before, Leaf) and isinstance(after, Leaf):
+        if (before.kind, after.kind) == ("float", "int"):
+            return "gives it an integer", f"convert what {field} is given to a float"
+        return f"gives it {described(after)}", f"give it {described(after)} from the beginning"
+    return f"gives it {_beside(after, before)}", f"give {field} one structure"
+
+
+def _alike(form: Form) -> str:
+    """What is to be put in the place of None."""
+    return described(form) if isinstance(form, (Held, State)) else "an array of the same shape and type"

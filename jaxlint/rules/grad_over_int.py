@@ -16,8 +16,8 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.rules.analyses.carried import is_integer
 from jaxlint.rules.analyses.given_literals import is_given
+from jaxlint.rules.analyses.library_forms import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.rebinding import scope_of

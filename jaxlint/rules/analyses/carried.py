@@ -1,4 +1,4 @@
-"""What the function of a loop makes of the fields of its carry, beside what they are in the beginning."""
+"""What the functions of loops and branches make of the instances that they are given: another structure or type."""
 
 from __future__ import annotations
 
@@ -6,139 +6,146 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.infer.events import Construct
-from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Binary, Call, Constant, DictDisplay, Display, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Body, Return, looked_up, walk
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
+from jaxlint.rules.analyses.forms import (
+    NOTHING,
+    SOMETHING,
+    UNKNOWN,
+    Difference,
+    Form,
+    Held,
+    Leaf,
+    State,
+    differences,
+    join,
+)
+from jaxlint.rules.analyses.things import Code, Frame, Thing, after_loop, form_of, item_of, of_tuple
+from jaxlint.rules.analyses.tracing import Tracer, parameters_of
+from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
+from jaxlint.syntax.statements import own_names
 
-#: Functions that make an array of a dtype that may be given, by the position of the dtype.
-_MAKERS = {"zeros": 1, "ones": 1, "empty": 1, "full": 2, "array": 1, "asarray": 1}
-_INTEGERS = frozenset("int8 int16 int32 int64 uint8 uint16 uint32 uint64 int".split())
-_LIBRARIES = frozenset({"jnp", "jax.numpy", "np", "numpy"})
-
-
-class Carry(msgspec.Struct, frozen=True):
-    """The carry of a loop: its class, its name in the function, the call that makes it, and the function's body."""
-
-    cls: PytreeClass
-    name: str
-    construct: Construct
-    body: Body
+_SCAN, _WHILE, _FORI = "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"
+#: Loops and branches: the names of their parameters.
+PARAMETERS = {
+    _SCAN: ("f", "init", "xs", "length"),
+    _WHILE: ("cond_fun", "body_fun", "init_val"),
+    _FORI: ("lower", "upper", "body_fun", "init_val"),
+    "jax.lax.cond": ("pred", "true_fun", "false_fun"),
+    "jax.lax.switch": ("index", "branches"),
+}
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A field that does not stay what it is, in words."""
+    """Where the function of a loop changes its carry, or where two branches differ."""
 
-    field: str
-    before: str
-    after: str
-    way_out: str
-
-
-def changes(carry: Carry) -> Iterator[Change]:
-    """The fields that certainly get another dtype, or new keys, in every turn."""
-    call = carry.construct.call
-    if call.has_star or carry.cls.custom_init() is not None or carry.cls.method("__post_init__") is not None:
-        return
-    exprs = {id(argument.at): argument.value for argument in call.args}
-    assigned = _assigned_once(carry.body)
-    for given in carry.construct.arguments:
-        field, before = carry.cls.field(given.name), exprs.get(id(given.at))
-        if field is None or before is None or field.role is not Role.LEAF or field.is_converted:
-            continue
-        after = _given_by_all(given.name, carry, assigned)
-        if not after:
-            continue
-        path = f"{carry.name}.{given.name}"
-        if is_integer(before) and all(_is_float(expr, path) for expr in after):
-            yield Change(given.name, "is an integer", "gives it a float", "give it a float from the beginning")
-            continue
-        keys = _keys(before)
-        added = [_added(expr, path, keys) for expr in after] if keys is not None else []
-        if added and all(added):
-            what = f"adds the key `{added[0]}` to it"
-            yield Change(given.name, "is a dict", what, f"give it `{added[0]}` from the beginning")
+    #: The initial carry, or the second of the branches.
+    at: object
+    #: The loop, and the name of its function.
+    transform: str
+    function: str
+    #: What differs; None if the function of `lax.scan` returns an instance in place of a pair.
+    difference: Difference | None
+    returned: State | None = None
 
 
-def _assigned_once(body: Body) -> dict[str, Expr]:
-    """The variables of a body that are assigned once, and what."""
-    found: dict[str, list[Expr]] = {}
-    for statement in walk(body, nested=False):
-        if isinstance(statement, Assign) and isinstance(statement.targets[0], Name):
-            found.setdefault(statement.targets[0].id, []).append(statement.value)
-    return {name: values[0] for name, values in found.items() if len(values) == 1}
+def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
+    """What the loops and branches of a body change, one for each of them at most."""
+    tracer = _Loops(evaluator)
+    function = code.function
+    variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
+    variables |= parameters_of(function, code.parameters)
+    tracer.execute(code.body, Frame(code.place.module, code.scope if function is not None else "", variables))
+    return tracer.changes
 
 
-def _given_by_all(field: str, carry: Carry, assigned: dict[str, Expr]) -> list[Expr]:
-    """What each `return` gives to a field; empty if one of them is not understood."""
-    found: list[Expr] = []
-    for statement in walk(carry.body, nested=False):
-        if isinstance(statement, Return):
-            value = statement.value
-            first = value.items[0] if isinstance(value, Display) and value.items else value
-            given = None if first is None else _given(looked_up(first, assigned), field, carry)
-            if given is None:
-                return []
-            found.append(looked_up(given, assigned))
-    return found
+class _Loops(Tracer):
+    """Compares what goes into the functions of loops with what comes out."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        super().__init__(evaluator)
+        self.changes: list[Change] = []
+        self._seen: set[int] = set()
+
+    def loop(self, call: Call, name: str, frame: Frame) -> Form | None:
+        """Run the functions of a loop once, on its initial carry."""
+        if name not in PARAMETERS or call.has_star:
+            return None
+        given = dict(zip(PARAMETERS[name], call.positional, strict=False))
+        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        looks = frame.depth == 0 and id(call) not in self._seen
+        if looks:
+            self._seen.add(id(call))
+        if name not in (_SCAN, _WHILE, _FORI):
+            return self._chosen(call, name, given, frame, looks)
+        at = given.get("init") or given.get("init_val")
+        function = given.get("f") or given.get("body_fun")
+        if at is None or function is None:
+            return UNKNOWN
+        before = form_of(self.value(at, frame))
+        if looks and _may_differ(before):
+            arguments: list[Thing] = [before]
+            if name == _FORI:
+                arguments = [Leaf("int"), before]
+            elif name == _SCAN:
+                arguments = [before, self._item_of(given.get("xs"), frame)]
+            self._turn(at, name, self.value(function, frame), before, arguments, frame)
+        carry = after_loop(before)
+        return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
+
+    def _turn(self, at: Expr, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
+        """Compare the carry before and after a turn."""
+        if not isinstance(function, Code):
+            return
+        after = self.run(function, arguments, {}, frame.depth + 1)
+        if name == _SCAN:
+            if isinstance(after, State) and after.exact and not after.cls.framework.is_tuple:
+                self.changes.append(Change(at.at, name, function.name, None, after))
+            if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
+                return
+            after = after.entries["0"]
+        self._note(at, name, function, differences(before, after, carried=True))
+
+    def _chosen(self, call: Call, name: str, given: dict[str, Expr], frame: Frame, looks: bool) -> Form:
+        """What one of the branches returns."""
+        if name.endswith("switch"):
+            listed = given.get("branches")
+            branches = list(listed.items) if isinstance(listed, Display) and not listed.has_star else []
+        else:
+            branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
+        operands = [form_of(self.value(e, frame)) for e in call.positional[len(PARAMETERS[name]) :]]
+        if call.keyword("operand") is not None:
+            operands.append(form_of(self.value(call.args[-1].value, frame)))
+        returned: list[tuple[Expr, Code, Form]] = []
+        for branch in branches:
+            code = self.value(branch, frame)
+            if not isinstance(code, Code):
+                return UNKNOWN
+            returned.append((branch, code, self.run(code, operands, {}, frame.depth + 1)))
+        result: Form = returned[0][2] if returned else UNKNOWN
+        for branch, code, form in returned[1:]:
+            if looks:
+                self._note(branch, name, code, differences(returned[0][2], form, carried=False))
+            result = join(result, form)
+        return result
+
+    def _note(self, at: Expr, name: str, function: Code, found: Iterator[Difference]) -> None:
+        first = next((one for one in found if one.cls is not None), None)
+        if first is not None and all(change.at is not at.at for change in self.changes):
+            self.changes.append(Change(at.at, name, function.name, first))
+
+    def _item_of(self, xs: Expr | None, frame: Frame) -> Form:
+        """What `lax.scan` gives to its function beside the carry."""
+        if xs is None or is_none(xs):
+            return NOTHING
+        form = form_of(self.value(xs, frame))
+        if form == UNKNOWN and not (isinstance(xs, Name) and xs.id not in frame.variables):
+            return SOMETHING  # it loops over something
+        return item_of(form)
 
 
-def _given(made: Expr, field: str, carry: Carry) -> Expr | None:
-    """What a call that makes the next carry gives to a field."""
-    if not isinstance(made, Call) or made.has_star:
-        return None
-    if last_name(made.func) in ("replace", "_replace"):
-        base = made.positional[0] if made.positional else getattr(made.func, "value", None)
-        return made.keyword(field) if base is not None and dotted(base) == carry.name else None
-    if last_name(made.func) != carry.cls.name:
-        return None
-    parameters = [p.name for p in carry.cls.constructor() or () if p.kind == "positional"]
-    by_position = dict(zip(parameters, made.positional, strict=False))
-    return made.keyword(field) or by_position.get(field)
-
-
-def is_integer(expr: Expr) -> bool:
-    """Whether an expression certainly makes an array of integers, by its dtype."""
-    if not isinstance(expr, Call):
-        return False
-    library, _, name = (dotted(expr.func) or "").rpartition(".")
-    if library not in _LIBRARIES:
-        return False
-    if name in _INTEGERS:
-        return True
-    position = _MAKERS.get(name)
-    if position is None:
-        return False
-    dtype = expr.keyword("dtype")
-    if dtype is None and len(expr.positional) > position:
-        dtype = expr.positional[position]
-    return dtype is not None and last_name(dtype) in _INTEGERS
-
-
-def _is_float(expr: Expr, path: str) -> bool:
-    """Whether an expression makes a float of what a path holds."""
-    if not isinstance(expr, Binary) or dotted(expr.left) != path:
-        return False
-    return expr.op == "/" or (expr.op in ("+", "-", "*") and getattr(expr.right, "kind", "") == "float")
-
-
-def _keys(expr: Expr) -> frozenset[str] | None:
-    """The keys of a dict display, if all of them are written out."""
-    if not isinstance(expr, DictDisplay):
-        return None
-    keys = [key.value for key in expr.keys if isinstance(key, Constant) and isinstance(key.value, str)]
-    return frozenset(keys) if len(keys) == len(expr.keys) else None
-
-
-def _added(expr: Expr, path: str, keys: frozenset[str] | None) -> str | None:
-    """A key that a copy of a dict has and the dict has not."""
-    if isinstance(expr, Binary) and expr.op == "|" and dotted(expr.left) == path:
-        more = _keys(expr.right)
-    elif isinstance(expr, DictDisplay) and any(
-        key is None and dotted(value) == path for key, value in zip(expr.keys, expr.values, strict=True)
-    ):
-        more = frozenset(k.value for k in expr.keys if isinstance(k, Constant) and isinstance(k.value, str))
-    else:
-        return None
-    return min((more or frozenset()) - (keys or frozenset()), default=None)
+def _may_differ(form: Form) -> bool:
+    """Whether a carry holds an instance of which something is known."""
+    if isinstance(form, Held):
+        return any(map(_may_differ, form.entries.values()))
+    return isinstance(form, State)

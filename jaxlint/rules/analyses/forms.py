@@ -1,0 +1,165 @@
+"""The form of a tree: what JAX knows of a value while it traces, its structure and the types of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
+
+#: The kinds of numbers, each of which is promoted to those after it.
+_KINDS = ("bool", "int", "float")
+_ARTICLES = {"bool": "a boolean", "int": "an integer", "float": "a float"}
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """Anything; perhaps `is_none` says that it may well be None."""
+
+    maybe_none: bool = False
+
+
+class Something(msgspec.Struct, frozen=True):
+    """Anything but None."""
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """`None`, which is a part of the structure and no leaf."""
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """An array or a number: its kind ("bool", "int", "float", or "" for what is not known), and whether it is weak."""
+
+    kind: str = ""
+    #: Whether JAX adapts the type to others, as it does for Python's numbers; None if that is not known.
+    weak: bool | None = None
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A tuple, a list or a dict; its keys are the positions or strings."""
+
+    kind: str
+    entries: Mapping[str, Form]
+
+
+class State(msgspec.Struct, frozen=True):
+    """An instance of a pytree class; fields of which nothing is known are not among those given."""
+
+    cls: PytreeClass
+    fields: Mapping[str, Form]
+    #: Whether it is of that very class.
+    exact: bool = True
+
+
+Form: TypeAlias = "Unknown | Something | Nothing | Leaf | Held | State"
+
+UNKNOWN = Unknown()
+MAYBE_NONE = Unknown(maybe_none=True)
+SOMETHING = Something()
+NOTHING = Nothing()
+
+
+def join(one: Form, other: Form) -> Form:
+    """What is one of two."""
+    if one == other:
+        return one
+    if isinstance(one, Nothing) or isinstance(other, Nothing) or MAYBE_NONE in (one, other):
+        return MAYBE_NONE
+    if isinstance(one, Unknown) or isinstance(other, Unknown):
+        return UNKNOWN
+    if isinstance(one, Leaf) and isinstance(other, Leaf):
+        return Leaf(one.kind if one.kind == other.kind else "", one.weak if one.weak == other.weak else None)
+    if isinstance(one, State) and isinstance(other, State) and one.cls is other.cls:
+        return State(one.cls, _joined(one.fields, other.fields), one.exact and other.exact)
+    if isinstance(one, Held) and isinstance(other, Held) and one.kind == other.kind:
+        if one.entries.keys() == other.entries.keys():
+            return Held(one.kind, _joined(one.entries, other.entries))
+    return SOMETHING
+
+
+def _joined(one: Mapping[str, Form], other: Mapping[str, Form]) -> dict[str, Form]:
+    return {name: join(form, other[name]) for name, form in one.items() if name in other}
+
+
+def promoted(forms: Iterable[Form]) -> Form:
+    """What arithmetic makes of some numbers or arrays."""
+    leaves = []
+    for form in forms:
+        if not isinstance(form, Leaf):
+            return SOMETHING
+        leaves.append(form)
+    if not leaves or not all(leaf.kind in _KINDS for leaf in leaves):
+        return Leaf()
+    kind = max((leaf.kind for leaf in leaves), key=_KINDS.index)
+    weak = [leaf.weak for leaf in leaves if leaf.kind == kind]
+    return Leaf(kind, False if False in weak else None if None in weak else True)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where two trees differ, and what each of them is there."""
+
+    cls: PytreeClass | None
+    field: str
+    before: Form
+    after: Form
+
+
+def differences(
+    before: Form, after: Form, *, carried: bool, cls: PytreeClass | None = None, field: str = ""
+) -> Iterator[Difference]:
+    """The places in which two trees certainly have another structure or type.
+
+    What is `carried` through a loop is adapted to what comes out if it is weakly typed.
+    """
+    match before, after:
+        case Unknown(), _:
+            return
+        case _, Unknown():
+            return
+        case State(), State():
+            if before.cls is after.cls:
+                for name in before.fields:
+                    known = before.cls.field(name)
+                    if known is not None and known.role is Role.LEAF and name in after.fields:
+                        yield from differences(
+                            before.fields[name], after.fields[name], carried=carried, cls=before.cls, field=name
+                        )
+        case Held(), Held():
+            if before.entries.keys() != after.entries.keys() or before.kind != after.kind:
+                yield Difference(cls, field, before, after)
+                return
+            for key, form in before.entries.items():
+                yield from differences(form, after.entries[key], carried=carried, cls=cls, field=field)
+        case Leaf(), Leaf():
+            if _are_other_types(before, after, carried):
+                yield Difference(cls, field, before, after)
+        case Nothing(), Nothing():
+            return
+        case (Nothing(), _) | (_, Nothing()) | (Leaf(), State() | Held()) | (State() | Held(), Leaf()):
+            yield Difference(cls, field, before, after)
+
+
+def _are_other_types(before: Leaf, after: Leaf, carried: bool) -> bool:
+    if before.kind not in _KINDS or after.kind not in _KINDS or before.kind == after.kind:
+        return False
+    if not carried or before.kind == "bool" or before.weak is False:
+        return True
+    return _KINDS.index(after.kind) < _KINDS.index(before.kind)
+
+
+def described(form: Form) -> str:
+    """What a form is, in words."""
+    match form:
+        case Nothing():
+            return "None"
+        case Leaf(kind=kind):
+            return _ARTICLES.get(kind, "an array")
+        case Held(kind="dict"):
+            return f"a dict of {', '.join(f'`{key}`' for key in form.entries)}" if form.entries else "an empty dict"
+        case Held(kind=kind):
+            return f"a {kind} of {len(form.entries)}"
+        case State(cls=cls):
+            return f"a `{cls.name}`"
+    return "an array"

@@ -1,0 +1,146 @@
+"""What functions and methods of JAX make of the forms that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
+from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Leaf, promoted
+from jaxlint.syntax.expressions import Call, Expr, dotted, last_name
+
+#: Functions that make an array of a dtype that may be given, by the position of the dtype.
+_FILLED = {"zeros": 1, "ones": 1, "empty": 1, "eye": 3, "identity": 1}
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
+_INTEGERS = frozenset("int8 int16 int32 int64 uint8 uint16 uint32 uint64 int int_ uint".split())
+_FLOATS = frozenset("float16 float32 float64 bfloat16 float float_ double single half".split())
+_BOOLEANS = frozenset({"bool", "bool_"})
+#: Functions of jax.numpy that give floats for any number, that keep the kind, and those that give another.
+_TO_FLOAT = frozenset(
+    """exp exp2 expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh arcsin arccos arctan mean std var
+    true_divide divide sigmoid softplus linspace""".split()
+)
+_KEEPING = frozenset(
+    """max min amax amin maximum minimum abs absolute add subtract multiply mod remainder floor_divide negative square
+    clip roll reshape ravel squeeze transpose flip sort stop_gradient""".split()
+)
+_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod"})
+_TO_BOOLEAN = frozenset(
+    """any all isnan isinf isfinite logical_and logical_or logical_not logical_xor equal not_equal less less_equal
+    greater greater_equal array_equal allclose""".split()
+)
+_TO_INTEGER = frozenset({"argmax", "argmin", "argsort", "count_nonzero", "searchsorted"})
+_RANDOM = {"normal": "float", "uniform": "float", "gumbel": "float", "randint": "int", "bernoulli": "bool"}
+_RANDOM |= {"categorical": "int", "exponential": "float", "truncated_normal": "float", "laplace": "float"}
+#: Functions of jax.lax that return an array.
+_OF_LAX = frozenset(
+    """add sub mul div max min select clamp stop_gradient dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim
+    dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim psum pmean pmax pmin rsqrt""".split()
+)
+
+
+def is_integer(expr: Expr) -> bool:
+    """Whether an expression certainly makes an array of integers, by the usual names of jax.numpy and numpy."""
+    if not isinstance(expr, Call):
+        return False
+    library, _, name = (dotted(expr.func) or "").rpartition(".")
+    if library not in ("jnp", "jax.numpy", "np", "numpy"):
+        return False
+    keywords = {a.keyword: a.value for a in expr.args if a.keyword is not None}
+    return called(f"jax.numpy.{name}", [UNKNOWN] * len(expr.positional), expr.positional, keywords) == Leaf(
+        "int", False
+    )
+
+
+def dtype_kind(expr: Expr | None) -> str:
+    """The kind of numbers that a dtype stands for; empty if that is not known."""
+    name = "" if expr is None else last_name(expr)
+    if name in _INTEGERS:
+        return "int"
+    return "float" if name in _FLOATS else "bool" if name in _BOOLEANS else ""
+
+
+def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keywords: Mapping[str, Expr]) -> Form:
+    """What the function `name` of a library returns; `given` is what its arguments are."""
+    head, _, last = name.rpartition(".")
+    if head in ("jax.numpy", "numpy", "jax.nn", "jax.lax"):
+        found = _of_numbers(last, given, positional, keywords)
+        if found is not None:
+            return found if head != "numpy" or found.kind == "" else Leaf(found.kind, False)
+    if head == "jax.random":
+        return Leaf(_RANDOM.get(last, "") if "dtype" not in keywords else "", False)
+    if head == "jax.lax":
+        return Leaf() if last in _OF_LAX else UNKNOWN
+    if returned_library(name) is not None:
+        return Leaf()
+    if name in ("builtins.int", "builtins.float", "builtins.bool"):
+        return Leaf(last, weak=True)
+    return SOMETHING if head in ("jax.numpy", "numpy", "jax.nn") else UNKNOWN
+
+
+def _of_numbers(
+    last: str, given: Sequence[Form], positional: Sequence[Expr], keywords: Mapping[str, Expr]
+) -> Leaf | None:
+    """What a function of jax.numpy returns, where the kind of its numbers may be known."""
+    dtype = keywords.get("dtype")
+    first = given[0] if given else UNKNOWN
+    if last in _INTEGERS | _FLOATS | _BOOLEANS:
+        return Leaf(dtype_kind_of(last), False)
+    if last in _FILLED:
+        if dtype is None and len(positional) > _FILLED[last]:
+            dtype = positional[_FILLED[last]]
+        return Leaf("float" if dtype is None else dtype_kind(dtype), False)
+    if last in ("array", "asarray", "full") or last in _LIKE:
+        return _converted(last, first, given, positional, dtype)
+    if dtype is not None:
+        return Leaf(dtype_kind(dtype), False)
+    if last in _TO_BOOLEAN:
+        return Leaf("bool", False)
+    if last in _TO_INTEGER:
+        return Leaf("int", False)
+    if last == "where" and len(given) == 3:
+        return _number(promoted(given[1:]))
+    if last in _TO_FLOAT:
+        return Leaf("float", first.weak) if isinstance(first, Leaf) and first.kind else Leaf()
+    if last in _KEEPING:
+        return _number(promoted(given[:2] if last in ("maximum", "minimum", "add", "subtract") else given[:1]))
+    if last in _SUMS:
+        return first if isinstance(first, Leaf) and first.kind in ("int", "float") else Leaf()
+    return None
+
+
+def _converted(last: str, first: Form, given: Sequence[Form], positional: Sequence[Expr], dtype: Expr | None) -> Leaf:
+    """What a function makes that takes the type of what it is given, unless it is told another."""
+    position = 2 if last == "full" or last == "full_like" else 1
+    if dtype is None and len(positional) > position:
+        dtype = positional[position]
+    if dtype is not None:
+        return Leaf(dtype_kind(dtype), False)
+    source = given[1] if last == "full" and len(given) > 1 else first
+    kind = source.kind if isinstance(source, Leaf) else ""
+    return Leaf(kind, False if last == "array" or (isinstance(source, Leaf) and source.weak is False) else None)
+
+
+def dtype_kind_of(name: str) -> str:
+    """The kind of numbers that a dtype of that name stands for."""
+    return "int" if name in _INTEGERS else "float" if name in _FLOATS else "bool"
+
+
+def _number(form: Form) -> Leaf:
+    return form if isinstance(form, Leaf) else Leaf()
+
+
+def method(leaf: Leaf, name: str, given: Sequence[Form], positional: Sequence[Expr]) -> Form:
+    """What the method of an array returns."""
+    if name == "astype":
+        return Leaf(dtype_kind(positional[0]) if positional else "", False)
+    if name in _TO_BOOLEAN:
+        return Leaf("bool", False)
+    if name in _TO_INTEGER:
+        return Leaf("int", False)
+    if name in ("mean", "std", "var"):
+        return Leaf("float" if leaf.kind else "", leaf.weak)
+    if name in _SUMS:
+        return leaf if leaf.kind in ("int", "float") else Leaf()
+    if name in ("max", "min") or name in ARRAY_METHODS:
+        return leaf if name not in ("view", "argsort") else Leaf()
+    return UNKNOWN

@@ -1,0 +1,434 @@
+"""Expressions evaluated to forms: what a function that JAX traces makes of what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.forms import (
+    NOTHING,
+    SOMETHING,
+    UNKNOWN,
+    Form,
+    Held,
+    Leaf,
+    State,
+    Unknown,
+    promoted,
+)
+from jaxlint.rules.analyses.library_forms import called, method
+from jaxlint.rules.analyses.things import (
+    ClassThing,
+    Code,
+    Frame,
+    Library,
+    Member,
+    Thing,
+    code_of,
+    form_of,
+    joined,
+    of_tuple,
+    roots,
+    truth_of,
+    unpacked,
+    without_containers,
+)
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Subscript,
+    Unary,
+    children,
+    root,
+)
+from jaxlint.syntax.statements import (
+    Body,
+)
+
+#: How many expressions are looked at for one body.
+_MOST = 6000
+#: Methods that change a list or dict in place.
+CHANGING = frozenset("append extend insert remove pop clear update setdefault sort reverse popitem add".split())
+#: Transformations whose function returns what it returned.
+_SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
+
+
+class Expressions:
+    """Evaluates expressions to forms; functions are run by what extends it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._left = _MOST
+
+    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
+        """What a function returns."""
+        raise NotImplementedError
+
+    def bind(self, target: Expr, thing: Thing, frame: Frame) -> None:
+        """Assign to a target."""
+        raise NotImplementedError
+
+    def loop(self, call: Call, name: str, frame: Frame) -> Form | None:
+        """What the function `name` of a library returns, if that runs the functions that it is given."""
+        return None
+
+    def placed(self, placed: Placed, depth: int) -> Form:
+        """What an expression of a declaration is."""
+        return form_of(self.value(placed.expr, Frame(placed.module, placed.scope, {}, depth + 1)))
+
+    def _code(
+        self, symbol: FunctionSymbol, body: Body | None, around: Mapping[str, Thing] | None = None
+    ) -> Code | None:
+        """The code of a function that nothing makes another one of."""
+        function = symbol.declaration
+        if body is None or function.is_generator or function.is_async:
+            return None
+        for decorator in function.decorators:
+            callee = self._evaluator.model.callees.of_decorator(decorator, symbol.module, function.scope)
+            transform = None if callee is None else TRANSFORMS.get(callee.name)
+            method_kind = callee is not None and callee.name in ("builtins.staticmethod", "builtins.classmethod")
+            if not method_kind and (transform is None or transform.kind not in _SAME):
+                return None
+        return code_of(function, body, symbol.module, around)
+
+    # -- expressions ------------------------------------------------------------------------
+
+    def value(self, expr: Expr, frame: Frame) -> Thing:
+        """What an expression is."""
+        self._left -= 1
+        if self._left < 0:
+            return UNKNOWN
+        match expr:
+            case Name(id=name):
+                return frame.variables[name] if name in frame.variables else self._outside(expr, frame)
+            case Constant(kind="NoneType"):
+                return NOTHING
+            case Constant(kind="bool" | "int" | "float" as kind):
+                return Leaf(kind, kind != "bool")
+            case Attribute():
+                return self._attribute(expr, frame)
+            case Call():
+                return self._call(expr, frame)
+            case Binary(op=op, left=left, right=right):
+                return self._binary(op, self._form(left, frame), self._form(right, frame))
+            case Unary(op=op, operand=operand):
+                inner = self._form(operand, frame)
+                return inner if op != "not" and isinstance(inner, Leaf) else Leaf("bool") if op == "not" else SOMETHING
+            case Compare(left=left, comparators=others):
+                forms = [self._form(e, frame) for e in (left, *others)]
+                return Leaf("bool", False) if any(isinstance(form, Leaf) for form in forms) else SOMETHING
+            case Conditional(test=test, body=body, orelse=orelse):
+                outcome = self._truth(test, frame)
+                chosen = (body, orelse) if outcome is None else (body,) if outcome else (orelse,)
+                return joined([self.value(part, frame) for part in chosen])
+            case Display(kind="tuple" | "list" as kind, items=items) if not expr.has_star:
+                return of_tuple([self._form(item, frame) for item in items], kind)
+            case DictDisplay(keys=keys, values=values):
+                return self._dict(keys, [self._form(value, frame) for value in values])
+            case Subscript(value=value, index=index):
+                return self._item(self._form(value, frame), index, frame)
+            case NamedExpr(target=target, value=value):
+                thing = self.value(value, frame)
+                self.bind(target, thing, frame)
+                return thing
+            case Lambda(params=params, body=body, defaults=defaults, other_params=others):
+                plain_lambda = not defaults and not others
+                return (
+                    Code("<lambda>", params, body, frame.module, frame.scope, frame.variables)
+                    if plain_lambda
+                    else UNKNOWN
+                )
+        for part in children(expr):
+            self.value(part, frame)
+        return UNKNOWN
+
+    def _form(self, expr: Expr, frame: Frame) -> Form:
+        return form_of(self.value(expr, frame))
+
+    def _truth(self, test: Expr, frame: Frame) -> bool | None:
+        values: dict[int, Thing] = {}
+        for part in _operands(test):
+            values[id(part)] = self.value(part, frame)
+        return truth_of(test, values)
+
+    def _outside(self, expr: Expr, frame: Frame) -> Thing:
+        """What a name means that is no variable of the functions that are traced."""
+        model = self._evaluator.model
+        symbol = model.resolver.resolve(expr, frame.module, frame.scope)
+        if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
+            return self._code(symbol, self._evaluator.calls.body_of(symbol)) or self._library(expr, frame)
+        if isinstance(symbol, External):
+            return Library(symbol.name)
+        cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
+        if cls is not None and isinstance(symbol, ClassSymbol):
+            return ClassThing(cls) if cls.is_pytree else self._library(expr, frame)
+        return self._library(expr, frame)
+
+    def _library(self, expr: Expr, frame: Frame) -> Thing:
+        name = self._evaluator.model.resolver.library_name(expr, frame.module, frame.scope)
+        return Library(name) if name else UNKNOWN
+
+    def _attribute(self, expr: Attribute, frame: Frame) -> Thing:
+        start = root(expr)
+        if isinstance(start, Name) and start.id not in frame.variables:
+            found = self._outside(expr, frame)
+            if not isinstance(found, Unknown):
+                return found
+        owner = self.value(expr.value, frame)
+        if isinstance(owner, State):
+            if expr.attr in owner.fields:
+                return owner.fields[expr.attr]
+            return Member(owner, expr.attr) if owner.cls.field(expr.attr) is None else UNKNOWN
+        if isinstance(owner, (Leaf, Held, ClassThing)):
+            return (
+                Leaf(owner.kind, owner.weak)
+                if isinstance(owner, Leaf) and expr.attr in ("T", "mT")
+                else Member(owner, expr.attr)
+            )
+        return UNKNOWN
+
+    @staticmethod
+    def _binary(op: str, left: Form, right: Form) -> Form:
+        if isinstance(left, Held) and isinstance(right, Held) and left.kind == right.kind:
+            if op == "|" and left.kind == "dict":
+                return Held("dict", {**left.entries, **right.entries})
+            if op == "+":
+                return of_tuple([*left.entries.values(), *right.entries.values()], left.kind)
+        numbers = promoted((left, right))
+        if op in ("+", "-", "*", "//", "%"):
+            return numbers
+        if op == "/" and isinstance(numbers, Leaf):
+            return Leaf("float", numbers.weak) if numbers.kind else numbers
+        if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind == "float") or op in "&|^"):
+            return numbers
+        return Leaf() if isinstance(numbers, Leaf) else SOMETHING
+
+    @staticmethod
+    def _dict(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
+        entries: dict[str, Form] = {}
+        for key, value in zip(keys, values, strict=True):
+            if key is None and isinstance(value, Held) and value.kind == "dict":
+                entries |= value.entries
+            elif isinstance(key, Constant) and isinstance(key.value, str):
+                entries[key.value] = value
+            else:
+                return SOMETHING
+        return Held("dict", entries)
+
+    def _item(self, form: Form, index: Expr, frame: Frame) -> Form:
+        self.value(index, frame)
+        if isinstance(form, Leaf):
+            return form
+        if isinstance(form, Held) and isinstance(index, Constant):
+            return form.entries.get(str(index.value), UNKNOWN)
+        if isinstance(form, State) and form.cls.framework.is_tuple and isinstance(index, Constant):
+            names = [field.name for field in form.cls.fields]
+            if isinstance(index.value, int) and 0 <= index.value < len(names):
+                return form.fields.get(names[index.value], UNKNOWN)
+        return UNKNOWN
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def _call(self, call: Call, frame: Frame) -> Thing:
+        func = self.value(call.func, frame)
+        values = [self.value(a.value, frame) for a in call.args]
+        name = func.name if isinstance(func, Library) else ""
+        told = self.loop(call, name, frame) if name else None
+        if told is not None:
+            return told
+        given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
+        keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
+        update = self._updated(call, func, given, keywords)
+        if update is not None:
+            return update
+        if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
+            return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
+        match func:
+            case ClassThing(cls=cls):
+                return self._constructed(cls, given, keywords, frame)
+            case Code():
+                self._handed(call, frame)
+                return self.run(func, given, keywords, frame.depth + 1)
+            case Library(name=name):
+                return self._of_library(name, call, given, keywords)
+            case Member(owner=owner, name=attr):
+                return self._method(owner, attr, call, given, keywords, frame)
+        at = call.func.value if isinstance(call.func, Attribute) else None
+        if isinstance(at, Subscript) and isinstance(at.value, Attribute) and at.value.attr == "at":
+            held = self._form(at.value.value, frame)
+            return held if isinstance(held, Leaf) else SOMETHING
+        self._handed(call, frame)
+        return UNKNOWN
+
+    def _handed(self, call: Call, frame: Frame) -> None:
+        """A function is given variables, which it may change in place."""
+        for argument in call.args:
+            if isinstance(argument.value, Name):
+                thing = frame.variables.get(argument.value.id)
+                if (isinstance(thing, Held) and thing.kind != "tuple") or (
+                    isinstance(thing, State) and thing.cls.frozen is not True
+                ):
+                    frame.variables[argument.value.id] = UNKNOWN
+
+    def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:
+        transform = TRANSFORMS.get(name)
+        if transform is not None and not transform.runs and transform.kind in _SAME and given:
+            return given[0] if isinstance(given[0], Code) else UNKNOWN
+        if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
+            code = given[0]
+            return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
+        exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
+        return called(name, [form_of(thing) for thing in given], call.positional, exprs)
+
+    def _updated(self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> State | None:
+        """The copy with changes that a call makes, if it does."""
+        if isinstance(func, Member) and isinstance(func.owner, State) and func.name in ("replace", "_replace"):
+            cls = func.owner.cls
+            own = cls.framework.is_tuple if func.name == "_replace" else cls.framework.replace_method == "replace"
+            if own and cls.has_framework_replace:
+                return self._with(func.owner, call, keywords)
+        if isinstance(func, Library) and func.name in REPLACE_FUNCTIONS and given and isinstance(given[0], State):
+            return self._with(given[0], call, keywords)
+        if isinstance(func, Library) and func.name == "equinox.tree_at" and len(given) >= 2:
+            tree = given[1]
+            if isinstance(tree, State):
+                return _placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))
+        return None
+
+    @staticmethod
+    def _with(state: State, call: Call, keywords: Mapping[str, Thing]) -> State:
+        cls = state.cls
+        if call.has_star or cls.method("__post_init__") is not None or cls.custom_init() is not None:
+            return State(cls, {}, state.exact)
+        changed = {n: form_of(t) for n, t in keywords.items() if not _is_converted(cls, n)}
+        kept = {n: f for n, f in state.fields.items() if n not in keywords}
+        return State(cls, {**kept, **changed}, state.exact)
+
+    def _constructed(
+        self, cls: PytreeClass, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> State:
+        """What the constructor of a class makes."""
+        parameters = cls.constructor()
+        own = cls.custom_init() is not None or cls.unknown_decorator or not cls.fields_known
+        if parameters is None or own or any(cls.method(name) for name in ("__post_init__", "__new__")):
+            return State(cls, {})
+        names = [p.name for p in parameters if p.kind == "positional"]
+        passed = {**dict(zip(names, given, strict=False)), **keywords}
+        fields: dict[str, Form] = {}
+        for field in cls.fields:
+            if field.is_converted or field.opaque:
+                continue
+            if field.name in passed:
+                fields[field.name] = form_of(passed[field.name])
+            elif field.default is not None:
+                fields[field.name] = self.placed(field.default, frame.depth)
+            elif field.factory is not None:
+                fields[field.name] = self._made(field.factory, frame.depth)
+        return State(cls, fields)
+
+    def _made(self, factory: Placed, depth: int) -> Form:
+        """What a default factory makes."""
+        thing = self.value(factory.expr, Frame(factory.module, factory.scope, {}, depth + 1))
+        if isinstance(thing, Code):
+            return self.run(thing, (), {}, depth + 1)
+        empty = {"builtins.list": "list", "builtins.dict": "dict", "builtins.tuple": "tuple"}
+        return Held(empty[thing.name], {}) if isinstance(thing, Library) and thing.name in empty else UNKNOWN
+
+    def _method(
+        self,
+        owner: Form | ClassThing,
+        name: str,
+        call: Call,
+        given: Sequence[Thing],
+        keywords: Mapping[str, Thing],
+        frame: Frame,
+    ) -> Form:
+        """What a method returns: of an array, or one of a class, which is run."""
+        if isinstance(owner, Leaf):
+            return method(owner, name, [form_of(t) for t in given], call.positional)
+        if isinstance(owner, Held):
+            if name in CHANGING:
+                frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
+            return UNKNOWN
+        if not isinstance(owner, (State, ClassThing)) or (isinstance(owner, State) and not owner.exact):
+            return UNKNOWN
+        found = owner.cls.method(name)
+        self._handed(call, frame)
+        if found is None:
+            return UNKNOWN
+        if name == "create" and is_train_state(found[0]) and is_stub(found[0].module):
+            state = self._constructed(owner.cls, (), keywords, frame)
+            return State(state.cls, {n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
+        symbol = FunctionSymbol(found[0].module, found[1])
+        code = self._code(symbol, self._evaluator.calls.body_of(symbol))
+        kinds = {getattr(d, "id", "") for d in found[1].decorators}
+        if code is None or "property" in kinds:
+            return UNKNOWN
+        bound: tuple[Thing, ...] = (ClassThing(owner.cls),) if "classmethod" in kinds else (owner,)
+        if "staticmethod" in kinds or (isinstance(owner, ClassThing) and "classmethod" not in kinds):
+            bound = ()
+        if isinstance(owner, State) and owner.cls.frozen is not True and isinstance(call.func, Attribute):
+            for changed in roots(call.func):
+                frame.variables[changed] = UNKNOWN
+        return self.run(code, (*bound, *given), keywords, frame.depth + 1)
+
+
+def _operands(test: Expr) -> Iterator[Expr]:
+    """The parts of a test that are values of their own."""
+    match test:
+        case Unary(op="not", operand=operand):
+            yield from _operands(operand)
+        case BoolOp(left=left, right=right):
+            yield from _operands(left)
+            yield from _operands(right)
+        case Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case _:
+            yield test
+
+
+def _may_change(thing: Thing | None) -> bool:
+    """Whether what holds something may be changed in place."""
+    if isinstance(thing, State):
+        return thing.cls.frozen is not True
+    return isinstance(thing, Held) and thing.kind != "tuple"
+
+
+def _is_converted(cls: PytreeClass, name: str) -> bool:
+    field = cls.field(name)
+    return field is None or field.is_converted
+
+
+def _placed_at(where: Expr, tree: State, put: Thing | None) -> State:
+    """What `eqx.tree_at` makes of an instance."""
+    places = where.body if isinstance(where, Lambda) and len(where.params) == 1 else None
+    items = places.items if isinstance(places, Display) else () if places is None else (places,)
+    form = UNKNOWN if put is None else form_of(put)
+    values = unpacked(form, len(items)) if isinstance(places, Display) else [form]
+    fields = dict(tree.fields)
+    for index, item in enumerate(items):
+        chain = item
+        while isinstance(chain, (Attribute, Subscript)) and not isinstance(chain.value, Name):
+            chain = chain.value
+        if not isinstance(chain, Attribute):
+            return State(tree.cls, {}, tree.exact)
+        fields[chain.attr] = values[index] if chain is item and values is not None else UNKNOWN
+    return State(tree.cls, fields if items else {}, tree.exact)

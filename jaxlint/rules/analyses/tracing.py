@@ -1,0 +1,244 @@
+"""A function run on forms instead of arrays, as JAX traces it: what structure and types come out.
+
+Nothing is guessed: what is not understood is unknown, and what a branch that cannot be decided does is what both do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxlint.infer.values import UNKNOWN as UNKNOWN_VALUE
+from jaxlint.infer.values import Array, Instance, Value, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.forms import (
+    MAYBE_NONE,
+    NOTHING,
+    UNKNOWN,
+    Form,
+    Leaf,
+    State,
+)
+from jaxlint.rules.analyses.things import (
+    Code,
+    Frame,
+    Thing,
+    form_of,
+    joined,
+    roots,
+    unpacked,
+    without_containers,
+)
+from jaxlint.rules.analyses.traced_expressions import CHANGING, Expressions
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Starred,
+)
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    Delete,
+    For,
+    FunctionDefinition,
+    If,
+    Jump,
+    Raise,
+    Return,
+    Statement,
+    Try,
+    While,
+    With,
+    assigned_names,
+    blocks,
+    expressions,
+    own_names,
+    own_parts,
+    walk,
+)
+
+_MAX_DEPTH = 4
+
+
+class Tracer(Expressions):
+    """Runs functions on forms, statement by statement."""
+
+    # -- functions --------------------------------------------------------------------------
+
+    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
+        """What a function returns."""
+        positional = (*code.positional, *given)
+        if depth > _MAX_DEPTH or len(positional) > len(code.parameters):
+            return UNKNOWN
+        own = own_names(code.body) if isinstance(code.body, tuple) else ()
+        variables = {
+            **code.around,
+            **dict.fromkeys((*own, *code.parameters), UNKNOWN),
+            **{name: self.placed(default, depth) for name, default in code.defaults.items()},
+            **dict(zip(code.parameters, positional, strict=False)),
+            **code.keywords,
+            **keywords,
+        }
+        frame = Frame(code.module, code.scope, variables, depth)
+        if not isinstance(code.body, tuple):
+            return form_of(self.value(code.body, frame))
+        if self.execute(code.body, frame):
+            frame.returned.append(NOTHING)
+        return form_of(joined(list(frame.returned))) if frame.returned else UNKNOWN
+
+    # -- statements -------------------------------------------------------------------------
+
+    def execute(self, body: Body, frame: Frame) -> bool:
+        """Run statements; whether what follows them is reached."""
+        return all(self._statement(statement, frame) for statement in body)
+
+    def _statement(self, node: Statement, frame: Frame) -> bool:
+        match node:
+            case Assign(targets=targets, value=value):
+                thing = self.value(value, frame)
+                for target in targets:
+                    self.bind(target, thing, frame)
+            case Annotate(target=target, value=given):
+                self.bind(target, UNKNOWN if given is None else self.value(given, frame), frame)
+            case Augment(target=target, op=op, value=value):
+                self.bind(target, self.value(Binary(node.at, op, target, value), frame), frame)
+            case Return(value=result):
+                frame.returned.append(NOTHING if result is None else form_of(self.value(result, frame)))
+                return False
+            case Raise() | Jump():
+                return False
+            case If(branches=branches, orelse=orelse):
+                return self._if(branches, orelse, frame)
+            case With(items=items, body=body):
+                for expr, entered in items:
+                    self.value(expr, frame)
+                    if entered is not None:
+                        self.bind(entered, UNKNOWN, frame)
+                return self.execute(body, frame)
+            case FunctionDefinition():
+                frame.variables[node.name] = self._defined(node, frame)
+            case For() | While() | Try():
+                self._uncertain(node, frame)
+            case Delete(target=target):
+                self.bind(target, UNKNOWN, frame)
+            case _:
+                for expr in expressions(node):
+                    self.value(expr, frame)
+                self._forget((node,), frame)
+        return True
+
+    def _if(self, branches: Sequence[tuple[Expr, Body]], orelse: Body, frame: Frame) -> bool:
+        alive: list[Frame] = []
+        rest = frame
+        for test, body in branches:
+            outcome = self._truth(test, rest)
+            if outcome is False:
+                continue
+            branch = rest.branch()
+            if self.execute(body, branch):
+                alive.append(branch)
+            if outcome is True:
+                break
+        else:
+            branch = rest.branch()
+            if self.execute(orelse, branch):
+                alive.append(branch)
+        if alive:
+            frame.meet(alive)
+        return bool(alive)
+
+    def _uncertain(self, node: Statement, frame: Frame) -> None:
+        """What may run, or several times: what it assigns is not known."""
+        self._forget((node,), frame)
+        for block in blocks(node):
+            branch = frame.branch()
+            self.execute(block, branch)
+        self._forget((node,), frame)
+
+    def _forget(self, body: Body, frame: Frame) -> None:
+        """Forget what some statements may bind, or change in place."""
+        names = set(assigned_names(body))
+        for statement in walk(body, nested=False):
+            for target in _targets(statement):
+                names.update(roots(target))
+            for part in own_parts(statement):
+                if isinstance(part, Call) and isinstance(part.func, Attribute) and part.func.attr in CHANGING:
+                    names.update(roots(part.func))
+        for name in names & frame.variables.keys():
+            frame.variables[name] = UNKNOWN
+
+    def bind(self, target: Expr, thing: Thing, frame: Frame) -> None:
+        """Assign to a target."""
+        match target:
+            case Name(id=name):
+                frame.variables[name] = thing
+            case Display(items=items):
+                parts = unpacked(form_of(thing), len(items)) if not target.has_star else None
+                for index, item in enumerate(items):
+                    self.bind(item, UNKNOWN if parts is None else parts[index], frame)
+            case Starred(value=value):
+                self.bind(value, UNKNOWN, frame)
+            case Attribute(value=Name(id=name), attr=attr):
+                self._assign_field(name, attr, form_of(thing), frame)
+            case _:
+                for name in roots(target):
+                    frame.variables[name] = UNKNOWN
+                frame.variables = {name: without_containers(held) for name, held in frame.variables.items()}
+
+    def _assign_field(self, name: str, field: str, form: Form, frame: Frame) -> None:
+        """`state.field = form`, which every name of an instance that can change may see."""
+        state = frame.variables.get(name)
+        if not isinstance(state, State):
+            return
+        for other, thing in frame.variables.items():
+            if isinstance(thing, State) and thing.cls is state.cls:
+                frame.variables[other] = UNKNOWN
+        frame.variables[name] = State(state.cls, {**state.fields, field: form}, state.exact)
+
+    def _defined(self, node: FunctionDefinition, frame: Frame) -> Thing:
+        """A function of the body."""
+        for function in frame.module.outline.functions.values():
+            if function.name == node.name and function.scope == frame.scope and _is_at(function, node):
+                symbol = FunctionSymbol(frame.module, function)
+                return self._code(symbol, node.body, frame.variables) or UNKNOWN
+        return UNKNOWN
+
+
+def known_as(value: Value) -> Form:
+    """The form of what the inference knows of a parameter."""
+    value = plain(value)
+    if isinstance(value, Instance) and value.cls.is_pytree:
+        return State(value.cls, {}, value.exact)
+    return Leaf() if isinstance(value, Array) and not value.declared else UNKNOWN
+
+
+def parameters_of(function: Function | None, values: Mapping[str, Value]) -> dict[str, Thing]:
+    """The forms of the parameters of a function that is read for itself."""
+    found: dict[str, Thing] = {}
+    for parameter in function.parameters if function is not None else ():
+        may_be_none = isinstance(parameter.default, Constant) and parameter.default.kind == "NoneType"
+        found[parameter.name] = MAYBE_NONE if may_be_none else known_as(values.get(parameter.name, UNKNOWN_VALUE))
+    return found
+
+
+def _is_at(function: Function, node: FunctionDefinition) -> bool:
+    """Whether a declaration of the outline is that statement."""
+    return function.at[:2] == place_of(node.at)[:2] or function.at.row == place_of(node.at).row
+
+
+def _targets(statement: Statement) -> tuple[Expr, ...]:
+    """What a statement assigns to, or deletes."""
+    match statement:
+        case Assign(targets=targets):
+            return targets
+        case Annotate(target=target) | Augment(target=target) | For(target=target) | Delete(target=target):
+            return (target,)
+    return ()
