@@ -188,6 +188,8 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
     stays_out = holds_settings(base, evaluator) or is_kept_out(base, evaluator)
+    if base.leaves == () and not cls.fields and not (fails_anyway or flattens or is_seen_to_cross(cls, evaluator)):
+        return Confidence.LOW  # nothing of it is for JAX
     if not is_meant and (stays_out or not _is_exception(cls, evaluator)):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM

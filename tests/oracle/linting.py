@@ -30,6 +30,7 @@ def lint(
 
     Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
     one of them say nothing of the others. The settings are `made` of the class, and of `settings`. Fixes are not made.
+    Raises AssertionError if a rule fails.
     """
     root = root.resolve()
     rules = set()
@@ -40,7 +41,9 @@ def lint(
     found: dict[str, list[Finding]] = defaultdict(list)
     for rule in sorted(rules):
         chosen = made(select=linted_together(rule), min_confidence=Confidence.LOW, fixable=(), **settings)
-        for finding in jaxlint.check_paths([str(root / rule)], chosen).findings:
+        result = jaxlint.check_paths([str(root / rule)], chosen)
+        assert not result.errors, "\n".join(result.errors)
+        for finding in result.findings:
             _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
     return dict(found)
