@@ -228,12 +228,12 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
-    if default == NONE or is_given(_OTHERS, field, cls, evaluator):
-        return None  # and perhaps nothing else, whatever the annotation says
-    if what.endswith(_FUNCTION):
-        return what if _is_function(default) else None
+    if what.endswith(_FUNCTION) and not _is_function(default):
+        return None
     if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says
+    if default == NONE or is_given(_OTHERS, field, cls, evaluator):
+        return None  # and perhaps nothing else, whatever the annotation says
     return what
 
 

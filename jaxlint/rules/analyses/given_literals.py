@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import TypeAlias
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
@@ -12,22 +15,44 @@ from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
+#: A call, and the function in which it stands, if that is one.
+_Call: TypeAlias = tuple[Call, Function | None]
+
 _UPDATES = frozenset({"replace", "_replace", "evolve"})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 
 
-def calls_in(module: Module, evaluator: Evaluator) -> Iterator[tuple[Call, Function | None]]:
-    """The calls in the functions of a module, and those that make what its variables hold or stand alone in it.
+def calls_giving(field: str, names: Collection[str], module: Module, evaluator: Evaluator) -> Iterator[_Call]:
+    """The calls of some functions in a module, and those with a keyword that is called like a field.
 
-    With each comes the function in which it stands.
+    They stand in its functions, or make what its variables hold, or stand alone in it. With each comes its function.
     """
-    outline = module.outline
+    written = _written(field, frozenset(names))
+    if written.search(module.source.text) is None:
+        return
+    for call, function in _calls_in(module, written, evaluator):
+        if last_name(call.func) in names or call.keyword(field) is not None:
+            yield call, function
+
+
+@lru_cache(maxsize=256)
+def _written(field: str, names: frozenset[str]) -> re.Pattern[str]:
+    """Finds such calls in a text, and perhaps more."""
+    called = "".join(rf"\b{re.escape(name)}\s*[(\[]|" for name in sorted(names))
+    return re.compile(rf"{called}\b{re.escape(field)}\s*=")
+
+
+def _calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> Iterator[_Call]:
+    """The calls in the functions of a module in which something is written, and those outside of functions."""
+    outline, source = module.outline, module.source
     bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
     values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
     for expr in (*values, *outline.module_calls):
         yield from ((part, None) for part in parts(expr) if isinstance(part, Call))
     for function in outline.functions.values():
-        if "<locals>" not in function.scope:
+        first, last = function.body_rows
+        is_read = not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0))
+        if is_read and "<locals>" not in function.scope:
             body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
             yield from ((part, function) for part in all_parts(body) if isinstance(part, Call))
 
@@ -49,9 +74,11 @@ def is_given_tuple(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool
 
 def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an update is seen that gives the field another value than a constant."""
-    calls = (call for module in _around(cls, evaluator) for call, _ in calls_in(module, evaluator))
-    given = [call.keyword(field.name) for call in calls if last_name(call.func) in _UPDATES]
-    return any(value is not None and not isinstance(value, Constant) for value in given)
+    for module in _around(cls, evaluator):
+        for call, _ in calls_giving(field.name, (), module, evaluator):
+            if last_name(call.func) in _UPDATES and not isinstance(call.keyword(field.name), Constant):
+                return True
+    return False
 
 
 def _around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
@@ -75,7 +102,7 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
     for module in _around(cls, evaluator):
-        for call, _ in calls_in(module, evaluator):
+        for call, _ in calls_giving(field.name, names, module, evaluator):
             name = last_name(call.func)
             if name not in names and name not in _UPDATES:
                 continue

@@ -10,7 +10,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.given_literals import calls_in
+from jaxlint.rules.analyses.given_literals import calls_giving
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.statements import Assign, parts, walk
@@ -25,7 +25,7 @@ _FEW = 4
 def is_made_with_numpy(classes: Sequence[PytreeClass], field: str, module: Module, evaluator: Evaluator) -> bool:
     """Whether a module, or what a function beside the first of the classes returns, puts such an array into a field."""
     names = {cls.name for cls in classes} | {"cls"}
-    here = ((call, function, module) for call, function in calls_in(module, evaluator))
+    here = ((call, function, module) for call, function in calls_giving(field, names, module, evaluator))
     for call, function, around in chain(_returned(classes[0].module), here):
         constructs = last_name(call.func) in names
         given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
