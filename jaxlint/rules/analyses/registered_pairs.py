@@ -18,14 +18,18 @@ _PARAMETERS = {
     "jax.tree_util.register_pytree_node": (("nodetype", "flatten_func", "unflatten_func"), False),
     "jax.tree_util.register_pytree_with_keys": (("nodetype", "flatten_with_keys", "unflatten_func"), True),
 }
+#: So many arguments they are given at least.
+_LEAST = 3
 
 
 def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
     """The classes that a body registers, with the two functions, and what the class is called there."""
     resolver, module = evaluator.model.resolver, code.place.module
     for call in code.calls:
+        if len(call.args) < _LEAST or call.has_star:
+            continue
         name = resolver.library_name(call.func, module, code.scope)
-        if name not in _PARAMETERS or call.has_star:
+        if name not in _PARAMETERS:
             continue
         parameters, with_keys = _PARAMETERS[name]
         given = dict(zip(parameters, call.positional, strict=False))
