@@ -28,6 +28,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import DESCRIBED
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules import all_rules, body_rule_names
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
@@ -236,10 +237,11 @@ class FrontEnd:
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
         if info.is_newtype:
             return self.class_of(info.bases[0].type)
-        for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
-            described = self.model.class_of_symbol(External(name))
-            if described is not None:
-                return described
+        if info.module_name.partition(".")[0] in DESCRIBED:
+            for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
+                described = self.model.class_of_symbol(External(name))
+                if described is not None:
+                    return described
         tree = self._modules.get(info.module_name)
         if tree is None or not tree.path or not any(self._may_be_pytree(base) for base in info.mro):
             return None

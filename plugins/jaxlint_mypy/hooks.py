@@ -90,6 +90,8 @@ _SEARCHING = frozenset(
     for owner in ("builtins.list", "builtins.tuple", "typing.Sequence", "collections.deque")
     for name in ("index", "count", "remove")
 )
+#: Where there are no bases of pytree classes, but for named tuples.
+_BARE = frozenset({"builtins", "typing", "abc", "enum"})
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -133,9 +135,17 @@ class Hooks:
     def _fingerprint(self) -> str:
         return _fingerprint(self.front)
 
-    def is_settled(self) -> bool:
-        """Whether what is known stays true: the daemon may ask for a class that is still being put together."""
-        return not (self.front.stale or self.front.is_daemon)
+    def is_settled(self, question: str = "", fullname: str = "") -> bool:
+        """Whether what is known (of a name, by a question) stays true.
+
+        The daemon may ask for a class that is still being put together, and names of classes and decorators are asked
+        for before mypy knows them.
+        """
+        if self.front.stale or self.front.is_daemon:
+            return False
+        if question == "base_class":
+            return fullname in self._bases or fullname.partition(".")[0] in _BARE
+        return not question.startswith("class_decorator") or fullname in self._makers
 
     def _refresh(self) -> None:
         if not self.is_settled():
@@ -192,7 +202,7 @@ class Hooks:
 
     def base_class(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
-        if fullname.partition(".")[0] in ("builtins", "typing", "abc", "enum") and fullname != "typing.NamedTuple":
+        if fullname.partition(".")[0] in _BARE and fullname != "typing.NamedTuple":
             return None
         if fullname in self._bases and self.is_settled():
             return self._bases[fullname]

@@ -23,12 +23,15 @@ from mypy.types import FunctionLike, Type
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import Hooks
-from jaxlint_mypy.internals import looking_again, note
+from jaxlint_mypy.internals import is_daemon, looking_again, note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
 #: Questions that mypy asks hundred thousands of times.
-_FREQUENT = ("method_signature", "function_signature", "method", "function", "attribute", "class_attribute")
+_FREQUENT = (
+    *("class_decorator", "class_decorator_2", "base_class"),
+    *("method_signature", "function_signature", "method", "function", "attribute", "class_attribute"),
+)
 
 
 class JaxlintPlugin(Plugin):
@@ -37,6 +40,7 @@ class JaxlintPlugin(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._failure = ""
+        self._is_daemon = is_daemon(options)
         self._told = False
         #: By these questions, names about which there is nothing to be said, unless something has failed.
         self._dull: dict[str, set[str]] = {question: set() for question in _FREQUENT}
@@ -66,11 +70,15 @@ class JaxlintPlugin(Plugin):
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """A file has been checked: time for what mypy asks no plugin about."""
         checker = self._checkers.pop(file.fullname, None)
-        if checker is not None and checker.tree is file and self._hooks is not None:
-            self._try("a checked file", lambda: None, self._hooks.checked, checker)
-            with looking_again(checker, ()):
-                self._tell(checker, file)
+        if checker is not None and checker.tree is file:
+            self._try("a checked file", lambda: None, self._look_again, checker)
         return set()
+
+    def _look_again(self, checker: TypeChecker) -> None:
+        self._ask("a checked file", "checked", checker)
+        if self._failure and not self._told:
+            with looking_again(checker, ()):
+                self._tell(checker, checker.tree)
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What results depend on besides the files: this plugin, jaxlint and its settings."""
@@ -80,18 +88,26 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
+        if fullname in self._dull["class_decorator"] and not self._failure:
+            return None
         return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
+        if fullname in self._dull["class_decorator_2"] and not self._failure:
+            return None
         return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
+        if not self._is_daemon and not self._failure:
+            return None
         return self._hook("a class", "class_mro", fullname, lambda ctx: None)
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Classes that inherit from pytree classes."""
+        if fullname in self._dull["base_class"] and not self._failure:
+            return None
         return self._hook("a class", "base_class", fullname, lambda ctx: None)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -142,7 +158,7 @@ class JaxlintPlugin(Plugin):
     ) -> Callable[[_C], _T] | None:
         """The callback that answers, made safe; None if there is nothing to be said about that name."""
         callback: Callable[[_C], _T] | None = self._ask(what, question, fullname)
-        if callback is None and question in self._dull and self._ask(what, "is_settled"):
+        if callback is None and question in self._dull and self._ask(what, "is_settled", question, fullname):
             self._dull[question].add(fullname)
         if callback is None:
             return self._teller(question, otherwise) if self._failure and not self._told else None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
+import pkgutil
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import jaxlint_mypy
 import pytest
 from jaxlint_mypy.hooks import Hooks
 from jaxlint_mypy.plugin import JaxlintPlugin
@@ -48,6 +52,55 @@ def f(s: S, t: S) -> object:
     if s == t:
         return 3
     return s == t
+"""
+#: Something for most of what mypy asks, and an error of mypy's own behind it.
+EVERYTHING = """
+import dataclasses
+import jax
+from flax import struct
+from typing import NamedTuple, Protocol
+
+class HasN(Protocol):
+    n: int
+
+@struct.dataclass
+class S:
+    x: jax.Array
+    n: int = 0
+    many: list[int] = []
+    k: int = struct.field(pytree_node=False, default="a")
+    table: dict[str, int] = struct.field(pytree_node=False, nope=1)
+
+class T(NamedTuple):
+    x: jax.Array
+
+@dataclasses.dataclass(frozen=True)
+class D:
+    x: jax.Array
+    y: jax.Array = dataclasses.field(init=False)
+
+def f(s: S, t: T, d: D) -> S:
+    s.n = 1
+    s.x[0] = 1
+    del s.n
+    setattr(s, "n", 2)
+    s.many.append(1)
+    s.table["a"] = 1
+    object.__setattr__(s, "n", 2)
+    print(s == s.replace(n=3), hash(s), {s: 1}, {t}, s in [s], [s].index(s), set([s]))
+    s.replace(n=1)
+    s.replace(**{"nope": 1})
+    dataclasses.replace(s, n=s.k + 1)
+    dataclasses.replace(d, y=1)
+    changed = s.replace
+    changed(nope=1)
+    S(x=1, n="a")
+    h: HasN = s
+    for s.n in range(3):
+        print(h)
+    return s.replace(n=s.x, k=s.k + 1)
+
+z: int = "a"
 """
 _CODE = re.compile(r"\[([\w-]+)\]$", re.MULTILINE)
 
@@ -132,12 +185,13 @@ def test_bad_settings(folder: Path) -> None:
 
 
 #: What mypy may ask the plugin, by the names of the methods that answer.
-#: What the plugin asks of its hooks; the program here has nothing of which two of them would be asked.
+#: What the plugin asks of its hooks; the program here has nothing of which two of them would be asked, and only the
+#: daemon is told the MROs.
 QUESTIONS = [
     name
     for name in vars(Hooks)
     if name in inspect.getsource(JaxlintPlugin) and not name.startswith("_")
-    if name not in ("base_class", "function_signature")
+    if name not in ("base_class", "function_signature", "class_mro")
 ]
 
 
@@ -173,6 +227,43 @@ def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monk
     (line,) = [line for line in output.splitlines() if "and goes on without it" in line]
     assert re.match(r"[\w/.]+\.pyi?:\d+: note: ", line), line
     assert set(left) <= set(codes(output))
+
+
+def _shown() -> list[str]:
+    """The functions behind the plugin, which catches what they raise, that are given something of mypy's to look at."""
+    found = []
+    for module in [one for one in pkgutil.iter_modules(jaxlint_mypy.__path__) if one.name != "plugin"]:
+        name = f"jaxlint_mypy.{module.name}"
+        for owner in [one for one in vars(importlib.import_module(name)).values() if inspect.isclass(one)]:
+            methods = vars(owner).items() if owner.__module__ == name else ()
+            for method in [key for key, value in methods if inspect.isfunction(value) and _is_shown(value)]:
+                found.append(f"{name}.{owner.__name__}.{method}")
+    return found
+
+
+def _is_shown(function: Callable[..., object]) -> bool:
+    taken = [str(one.annotation) for one in inspect.signature(function).parameters.values()]
+    return any(re.search(r"Context\b|Checker\b|TypeInfo|SemanticAnalyzer|MypyFile", one) for one in taken)
+
+
+@pytest.mark.comparisons
+@pytest.mark.parametrize("broken", _shown())
+def test_mypy_goes_on(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever fails: what mypy itself has to say is said, and the failure once."""
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.chdir(folder)
+    owner, _, name = broken.rpartition(".")
+    module, _, cls = owner.rpartition(".")
+    monkeypatch.setattr(getattr(sys.modules[module], cls), name, fail)
+    program = f"everything_{broken.replace('.', '_')}.py"
+    (folder / program).write_text(EVERYTHING)
+    output, errors, status = api.run([program, "--show-traceback"])
+    assert (errors, status) == ("", 1)
+    assert output.count("ZeroDivisionError") <= 1
+    assert re.search(r'has type "str", variable has type "int"\)  \[assignment\]$', output, re.M)
 
 
 def test_works_without_frameworks(tmp_path: Path) -> None:
