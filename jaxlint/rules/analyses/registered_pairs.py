@@ -25,6 +25,8 @@ _LEAST = 3
 def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
     """The classes that a body registers, with the two functions, and what the class is called there."""
     resolver, module = evaluator.model.resolver, code.place.module
+    if "register_pytree" not in module.source.text:
+        return
     for call in code.calls:
         if len(call.args) < _LEAST or call.has_star:
             continue
