@@ -115,6 +115,8 @@ class CompoundStatements:
         ends: list[Environment] = []
         no = env
         for test, body in node.branches:
+            if last_name(test) == "TYPE_CHECKING":
+                continue  # never runs
             self.deferral.skim(test, no)
             yes, no = no.copy(), no.copy()
             self.evaluator.narrow(test, yes, True)

@@ -186,14 +186,27 @@ class Resolver:
 
     def _aliased(self, value: Expr, symbol: ValueSymbol) -> Symbol:
         """What the value of an alias means where it is assigned: in `f = f.g`, `f` is what it was before."""
-        scope = symbol.module.outline.scopes.get(symbol.scope)
-        bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
-        if (dotted(value) or "").partition(".")[0] != symbol.name or symbol.assignment not in bindings:
-            return self._resolve(value, symbol.module, symbol.scope)
-        assert scope is not None
-        before = bindings[: bindings.index(symbol.assignment)]
-        found = self._choose(before, symbol.name, symbol.module, scope) if before else UNKNOWN
-        for attr in (dotted(value) or "").split(".")[1:]:
+        return self._meant_before(value, symbol.name, symbol.assignment, symbol.module, symbol.scope)
+
+    def base(self, expr: Expr, declaration: Class, module: Module) -> Symbol:
+        """What the base of a class means: in `class State(State)`, it is what `State` was before."""
+        name, scope = declaration.name, module.outline.scopes.get(declaration.scope)
+        bindings = scope.bindings.get(name, []) if scope is not None else []
+        own = [b for b in bindings if isinstance(b, Definition) and b.qualname == declaration.qualname]
+        if len(own) != 1:
+            return self.resolve(expr, module, declaration.scope)
+        return self.follow(self._meant_before(expr, name, own[0], module, declaration.scope))
+
+    def _meant_before(self, expr: Expr, name: str, binding: Binding, module: Module, scope_name: str) -> Symbol:
+        """What an expression means in a statement that binds `name`, which the expression may begin with."""
+        scope = module.outline.scopes.get(scope_name)
+        bindings = scope.bindings.get(name, []) if scope is not None else []
+        head, *attrs = (dotted(expr) or "").split(".")
+        if scope is None or head != name or binding not in bindings:
+            return self._resolve(expr, module, scope_name)
+        before = bindings[: bindings.index(binding)]
+        found = self._choose(before, name, module, scope) if before else UNKNOWN
+        for attr in attrs:
             found = self.member(self.follow(found), attr)
         return found
 

@@ -104,7 +104,7 @@ class DeclaredClass:
             if argument.keyword is not None:
                 continue
             expr = argument.value.value if isinstance(argument.value, Subscript) else argument.value
-            symbol = self.model.resolver.resolve(expr, self.module, self.scope)
+            symbol = self.model.resolver.base(expr, self.declaration, self.module)
             parent = self.model.class_of_symbol(symbol)
             if parent is not None:
                 self.parents.append(parent)

@@ -13,7 +13,7 @@ from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by, stands_in
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -131,7 +131,7 @@ class JittedBoundMethod(BodyRule):
             if unhashable is not None:
                 yield unhashable
             elif event.function is not None and event.applied.transform.name == "jax.jit":
-                yield from _stale(event, event.function, receiver.cls, code)
+                yield from _stale(event, event.function, receiver.cls, code, evaluator)
 
 
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
@@ -169,7 +169,9 @@ def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
     return Proposal(f"Use `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
-def _stale(event: Transformed, method: Function, cls: PytreeClass, code: CodeRead) -> Iterator[Problem]:
+def _stale(
+    event: Transformed, method: Function, cls: PytreeClass, code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
     """The attributes that the compiled method reads, and that change afterwards."""
     if cls.frozen is True or forgets(cls):
         return
@@ -180,6 +182,8 @@ def _stale(event: Transformed, method: Function, cls: PytreeClass, code: CodeRea
         for attr in sorted(read - {holder}):
             changing = changing_method(attr, inside, cls)
             if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
+                continue
+            if stands_in(attr, inside.keys(), cls, evaluator):
                 continue
             yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
             return

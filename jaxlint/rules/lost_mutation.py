@@ -256,6 +256,9 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced
+    changed = Changed(mutation.slot, mutation.at, code.body)
+    if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
+        return  # filled at each trace, for what comes behind
     if _is_put_back(f"{root}.{attr}", function, code.body):
         return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"

@@ -17,7 +17,7 @@ from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by, stands_in
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 
@@ -171,6 +171,8 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     for attr in sorted(reads(inside.values(), cls)):
         writer = changing_method(attr, inside, cls)
         if writer is None or not initialised(attr, cls) or forgets(cls):
+            continue
+        if stands_in(attr, inside.keys(), cls, evaluator):
             continue
         yield Problem(
             at=method.at,

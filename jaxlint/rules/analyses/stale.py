@@ -5,9 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript, dotted, is_none
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Compare,
+    Conditional,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+    is_none,
+)
+from jaxlint.syntax.statements import all_parts, parts
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -48,6 +63,32 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
     """
     attrs = {attr for function in inside for attr in function.self_reads - function.self_traits}
     return {attr for attr in attrs if cls.method(attr) is None}
+
+
+def stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods read an attribute only where an argument is not given: `x if x is not None else self.x`."""
+    found = False
+    for name in inside:
+        owner, method = cls.method(name) or (cls, None)
+        if method is None or attr not in method.self_reads:
+            continue
+        body = evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+        if body is None:
+            return False
+        path = f"{method.self_name}.{attr}"
+        every = list(all_parts(body))
+        missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks_for_parameter(p.test, method)]
+        if sum(dotted(p) == path for p in every) > sum(dotted(p) == path for expr in missing for p in parts(expr)):
+            return False
+        found = True
+    return found
+
+
+def _asks_for_parameter(test: Expr, method: Function) -> bool:
+    """Whether a test is that of `parameter is not None`."""
+    if not isinstance(test, Compare) or test.ops != ("is not",) or not is_none(test.comparators[0]):
+        return False
+    return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
 
 
 def changing_method(attr: str, inside: Mapping[str, Function], cls: PytreeClass) -> Function | None:
