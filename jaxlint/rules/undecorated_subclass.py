@@ -124,7 +124,7 @@ class UndecoratedSubclass(ClassRule):
         if "__new__" in cls.symbol.declaration.methods:
             return  # what it makes need not be an instance of the class
         uses = _constructing_units(cls, evaluator)
-        added = [] if cls.is_dataclass else _added_names(cls, base, evaluator)
+        added = _added_names(cls, base, evaluator) if base.is_dataclass and not cls.is_dataclass else []
         subclasses = evaluator.model.subclasses(cls)
         if subclasses and not uses:
             redeclared = {f.name for c in subclasses for f in c.symbol.declaration.fields}
