@@ -24,7 +24,7 @@ class Promises:
     def __init__(self, annotations: AnnotationReader, seen: Callable[[Placed], Value]) -> None:
         self.annotations = annotations
         #: What an expression outside of the code being read evaluates to.
-        self._seen = seen
+        self.seen = seen
         self._returned: dict[_Key, Value] = {}
         self._fields: dict[tuple[str, str, str, tuple[str, str]], Value] = {}
 
@@ -69,7 +69,7 @@ class Promises:
         """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""
         if isinstance(declared, UnknownValue) or field.is_converted:
             return declared
-        seen = [self._seen(placed) for placed in assigned_to(cls, field.name)[1] if placed is not None]
+        seen = [self.seen(placed) for placed in assigned_to(cls, field.name)[1] if placed is not None]
         others = [one for one in seen if not (isinstance(declared, Array) and isinstance(plain(one), Array))]
         if any(contradicts(declared, one) for one in others):
             return UNKNOWN
@@ -82,7 +82,7 @@ class Promises:
 
         With `sizes`, an array in whose place a number is seen has one element.
         """
-        seen = [self._seen(placed) for placed in places]
+        seen = [self.seen(placed) for placed in places]
         if any(contradicts(declared, one) for one in seen):
             return UNKNOWN
         if sizes and isinstance(declared, Array) and declared.single is None and any(map(_is_number, seen)):

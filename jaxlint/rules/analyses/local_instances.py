@@ -7,7 +7,8 @@ from functools import cached_property, partial
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, element_of, plain
+from jaxlint.infer.evidence import contradicts
+from jaxlint.infer.values import UNKNOWN, Container, Instance, UnknownValue, Value, element_of, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name
@@ -79,9 +80,8 @@ class LocalInstances:
         match statement:
             case Assign(targets=(Name(id=name),), value=value):
                 yield name, partial(self.value, value)
-            case Annotate(target=Name(id=name), annotation=annotation):
-                placed = Placed(annotation, self._code.place.module, self._code.scope)
-                yield name, lambda: plain(self._evaluator.annotations.read(placed))
+            case Annotate(target=Name(id=name), annotation=annotation, value=value):
+                yield name, partial(self._annotated, annotation, value)
             case For(target=Name(id=name), iterable=iterable):
                 yield name, partial(self._element, iterable)
             case FunctionDefinition(name=name) | ClassDefinition(name=name):
@@ -90,6 +90,15 @@ class LocalInstances:
                 targets = (statement.target,) if isinstance(statement, Augment) else bound_by(statement)
                 for name in (name for target in targets for name in target_names(target)):
                     yield name, _nothing
+
+    def _annotated(self, annotation: Expr, value: Expr | None) -> Value:
+        """What an annotation says, unless what is assigned is certainly something else."""
+        module, scope = self._code.place.module, self._code.scope
+        declared = plain(self._evaluator.annotations.read(Placed(annotation, module, scope)))
+        if value is None or isinstance(declared, UnknownValue):
+            return declared
+        seen = (self.value(value), self._evaluator.promises.seen(Placed(value, module, scope)))
+        return UNKNOWN if any(contradicts(declared, one) for one in seen) else declared
 
     def _settle(self, given: dict[str, list[Callable[[], Value]]], known: dict[str, Value]) -> None:
         """Find the variables that are given nothing but instances of one class, or one list.
