@@ -19,22 +19,13 @@ from jaxlint.rules.base import BodyRule, ClassRule, EventRule
 from tests.mypy.corpus import PROGRAMS, write
 from tests.mypy.run import Report, reports
 from tests.oracle.versions import here, target_versions
+from tools.ecosystem.faces import MYPY_SAYS
 
 pytest.importorskip("flax")
 
 _CODE = re.compile(r"^(?P<message>.*)  \[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
 
-#: What mypy or the plugin says in other words than `jaxlint check`: by the code, a part of the message.
-MYPY_SAYS = {
-    "JAX401": "is read-only",
-    "JAX306": "is read-only",
-    "JAX311": "[call-arg]",
-    "JAX402": "[call-arg]",
-    "JAX404": "[attr-defined]",
-    "JAX412": "[call-arg]",
-    "JAX413": "[index]",
-}
 #: What only `jaxlint check` reports, because it takes the whole body of a function.
 BODY_RULES = {rule.code for rule in all_rules() if issubclass(rule, BodyRule) and not issubclass(rule, EventRule)}
 #: What only the plugin reports, because it takes a type that the text does not tell: cases, and why.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tools.ecosystem import faces as front_ends
 from tools.ecosystem import ledger, sources
 from tools.ecosystem.ledger import Found, Judgement
 
@@ -84,6 +85,25 @@ def judge(found: Path) -> None:
             stored = "" if ledger.precision(counts) >= ledger.PROMISED.get(key, 0) else ", less than promised"
             click.echo(f"{key}: {numbers}; precision {ledger.precision(counts):.0%}{stored}")
     sys.exit(not judgement.holds)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("names", nargs=-1, required=True)
+@click.option("--cache", type=click.Path(path_type=Path), required=True, help="Where mypy keeps what it knows.")
+def faces(folder: Path, names: tuple[str, ...], cache: Path) -> None:
+    """Compare `jaxlint check` and the mypy plugin by line, over the sources with these NAMES; exit 1 if they differ."""
+    differ = False
+    for name in names:
+        found = sources.check([sys.executable, "-m", "jaxlint"], folder / name)
+        compared = front_ends.compare(found, front_ends.typed(folder / name, cache))
+        click.echo(f"{name}: both {compared.both}, left to check {compared.left}")
+        for one in compared.only_check:
+            _show("only check:", one, "")
+        for path, row, code in compared.only_mypy:
+            click.echo(f"only mypy: {name} {path}:{row} {code}")
+        differ = differ or bool(compared.only_check or compared.only_mypy)
+    sys.exit(differ)
 
 
 def _show(sign: str, one: Found, verdict: str) -> None:
