@@ -7,6 +7,7 @@ import inspect
 import os
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,8 @@ from jaxlint_mypy.hooks import Hooks
 from jaxlint_mypy.plugin import JaxlintPlugin
 from mypy import api
 
-from tests.mypy.run import ROOT, SMALL_CONFIG, mypy
+from tests.mypy.run import ROOT, SMALL_CONFIG, environment, mypy
+from tests.patience import PATIENCE
 
 sys.path.insert(0, str(ROOT / "plugins"))
 
@@ -282,6 +284,21 @@ def test_a_program_on_the_command_line(folder: Path) -> None:
         "call-arg",
     ]
     assert len(codes(mypy(folder, "-c", PROGRAM))) == 3
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="there is no such file")
+def test_a_program_on_standard_input(folder: Path) -> None:
+    """Its text cannot be read twice: what is done to instances of other modules' classes is checked."""
+    (folder / "declared.py").write_text(PROGRAM)
+    text = "from declared import S\ndef f(s: S) -> S:\n    s.n = 1\n    return s.replace(nope=1)\nz: int = 'a'\n"
+    command = [sys.executable, "-m", "mypy", "/dev/stdin"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment(), input=text, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    found = [line for line in done.stdout.splitlines() if line.startswith("/dev/stdin")]
+    assert codes("\n".join(found)) == ["jaxlint-frozen-assignment", "call-arg", "assignment"]
+    assert "failed" not in done.stdout
 
 
 def test_what_mypy_shows_of_a_method(folder: Path) -> None:
