@@ -379,11 +379,12 @@ def _compared(
 
 
 def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:
+    outcome = "an instance has none any more after the first transformation (AttributeError)"
+    outcome = "each transformation resets it to its default" if found.is_reset else outcome
     return _problem(
         cls,
         at,
-        f"{by} leaves `{found.left}` out: an instance has none any more after the first transformation"
-        " (AttributeError); add it to the children or to the aux data",
+        f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data",
         f"give `{found.left}`, too, and set it in `tree_unflatten`",
     )
 

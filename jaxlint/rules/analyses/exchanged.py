@@ -10,7 +10,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.flattening import Flattened, Rebuilt
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts
 
 
@@ -23,6 +23,8 @@ class Mismatch(msgspec.Struct, frozen=True):
     #: The first child that ends up in the attribute of another one.
     wrong: int | None = None
     left: str | None = None
+    #: Whether that has its default again, which the constructor gives it.
+    is_reset: bool = False
 
 
 def mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt) -> Mismatch | None:
@@ -34,8 +36,11 @@ def mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt) -> Mismatch | No
     wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
     if wrong is not None:
         return Mismatch(sent, into, wrong) if set(sent.values()) == set(into.values()) else None
+    if not back.bypasses:
+        reset = _reset(cls, back)
+        return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
     known = {*into.values(), *back.others, *given.aux, *given.children}
-    left = next((name for name in _needed(cls) if name not in known), None) if back.bypasses else None
+    left = next((name for name in _needed(cls) if name not in known), None)
     return Mismatch(sent, into, left=left) if left is not None else None
 
 
@@ -57,6 +62,20 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str] | None:
             return None
         names[position] = stored[name]
     return names
+
+
+def _reset(cls: PytreeClass, back: Rebuilt) -> str | None:
+    """An attribute that other methods read and that has its default whenever an instance is rebuilt."""
+    parameters = parameters_of(cls)
+    if back.passed is None or parameters is None:
+        return None
+    stored, needed = stored_in(cls), set(_needed(cls))
+    for index, parameter in enumerate(parameters):
+        is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
+        default = parameter.default
+        if not is_given and stored.get(parameter.name) in needed and default is not None and not is_none(default):
+            return stored[parameter.name]
+    return None
 
 
 def is_in_order(cls: PytreeClass, given: Flattened) -> bool:

@@ -47,6 +47,8 @@ class Rebuilt(msgspec.Struct, frozen=True):
     others: frozenset[str] = frozenset()
     #: Where the children are taken apart, if one assignment does that.
     taken: Display | None = None
+    #: What the constructor is given, children and others; None if that is not told.
+    passed: frozenset[str] | None = None
 
 
 class Routine(msgspec.Struct, frozen=True):
@@ -218,6 +220,8 @@ class _Rebuilding:
         if not isinstance(expr, Call) or dotted(expr.func) not in self._makers:
             return None
         targets: dict[int, str] = {}
+        passed: set[str] = set()
+        takes_rest = False
         index = 0
         for argument in expr.args:
             if argument.star == "*" and dotted(argument.value) == self._children:
@@ -225,14 +229,17 @@ class _Rebuilding:
                 index += self._count
                 continue
             if argument.star == "*" and dotted(argument.value) == self._aux and argument is expr.args[-1]:
+                takes_rest = True
                 continue
             position = None if argument.star else self._position(argument.value)
             if position is None:
                 return None
+            passed.add(argument.keyword or str(index))
             if position >= 0:
                 targets[position] = argument.keyword or str(index)
             index += 1
-        return Rebuilt(targets, False, last, taken=self._taken)
+        every = None if takes_rest else frozenset(passed | set(targets.values()))
+        return Rebuilt(targets, False, last, taken=self._taken, passed=every)
 
 
 def _bound_once(body: Body) -> dict[str, Expr] | None:
