@@ -36,6 +36,9 @@ class Calls(Protocol):
     def returned(self, function: FunctionValue) -> Value:
         """What calling a function of the project returns."""
 
+    def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
+        """What a function returns that is called with `positional`."""
+
     def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
         """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
 

@@ -54,6 +54,8 @@ GIVE_SAME = _COPIES | frozenset(
         "typing.cast",
     }
 )
+#: Functions that fill a copy of their first argument, if that is an instance, with what was stored.
+_RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
 #: `(function, *trees)`: the result has the structure of the first tree.
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
@@ -88,6 +90,8 @@ class KnownFunctions:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
             return plain(values[0])
+        if name in _RESTORING and values:
+            return as_instance(values[0]) or UNKNOWN
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:

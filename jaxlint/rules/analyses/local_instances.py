@@ -8,10 +8,20 @@ from functools import cached_property, partial
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.evidence import contradicts
-from jaxlint.infer.values import UNKNOWN, Container, Instance, UnknownValue, Value, element_of, plain
+from jaxlint.infer.values import (
+    UNKNOWN,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Instance,
+    UnknownValue,
+    Value,
+    element_of,
+    plain,
+)
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -44,8 +54,8 @@ class LocalInstances:
         self._evaluator = evaluator
         self._code = code
         self._made: dict[int, Value] = {}
-        #: What the annotations of functions promise, by the names that they are called by.
-        self._promised: dict[str, Value] = {}
+        #: The functions that are called, by their names.
+        self._called: dict[str, FunctionSymbol | None] = {}
         for event in code.events:
             if isinstance(event, Construct):
                 self._made[id(event.call)] = Instance(event.cls.cls, event.cls.exact)
@@ -80,6 +90,10 @@ class LocalInstances:
         match statement:
             case Assign(targets=(Name(id=name),), value=value):
                 yield name, partial(self.value, value)
+            case Assign(targets=(Display(items=targets),), value=Display(items=values)) if len(targets) == len(values):
+                for target, value in zip(targets, values, strict=True):
+                    for name in target_names(target):
+                        yield name, partial(self.value, value) if isinstance(target, Name) else _nothing
             case Annotate(target=Name(id=name), annotation=annotation, value=value):
                 yield name, partial(self._annotated, annotation, value)
             case For(target=Name(id=name), iterable=iterable):
@@ -156,6 +170,9 @@ class LocalInstances:
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
                         return plain(self._evaluator.promises.field(field, owner.cls))
+                    if not owner.cls.is_pytree and field is None:
+                        with self._evaluator.calls.notes.muted():
+                            return plain(self._evaluator.attribute_of(owner, attr))
             case Display(kind="list", items=items) if items:
                 return Container("list", tuple(map(self.value, items)))
             case DictDisplay():
@@ -169,22 +186,38 @@ class LocalInstances:
         return UNKNOWN
 
     def _returned(self, call: Call) -> Value:
-        """What the annotation of a function promises that no variable of the body stands for."""
-        if not isinstance(call.func, Name):
+        """What a function returns that no variable of the body stands for, by its annotation or its body."""
+        name = dotted(call.func)
+        if name is None or name.partition(".")[0] in self._names:
             return UNKNOWN
-        name = call.func.id
-        if name not in self._promised:
-            self._promised[name] = self._promise_of(call.func)
-        promised = self._promised[name]
-        return UNKNOWN if promised is UNKNOWN or name in self._names else promised
+        if name not in self._called:
+            self._called[name] = self._function(call.func)
+        function = self._called[name]
+        if function is None:
+            return UNKNOWN
+        if function.declaration.returns is not None:
+            return plain(self._evaluator.promises.returned(function.declaration, function.module))
+        given = [] if call.has_star else [self._given(argument) for argument in call.positional]
+        with self._evaluator.calls.notes.muted():
+            made = plain(self._evaluator.calls.returned_for(FunctionValue(function), given))
+        return made if isinstance(made, Instance) else UNKNOWN
 
-    def _promise_of(self, func: Name) -> Value:
+    def _given(self, argument: Expr) -> Value:
+        """What a function is given: an instance, or a class to make one of."""
+        value = self.value(argument)
+        if isinstance(value, UnknownValue) and isinstance(argument, (Name, Attribute)):
+            symbol = self._evaluator.model.resolver.resolve(argument, self._code.place.module, self._code.scope)
+            cls = self._evaluator.model.class_of_symbol(symbol)
+            return value if cls is None else ClassObject(cls)
+        return value
+
+    def _function(self, func: Expr) -> FunctionSymbol | None:
+        """The function of the project that a name stands for, if what it returns is what its caller gets."""
         symbol = self._evaluator.model.resolver.resolve(func, self._code.place.module, self._code.scope)
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.returns is None or symbol.declaration.is_async:
-            return UNKNOWN
-        if self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module):
-            return UNKNOWN
-        return plain(self._evaluator.promises.returned(symbol.declaration, symbol.module))
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner or symbol.declaration.is_async:
+            return None
+        wrapped = self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module)
+        return None if wrapped or symbol.declaration.is_generator else symbol
 
 
 def _nothing() -> Value:
