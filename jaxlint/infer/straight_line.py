@@ -95,6 +95,10 @@ class StraightLine(Generic[V]):
     def escaped(self) -> None:
         """Code that is not seen gets hold of `self`."""
 
+    def class_value(self, name: str) -> Expr | None:
+        """What the class of `self` binds a name to, if that is known."""
+        return None
+
     # -- statements -------------------------------------------------------------------------
 
     def read(self, body: Body) -> bool:
@@ -203,6 +207,8 @@ class StraightLine(Generic[V]):
 
     def _turns(self, target: Expr, iterable: Expr) -> list[Expr | str] | None:
         """What the target of a loop is in each turn: an expression, or the name of a field; None if it is not known."""
+        if isinstance(iterable, Attribute) and self.is_self(iterable.value):
+            iterable = self.class_value(iterable.attr) or iterable
         if isinstance(iterable, Display) and iterable.items:
             return None if any(isinstance(i, Starred) for i in iterable.items) else list(iterable.items)
         if isinstance(iterable, Call) and isinstance(target, Name) and len(iterable.positional) == 1:

@@ -233,6 +233,10 @@ class Triggers:
             unit.stores
             or not unit.discards.isdisjoint(project_index.updating_method_names)
             or not unit.calls.isdisjoint(UPDATES)
+            or not (
+                unit.calls.isdisjoint(project_index.updating_method_names)
+                or unit.calls.isdisjoint(project_index.transformed_names)
+            )
             or not unit.calls.isdisjoint(self.waiting.calls)
             or not unit.calls.isdisjoint(self._renamed_updates(module))
             or not unit.mutations.isdisjoint(project_index.static_field_names)

@@ -279,6 +279,17 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         """Whether some class of the MRO binds a name without an annotation, so that instances need not hold it."""
         return any(a.name == name for cls in self.mro for a in cls.symbol.declaration.assignments)
 
+    def class_value(self, name: str) -> Expr | None:
+        """What the class bodies bind a name to, without an annotation."""
+        for cls in self.mro:
+            declaration = cls.symbol.declaration
+            if name in declaration.methods or any(f.name == name for f in declaration.fields):
+                return None
+            bound = [a.value for a in declaration.assignments if a.name == name]
+            if bound:
+                return bound[0] if len(bound) == 1 else None
+        return None
+
     def method(self, name: str) -> tuple[PytreeClass, Function] | None:
         """The last definition of the method `name`, and the class that has it."""
         for cls in self.mro:

@@ -9,6 +9,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Value, plain
+from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -135,6 +136,9 @@ def _is_changed_in_place(field: Field, cls: PytreeClass, evaluator: Evaluator) -
 
 def _shared(default: Placed, evaluator: Evaluator) -> str | None:
     """What a default is or holds that changes in place, though the class accepts it."""
+    symbol = evaluator.model.resolver.resolve(default.expr, default.module, default.scope)
+    if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None and not symbol.scope:
+        default = Placed(symbol.assignment.value, symbol.module, symbol.scope)
     value = plain(evaluator.static(default))
     held = _held(value) if isinstance(value, Container) and value.kind == "tuple" else None
     if held is not None:

@@ -134,6 +134,10 @@ class _Reader(StraightLine[Held]):
 
     # -- kinds of leaves --------------------------------------------------------------------
 
+    def class_value(self, name: str) -> Expr | None:
+        """What the class of `self` binds a name to."""
+        return self.rebuilt.cls.class_value(name)
+
     def _kind_of_parameter(self, function: Function, parameter: Parameter, leaf: str) -> str:
         if parameter.annotation is None:
             return self._kind_of_attribute(leaf)

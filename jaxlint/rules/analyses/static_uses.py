@@ -67,6 +67,8 @@ _SHAPED = {
     "one_hot": (1, "num_classes"),
     "top_k": (1, "k"),
 }
+#: Functions of `jax.numpy` that make so many numbers: where, and by which keyword.
+_COUNTED = dict.fromkeys(("linspace", "logspace", "geomspace"), (2, "num"))
 _RANDOM = frozenset({"normal", "uniform", "exponential", "gumbel", "laplace"})
 _CONVERSIONS = frozenset({"int", "float", "bool"})
 
@@ -200,7 +202,7 @@ class StaticUses:
         elif module == "builtins" and last in _CONVERSIONS and len(positional) == 1:
             yield from self._use(positional[0], CONVERSION)
         elif name == "jax.lax.scan":
-            length = call.keyword("length")
+            length = positional[3] if len(positional) > 3 else call.keyword("length")
             if length is not None:
                 yield from self._use(length, COUNT)
         elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
@@ -212,6 +214,11 @@ class StaticUses:
                         yield from self._use(part, CONVERSION)
                 elif shape is not None:
                     yield from self._shape(shape)
+        elif last in _COUNTED and module == "jax.numpy":
+            index, keyword = _COUNTED[last]
+            number = positional[index] if index < len(positional) else call.keyword(keyword)
+            if number is not None:
+                yield from self._use(number, CONVERSION)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for part in positional:
                 yield from self._shape(part)

@@ -127,7 +127,8 @@ class _Copies:
 
         `numbers` are the names that stand for numbers.
         """
-        for name, value in self._given(copy, base, module, scope):
+        for name, given in self._given(copy, base, module, scope):
+            value = _within_bounds(given)
             if isinstance(value, Binary) and value.op in self.operations:
                 pairs = ((value.left, value.right), (value.right, value.left))
                 if any(dotted(held) == f"{base}.{name}" and _moves(value.op, by, numbers) for held, by in pairs):
@@ -166,6 +167,15 @@ def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:
 
 def _items(expr: Expr) -> tuple[Expr, ...]:
     return expr.items if isinstance(expr, Display) else (expr,)
+
+
+def _within_bounds(expr: Expr) -> Expr:
+    """What is bounded by a number: `x * 0.9` of `max(x * 0.9, 0.1)`."""
+    match expr:
+        case Call(func=Name(id="max" | "min"), args=(first, second)) if not (first.keyword or second.keyword):
+            bounded = [a.value for a in (first, second) if not isinstance(a.value, Constant)]
+            return _within_bounds(bounded[0]) if len(bounded) == 1 else expr
+    return expr
 
 
 def _moves(op: str, other: Expr, numbers: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from jaxlint.infer.values import Array, Container, Instance, Scalar, UnknownValu
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
-from jaxlint.pytrees.model import Kind
+from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.arithmetic import (
     CONSTANTS,
@@ -141,7 +141,8 @@ class _Trial:
         return first.assigned_at[field] if differ(made, again.attributes.get(field)) else None
 
     def _run(self, sample: Mapping[str, Number], others: Mapping[str, float | None]) -> _Run:
-        run = _Run(self.evaluator, self.module, self.function, {n: sample[n] for n in self.rebuilt.preset}, self.stored)
+        preset = {name: sample[name] for name in self.rebuilt.preset}
+        run = _Run(self.evaluator, self.module, self.function, preset, self.stored, self.rebuilt.cls)
         for parameter in self.function.parameters[1:]:
             attribute = self.rebuilt.parameters.get(parameter.name)
             run.variables[parameter.name] = others.get(parameter.name) if attribute is None else sample.get(attribute)
@@ -243,10 +244,16 @@ class _Run(StraightLine[Number]):
         function: Function,
         attributes: dict[str, Number],
         stored: frozenset[str],
+        cls: PytreeClass,
     ) -> None:
         super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, attributes)
         self.assigned_at: dict[str, object] = {}
         self._stored = stored
+        self._cls = cls
+
+    def class_value(self, name: str) -> Expr | None:
+        """What the class of `self` binds a name to."""
+        return self._cls.class_value(name)
 
     def taken(self, test: Expr) -> bool:
         """A test of what is static has the same outcome in each run: whatever it guards is tried."""
@@ -322,6 +329,8 @@ class _Run(StraightLine[Number]):
         values = [self.evaluate(a.value) for a in call.args if a.keyword is None]
         name = self.resolved(call.func)
         library, _, last = (name or "").rpartition(".")
+        if name == "builtins.getattr" and len(values) == 2 and self.is_self(call.args[0].value):
+            return self.attributes.get(self.text(call.args[1].value) or "")
         if library == "jax.random" and not call.has_star:
             return new_keys(last, values)
         if library in _LIBRARIES and not call.has_star:
