@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Set in the processes that the watching one starts, which get the same arguments.
 _WATCHED = "JAXLINT_WATCHED"
 #: What is checked, and what says how.
-_TELLING = (".py", ".pyi", ".ipynb", ".toml", ".gitignore")
+_TELLING = (".py", ".pyi", ".toml", ".gitignore")
 #: How often it is asked what has changed.
 _ASKED_EVERY_MS = 200
 

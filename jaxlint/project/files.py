@@ -50,7 +50,7 @@ def discover(
     `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
     Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
     listed, a link to nowhere): `Source.read` says why. `visit` is called with each directory. Raises `PathError` for a
-    path that does not exist.
+    path that does not exist, and for a notebook.
     """
     found: dict[str, str] = {}
     for path in paths:
@@ -60,6 +60,10 @@ def discover(
             raise PathError(f"{path}: {error.strerror or error}") from error
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
+        if path.endswith(".ipynb") and not os.path.isdir(path):
+            raise PathError(
+                f"{path}: is a notebook, of which no code is read; convert it with `jupytext --to py:percent`"
+            )
         absolute = os.path.abspath(path)
         if force and is_excluded(absolute, excludes(os.path.dirname(absolute))):
             continue

@@ -10,12 +10,14 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, without_call
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
     from jaxlint.project.modules import Module
 
+#: Decorators that compile a function, which returns the same then.
+_COMPILERS = frozenset({"jax.jit", "equinox.filter_jit", "jax_dataclasses.jit"})
 #: Functions that copy an instance with changes: `function(instance, field=value)`.
 REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
 #: Other functions that copy what is their argument at the given position, with changes.
@@ -136,7 +138,9 @@ class UpdatingMethods:
 
         What its calls do besides is not looked at.
         """
-        if not function.may_only_copy or function.decorators or function.is_async:
+        if not function.may_only_copy or function.is_async:
+            return None
+        if not all(self._compiles(decorator, function, module) for decorator in function.decorators):
             return None
         own = function.parameters[1:] if function.self_name is not None else function.parameters
         for parameter in own:
@@ -146,6 +150,13 @@ class UpdatingMethods:
                     if all(self._copies(v, cls, function, module, parameter.name) for v in function.return_values):
                         return parameter, cls
         return None
+
+    def _compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
+        """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
+        names = [self.resolver.library_name(without_call(decorator), module, function.scope)]
+        if names == ["functools.partial"] and isinstance(decorator, Call) and decorator.positional:
+            names = [self.resolver.library_name(decorator.positional[0], module, function.scope)]
+        return names[0] in _COMPILERS
 
     def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module, original: str) -> bool:
         """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy."""

@@ -19,8 +19,8 @@ from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, dotted, last_name, same
-from jaxlint.syntax.statements import Assert, Do, Statement, own_parts, walk
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, dotted, last_name, same
+from jaxlint.syntax.statements import Assert, Body, Do, For, Return, Statement, While, all_parts, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
@@ -95,7 +95,8 @@ class DiscardedUpdate(EventRule):
     methods of your own that return a copy of `self` made by one of these. `dataclasses.replace`, `jdc.replace`,
     `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
     whatever they are given. So do undecorated methods of yours that only return a new instance of their own class, made
-    from the values of `self`, and functions that only return a copy of a parameter annotated with a pytree class.
+    from the values of `self`, and functions, compiled or not, that only return a copy of a parameter annotated with a
+    pytree class.
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in
@@ -113,7 +114,8 @@ class DiscardedUpdate(EventRule):
 
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
     (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. A test may
-    mean to see that an update works, or that the original stays, and a benchmark to time it: they are reported if they
+    mean to see that an update works, or that the original stays, a benchmark to time it, and a call of a compiled
+    function to compile it (unless that is a loop, or the original is returned): they are reported if they
     make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
     called for that; they are reported if the copy is made with an argument. An update with what the original holds
     already loses nothing, and is reported with low confidence only.
@@ -139,6 +141,8 @@ class DiscardedUpdate(EventRule):
         if confidence is not None and puts_back(update, evaluator):
             confidence = Confidence.LOW
         if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
+            return
+        if _compiles_first(update, evaluator):
             return
         base = _base_text(update)
         way_out = _way_out(event, base)
@@ -261,6 +265,34 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
         return True
     clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
     return len(clocks) > 1 and any(s is clocks[-1] for s in later)
+
+
+def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a call may be there to compile its function.
+
+    It is not if the same code takes no result of that function, does not ask for the time, and calls it in a loop or
+    returns what is copied as it was.
+    """
+    place, func = update.place, update.call.func
+    symbol = evaluator.model.resolver.resolve(func, place.module, scope_of(place))
+    if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.decorators or symbol.declaration.owner:
+        return False
+    body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
+    if body is None:
+        return True
+    base, alone = _base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
+    loops = (s for s in walk(body) if isinstance(s, (For, While)))
+    looped = any(same(call, update.call) and call.at is update.call.at for loop in loops for call in _calls(loop.body))
+    returned = (s.value for s in walk(body) if isinstance(s, Return) and s.value is not None)
+    handed = [e for value in returned for e in (value.items if isinstance(value, Display) else (value,))]
+    if not looped and not any(dotted(expr) == base for expr in handed):
+        return True
+    taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
+    return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
+
+
+def _calls(body: Body) -> list[Call]:
+    return [part for part in all_parts(body) if isinstance(part, Call)]
 
 
 def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
