@@ -38,6 +38,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     without_call,
 )
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assert, If, While
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
@@ -250,7 +251,7 @@ def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator, gives
 def unequal_message(how: str, cls: str, field: str, when: str = "") -> str:
     """What comparing (`how`: an operator or a method, in backticks) does to a class with a field that is an array."""
     return (
-        f"{how} compares a `{cls}` field by field, and `{field}` holds an array: ValueError"
+        f"{how} compares {with_article(cls)} field by field, and `{field}` holds an array: ValueError"
         f"{f' {when}' if when else ''} (the truth value of an array is ambiguous); {_COMPARE_LEAVES}"
     )
 
@@ -317,7 +318,7 @@ def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) 
     way_out = "use a key of your own, a name or a number"
     return Problem(
         at=at,
-        message=f"a `{instance.cls.name}` is {how} and {first.what}: TypeError (unhashable type); {way_out}",
+        message=f"{with_article(instance.cls.name)} is {how} and {first.what}: TypeError (unhashable type); {way_out}",
         reason="the hash of an instance is made of the hashes of its fields, and arrays have none",
         help=way_out,
     )

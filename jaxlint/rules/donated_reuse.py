@@ -33,6 +33,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Body, expressions, names_in, walk
 
 #: What a deleted array still tells.
@@ -301,8 +302,8 @@ def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
     return Problem(
         at=alias.at,
         message=(
-            f"`{path}`, a `{alias.cls.name}`, is donated to `{name}`, and its `{one}` and `{other}` are the same"
-            f" arrays: the call fails (INVALID_ARGUMENT: donate the same buffer twice); {way_out}"
+            f"`{path}`, {with_article(alias.cls.name)}, is donated to `{name}`, and its `{one}` and `{other}` are the"
+            f" same arrays: the call fails (INVALID_ARGUMENT: donate the same buffer twice); {way_out}"
         ),
         reason="a buffer can be given away once",
         help=way_out,
@@ -311,7 +312,7 @@ def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
 
 def _problem(again: Expr, path: str, event: Cross, name: str, *, same_call: bool) -> Problem:
     instance = as_instance(event.value)
-    of = f" (a `{instance.cls.name}`)" if instance is not None else ""
+    of = f" ({with_article(instance.cls.name)})" if instance is not None else ""
     read = dotted(again) or f"{path}[...]"
     if same_call:
         what = f"`{path}`{of} is donated to `{name}` and passed a second time: the call fails (INVALID_ARGUMENT)"

@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.origins import argument_at, maker_of
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript, dotted
+from jaxlint.syntax.spelling import with_article
 
 #: Constants that can be differentiated.
 _INEXACT = frozenset({"float", "complex"})
@@ -232,8 +233,8 @@ def _problem(at: object, cls: PytreeClass, field: Field, what: str, applied: App
     return Problem(
         at=at,
         message=(
-            f"`{applied.transform.name}` differentiates `{function}` with respect to a `{cls.name}`, whose leaf"
-            f" `{field.name}` is {what}: TypeError (grad requires real- or complex-valued inputs); {way_out}"
+            f"`{applied.transform.name}` differentiates `{function}` with respect to {with_article(cls.name)}, whose"
+            f" leaf `{field.name}` is {what}: TypeError (grad requires real- or complex-valued inputs); {way_out}"
         ),
         reason="all leaves of the argument are differentiated, and those of integer type cannot be",
         help=way_out,

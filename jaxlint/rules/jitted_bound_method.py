@@ -18,6 +18,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assign, Body, all_parts, walk
 
 #: The transformations that look up what they have compiled by the hash of the function.
@@ -150,8 +151,8 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     return Problem(
         at=event.at,
         message=(
-            f"`{event.applied.transform.name}` is given a `{cls.name}` {what}, and {why.what}: TypeError (unhashable"
-            f" type); {way_out}"
+            f"`{event.applied.transform.name}` is given {with_article(cls.name)} {what}, and {why.what}: TypeError"
+            f" (unhashable type); {way_out}"
         ),
         reason="what is compiled is found again by the hash of the function",
         help=way_out,

@@ -15,6 +15,7 @@ from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Call, Lambda, dotted
+from jaxlint.syntax.spelling import with_article
 
 #: What seldom is changed in place, as settings are.
 _ARRAY = "a numpy array"
@@ -169,7 +170,7 @@ def _of_instance(call: Call, default: Placed, cls: PytreeClass, evaluator: Evalu
         value = plain(evaluator.static(Placed(argument.value, default.module, default.scope)))
         held = _held(value)
         if held is not None and not argument.star and cls.custom_init() is None:
-            return f"is a `{cls.name}` that holds {held}"
+            return f"is {with_article(cls.name)} that holds {held}"
     given = {argument.keyword for argument in call.args}
     positional = len(call.positional)
     if call.has_star or cls.custom_init() is not None:
@@ -177,7 +178,7 @@ def _of_instance(call: Call, default: Placed, cls: PytreeClass, evaluator: Evalu
     for field in cls.fields[positional:]:
         made = None if field.name in given else _by_factory(field, evaluator)
         if made is not None:
-            return f"is a `{cls.name}` that holds {made} in `{field.name}`"
+            return f"is {with_article(cls.name)} that holds {made} in `{field.name}`"
     return None
 
 

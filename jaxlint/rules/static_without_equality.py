@@ -10,6 +10,7 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.syntax.spelling import with_article
 
 
 class StaticWithoutEquality(ClassRule):
@@ -98,8 +99,8 @@ class StaticWithoutEquality(ClassRule):
                 yield Problem(
                     at=field.at,
                     message=(
-                        f"static field `{field.name}` of `{cls.name}` holds a `{value.cls.name}`, which has no"
-                        f" `__eq__`: every new one compiles again; {way_out}"
+                        f"static field `{field.name}` of `{cls.name}` holds {with_article(value.cls.name)}, which has"
+                        f" no `__eq__`: every new one compiles again; {way_out}"
                     ),
                     reason="static values are compared with ==, which is identity for such a class",
                     help=way_out,

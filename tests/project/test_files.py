@@ -273,8 +273,9 @@ def test_directory_named_like_a_file() -> None:
 
 
 def test_missing_paths() -> None:
-    make("a.py")
+    make("a.py", "b.ipynb")
     for path, message in {
+        "b.ipynb": "b.ipynb: is a notebook, of which no code is read; convert it with `jupytext --to py:percent`",
         "gone.py": "gone.py: No such file or directory",
         "gone/": "gone/: No such file or directory",
         "a.py/b.py": "a.py/b.py: Not a directory",

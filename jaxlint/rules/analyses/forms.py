@@ -9,6 +9,7 @@ import msgspec
 
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.syntax.spelling import with_article
 
 #: The kinds of numbers, each of which is promoted to those after it.
 _KINDS = ("bool", "int", "float")
@@ -161,5 +162,5 @@ def described(form: Form) -> str:
         case Held(kind=kind):
             return f"a {kind} of {len(form.entries)}"
         case State(cls=cls):
-            return f"a `{cls.name}`"
+            return with_article(cls.name)
     return "an array"
