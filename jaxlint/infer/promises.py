@@ -12,10 +12,13 @@ from jaxlint.infer.values import UNKNOWN, Array, Container, Scalar, UnknownValue
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Lambda
+from jaxlint.syntax.expressions import DictDisplay, Lambda
 
 #: The place of a declaration, and the class that `Self` stands for.
 _Key = tuple[str, str, tuple[str, str] | None]
+
+#: The kinds of containers that a dict may be declared as.
+_DICTS = frozenset({"dict", "mapping"})
 
 
 class Promises:
@@ -51,8 +54,23 @@ class Promises:
             self._returned[key] = value  # what a function returns that calls itself
             if not isinstance(value, UnknownValue) and not function.is_generator:
                 scope = f"{function.qualname}.<locals>"
-                self._returned[key] = self._unless(value, [Placed(v, module, scope) for v in function.return_values])
+                values = [Placed(v, module, scope) for v in function.return_values]
+                self._returned[key] = self._with_keys(self._unless(value, values), values)
         return self._returned[key]
+
+    def _with_keys(self, declared: Value, places: list[Placed]) -> Value:
+        """What is declared of a result, with the keys of a dict that each `return` writes out."""
+        if not isinstance(declared, Container) or declared.kind not in _DICTS or declared.items is not None:
+            return declared
+        if not places or not all(isinstance(placed.expr, DictDisplay) for placed in places):
+            return declared
+        seen = [plain(self.seen(placed)) for placed in places]
+        first = seen[0]
+        if not isinstance(first, Container) or first.items is None or first.keys is None:
+            return declared
+        if any(not isinstance(one, Container) or one.keys != first.keys for one in seen):
+            return declared
+        return Container("dict", (declared.element,) * len(first.items), UNKNOWN, first.keys, declared.declared)
 
     def field(self, field: Field, cls: PytreeClass) -> Value:
         """What a field with an annotation holds in an instance of `cls`."""
