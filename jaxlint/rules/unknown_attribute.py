@@ -9,7 +9,9 @@ from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import Instance
+from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
@@ -22,6 +24,8 @@ from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, pa
 
 #: What every object has, and what the machinery adds to a class.
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
+#: So many attributes that a class does not have show that an annotation stands for another one.
+_TOO_MANY = 3
 _ASKING = frozenset({"hasattr", "getattr", "isinstance", "type", "cast", "vars", "asdict", "fields"})
 
 
@@ -90,8 +94,9 @@ class UnknownAttribute(BodyRule):
     ## When not to use it
 
     If a type checker looks at the code already. Annotations may be meant loosely: a function that is annotated with a
-    base class and reads a field of a visible subclass is not reported, nor are classes of which neither their own
-    module nor that of the function make an instance.
+    base class and reads a field of a visible subclass is not reported, nor is one that reads three or more attributes
+    that the class does not have, nor are classes of which neither their own module nor that of the function make an
+    instance.
 
     ## References
 
@@ -105,6 +110,11 @@ class UnknownAttribute(BodyRule):
     confidence = Confidence.MEDIUM
     enabled = False
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that take instances: a read needs no call."""
+        return any(candidate.takes(f, is_pytree) for f in candidate.functions)
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body reads of instances."""
         asked = {dotted(p.func) for p in all_parts(code.body) if isinstance(p, Call)}
@@ -112,20 +122,23 @@ class UnknownAttribute(BodyRule):
             return  # it may be of another class after all
         instances = LocalInstances.of(code, evaluator)
         written = {id(t) for s in walk(code.body) for t in _targets(s)}
-        seen: set[tuple[str, str]] = set()
+        seen: dict[str, dict[str, tuple[Attribute, Instance]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
         for part in code.contents.expected_to_work:
             if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
                 continue
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
-            if instance is None or (instance.cls.name, part.attr) in seen:
+            if instance is None or part.attr in seen.get(instance.cls.name, ()):
                 continue
             if not instance.exact and not is_made_in(instance.cls, code.place.module):
                 continue  # an annotation may stand for another class that has the attribute
             if _lacks(instance, part.attr, evaluator):
-                seen.add((instance.cls.name, part.attr))
-                yield _problem(part, instance.cls)
+                seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
+        for lacking in seen.values():
+            for part, instance in lacking.values():
+                if instance.exact or len(lacking) < _TOO_MANY:
+                    yield _problem(part, instance.cls)
 
 
 def _targets(statement: Statement) -> Iterator[Expr]:

@@ -19,12 +19,14 @@ _OF_OBJECTS = frozenset(
     __hash__ __init__ __init_subclass__ __module__ __ne__ __new__ __reduce__ __reduce_ex__ __repr__ __setattr__
     __sizeof__ __str__ __subclasshook__ __weakref__ __dataclass_fields__ __dataclass_params__ __match_args__""".split()
 )
+#: What named tuples have besides.
+_OF_TUPLES = frozenset({"count", "index", "_fields", "_field_defaults", "_asdict", "_make", "_replace"})
 
 
 def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
     """Whether instances of a class certainly have no attribute of that name."""
     framework = cls.framework
-    if name in _OF_OBJECTS:
+    if name in _OF_OBJECTS or (framework.is_tuple and name in _OF_TUPLES):
         return False
     if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
         return False
