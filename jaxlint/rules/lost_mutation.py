@@ -114,6 +114,7 @@ class LostMutation(BodyRule):
     name = "lost-mutation"
     group = "transformations"
     since = "0.1.0"
+    confidence = Confidence.MEDIUM
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function changes."""
@@ -132,7 +133,7 @@ class LostMutation(BodyRule):
             return
         rebuilt = rebuilt_parameters(function, applied)
         parameters = frozenset(p.name for p in function.parameters)
-        found: list[tuple[Mutation, Slot, bool]] = []
+        found: list[tuple[Mutation, Slot]] = []
         watched = set(_where_tracing_is_tested(code.body))
         for mutation in changes:
             if place_of(mutation.at).row in watched:
@@ -141,18 +142,17 @@ class LostMutation(BodyRule):
                 continue
             slot = origin(mutation.slot, code.body, parameters)
             if slot is not None and slot.root in rebuilt:
-                certain = _is_rebuilt(mutation, slot, code, evaluator)
-                if certain is not None:
-                    found.append((mutation, slot, certain))
+                if _is_rebuilt(mutation, slot, code, evaluator):
+                    found.append((mutation, slot))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
-        for mutation, slot, certain in _unused(found, code.body):
+        for mutation, slot in _unused(found, code.body):
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             fix = None
             if all(one.transform.kind is Kind.JIT for one in code.applied):
                 fix = returning_also(slot.root, code.place, function, code.body, evaluator)
-            yield _lost(mutation, slot.root, function, first, certain, fix)
+            yield _lost(mutation, slot.root, function, first, fix)
 
 
 def _may_run_uncompiled(module: Module) -> bool:
@@ -172,54 +172,51 @@ def _where_tracing_is_tested(body: Body) -> Iterator[int]:
 # -- arguments ---------------------------------------------------------------------------------
 
 
-def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evaluator) -> bool | None:
-    """Whether what is changed is a part of a copy; None if it is not, or not known to be."""
+def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether what is changed is known to be a part of a copy."""
     value = plain(code.parameters.get(slot.root, UNKNOWN))
     for step in slot.path[:-1]:
         instance = as_instance(value)
         field = instance.cls.field(step) if instance is not None else None
         if field is not None and field.role in (Role.STATIC, Role.DROPPED):
-            return None
+            return False
         value = element_of(value) if step.startswith("[") else plain(evaluator.attribute_of(value, step))
     if mutation.of_attribute:
-        return True if mutation.owner is not None and mutation.owner.is_pytree else None
+        return mutation.owner is not None and mutation.owner.is_pytree
     return _is_changed_container(value, slot)
 
 
-def _is_changed_container(value: Value, slot: Slot) -> bool | None:
-    """Whether a value whose item is changed is a container; None if it is not, False if that only seems so."""
+def _is_changed_container(value: Value, slot: Slot) -> bool:
+    """Whether a value whose item is changed is a container, or seems to be one, by its keys."""
     if isinstance(value, Container) and value.kind in CONTAINERS:
         return True
-    is_text = slot.path[-1].startswith(("['", '["'))
-    return False if isinstance(value, UnknownValue) and is_text else None
+    return isinstance(value, UnknownValue) and slot.path[-1].startswith(("['", '["'))
 
 
-def _unused(found: list[tuple[Mutation, Slot, bool]], body: Body) -> Iterator[tuple[Mutation, Slot, bool]]:
+def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mutation, Slot]]:
     """The changes that the function neither makes use of nor hands on.
 
     An object that loses one of its changes is a state: to read what another one has updated does not save that. What
     one call changes is lost together, or not at all.
     """
-    changed = [Changed(slot, mutation.at, body) for mutation, slot, _ in found]
+    changed = [Changed(slot, mutation.at, body) for mutation, slot in found]
     unused = [
         not (c.is_handed_on() if mutation.purpose.lasts else c.is_read())
-        for c, (mutation, _, _) in zip(changed, found, strict=True)
+        for c, (mutation, _) in zip(changed, found, strict=True)
     ]
-    used = {id(m.at) for lost, (m, _, _) in zip(unused, found, strict=True) if not lost}
-    unused = [id(m.at) not in used for m, _, _ in found]
-    states = {slot.root for lost, (m, slot, _) in zip(unused, found, strict=True) if lost and m.of_attribute}
+    used = {id(m.at) for lost, (m, _) in zip(unused, found, strict=True) if not lost}
+    unused = [id(m.at) not in used for m, _ in found]
+    states = {slot.root for lost, (m, slot) in zip(unused, found, strict=True) if lost and m.of_attribute}
     told: set[int] = set()
     for lost, c, one in zip(unused, changed, found, strict=True):
-        mutation, slot, _ = one
+        mutation, slot = one
         is_update = mutation.purpose.updates and slot.root in states and not c.is_handed_on()
         if id(mutation.at) not in told and (lost or is_update):
             told.add(id(mutation.at))
             yield one
 
 
-def _lost(
-    mutation: Mutation, root: str, function: Function, applied: Applied, certain: bool, fix: Proposal | None
-) -> Problem:
+def _lost(mutation: Mutation, root: str, function: Function, applied: Applied, fix: Proposal | None) -> Problem:
     """The problem of an argument that is changed and not returned."""
     return Problem(
         at=mutation.at,
@@ -229,7 +226,6 @@ def _lost(
         ),
         reason="the function gets a copy of its arguments, rebuilt from their leaves; only what it returns comes back",
         help=f"return `{root}`, or the new value",
-        confidence=None if certain else Confidence.MEDIUM,
         fix=fix,
     )
 

@@ -135,7 +135,7 @@ class StaticArrayField(ClassRule, EventRule):
         crosses = _crosses(cls, evaluator)
         for field in cls.static_fields:
             if field.owner == cls.symbol:
-                yield from _declared(field, field.at, cls, cls.module, evaluator, crosses=crosses)
+                yield from _declared(field, field.at, cls, cls.module, evaluator, crosses)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
@@ -173,9 +173,11 @@ class StaticArrayField(ClassRule, EventRule):
             yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
 
 
-def _crosses(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether instances are seen to go into a transformation, or are made for that."""
-    return _is_made_to_cross(cls, evaluator) or is_seen_to_cross(cls, evaluator)
+def _crosses(cls: PytreeClass, evaluator: Evaluator) -> Confidence:
+    """How sure it is that instances go into a transformation: that is seen, or they are made for it."""
+    if is_seen_to_cross(cls, evaluator):
+        return Confidence.HIGH
+    return Confidence.MEDIUM if _is_made_to_cross(cls, evaluator) else Confidence.LOW
 
 
 def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -209,12 +211,12 @@ def _traced(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module
                 yield from _declared(
-                    field, field.at if is_here else event.at, cls, event.place.module, evaluator, crosses=True
+                    field, field.at if is_here else event.at, cls, event.place.module, evaluator, Confidence.HIGH
                 )
 
 
 def _declared(
-    field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, *, crosses: bool
+    field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, crosses: Confidence
 ) -> Iterator[Problem]:
     """What annotation and default of a static field say that it holds; it is said in `module`."""
     if _static_by_omission(field, cls) or _compares_itself(cls):
@@ -233,10 +235,8 @@ def _declared(
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
 
 
-def _confidence(sure: bool, crosses: bool) -> Confidence:
-    if not crosses:
-        return Confidence.LOW
-    return Confidence.HIGH if sure else Confidence.MEDIUM
+def _confidence(sure: bool, crosses: Confidence) -> Confidence:
+    return crosses if sure or crosses is Confidence.LOW else Confidence.MEDIUM
 
 
 def _stored(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
