@@ -269,8 +269,8 @@ def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalua
         return None
     value = plain(evaluator.static(Placed(given or expr, cls.module, scope)))
     annotation = _type_of(value, cls, evaluator)
-    if annotation is None:
-        return None
+    if annotation is None or (isinstance(value, Container) and cls.framework.static_by_value):
+        return None  # a container is static there, and may hold no arrays
     written, imports = annotation
     function = ""
     if not is_call and not isinstance(value, Scalar) and not (isinstance(value, Container) and value.kind == "tuple"):
