@@ -145,9 +145,11 @@ def _with_plain_function(
 
 
 def make_static(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
-    """The fix that marks a field static in the words of its framework, if `module` declares it."""
+    """The fix that makes a field static in the words of its framework, if `module` declares it."""
     if field.owner.module is not module or field.annotation is None:
         return None
+    if cls.lists is not None and not cls.lists.automatic:
+        return move_to_meta(field, cls, model)
     marked = mark(field, cls, model)
     if marked is None:
         return None
