@@ -115,7 +115,7 @@ class DiscardedUpdate(EventRule):
     `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
     (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. A test may
     mean to see that an update works, or that the original stays, a benchmark to time it, and a call of a compiled
-    function to compile it (unless that is a loop, or the original is returned): they are reported if they
+    function to compile it (unless that is done in a loop, and the original is returned): they are reported if they
     make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
     called for that; they are reported if the copy is made with an argument. An update with what the original holds
     already loses nothing, and is reported with low confidence only.
@@ -270,7 +270,7 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
 def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
     """Whether a call may be there to compile its function.
 
-    It is not if the same code takes no result of that function, does not ask for the time, and calls it in a loop or
+    It is not if the same code takes no result of that function, does not ask for the time, calls it in a loop, and
     returns what is copied as it was.
     """
     place, func = update.place, update.call.func
@@ -285,7 +285,7 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
     looped = any(same(call, update.call) and call.at is update.call.at for loop in loops for call in _calls(loop.body))
     returned = (s.value for s in walk(body) if isinstance(s, Return) and s.value is not None)
     handed = [e for value in returned for e in (value.items if isinstance(value, Display) else (value,))]
-    if not looped and not any(dotted(expr) == base for expr in handed):
+    if base is None or not looped or not any(dotted(expr) == base for expr in handed):
         return True
     taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
     return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))

@@ -159,6 +159,8 @@ class StaticArrayField(ClassRule, EventRule):
             field = cls.field(value.name)
             if field is None or field.role is not Role.STATIC or _static_by_omission(field, cls):
                 continue
+            if field.is_converted:
+                continue  # after `__init__`, too
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
