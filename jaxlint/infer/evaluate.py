@@ -120,7 +120,7 @@ class Evaluator(Narrowing, Attributes):
         assignment = symbol.assignment
         value: Value = UNKNOWN
         if assignment.value is not None:
-            value = self.static(Placed(assignment.value, symbol.module, symbol.scope))
+            value = self._seen(Placed(assignment.value, symbol.module, symbol.scope))
         if isinstance(value, UnknownValue) and assignment.annotation is not None:
             value = self.annotations.read(Placed(assignment.annotation, symbol.module, symbol.scope))
         return value

@@ -63,7 +63,8 @@ class Indexer:
                 project_index.updating_method_names.add(function.name)
         project_index.cycles += self._model.cycles
         self._model.cycles.clear()
-        project_index.transformed_names.update(f.name for f in functions if self._transformed.decorating(f, module))
+        seen = [function for function in functions if "<locals>" not in function.scope]  # by other modules
+        project_index.transformed_names.update(f.name for f in seen if self._transformed.decorating(f, module))
         project_index.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
         for function in functions:
             held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
