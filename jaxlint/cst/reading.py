@@ -26,7 +26,7 @@ class FunctionNode:
         self.module = tree.module
         self._tree = tree
         self._source = source
-        self._events = {self._codepoints(place_of(event.at)): event for event in code.events}
+        self._events = {source.codepoints(place_of(event.at)): event for event in code.events}
 
     @classmethod
     def read(cls, code: CodeRead) -> FunctionNode | None:
@@ -47,17 +47,10 @@ class FunctionNode:
 
     def node_at(self, at: object) -> cst.BaseExpression | None:
         """The expression that stands at a place: the `at` of an event or of an expression of jaxlint."""
-        return self._tree.expression_at(self._codepoints(place_of(at)))
+        return self._tree.expression_at(self._source.codepoints(place_of(at)))
 
     def place_of(self, node: cst.CSTNode) -> Span:
         """Where a node stands, as the `at` of a problem or of a change says it."""
-        place, line = self._tree.place_of(node), self._source.line
-
-        def column(row: int, codepoints: int) -> int:
-            return len(line(row)[:codepoints].encode("utf-8", "surrogatepass"))
-
-        return Span(place.row, column(place.row, place.column), place.end_row, column(place.end_row, place.end_column))
-
-    def _codepoints(self, place: Span) -> Span:
-        column = self._source.codepoint_column
-        return Span(place.row, column(place.row, place.column), place.end_row, column(place.end_row, place.end_column))
+        row, column, end_row, end_column = self._tree.place_of(node)
+        bytes_before = self._source.utf8_column
+        return Span(row, bytes_before(row, column), end_row, bytes_before(end_row, end_column))

@@ -128,9 +128,7 @@ class Writer:
 
     def locate(self, at: object) -> Span:
         """The range of a place, with columns in code points."""
-        row, column, end_row, end_column = place_of(at)
-        columns = self.source.codepoint_column
-        return Span(row, columns(row, column), end_row, columns(end_row, end_column))
+        return self.source.codepoints(place_of(at))
 
 
 def _raised(change: Change, rows: int) -> tuple[object, ...]:

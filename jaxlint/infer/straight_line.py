@@ -6,7 +6,7 @@ not run: what it assigns is forgotten, and nothing else is said of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from jaxlint.infer.evaluate import Evaluator
@@ -35,6 +35,7 @@ from jaxlint.syntax.statements import (
     assigned_names,
     expressions,
     parts,
+    targets_of,
     walk,
 )
 
@@ -314,19 +315,4 @@ def _are_pairs(targets: Sequence[Expr], values: Sequence[Expr]) -> bool:
 
 def _is_target(part: Attribute, statement: Statement) -> bool:
     """Whether a statement assigns to an attribute, or to something inside of it."""
-    return any(part is inner for target in _targets(statement) for inner in parts(target))
-
-
-def _targets(statement: Statement) -> Iterable[Expr]:
-    match statement:
-        case Assign(targets=targets):
-            return targets
-        case Annotate(target=target) | Augment(target=target) | For(target=target) | Delete(target=target):
-            return (target,)
-        case With(items=items):
-            return _present(target for _, target in items)
-    return ()
-
-
-def _present(targets: Iterable[Expr | None]) -> Iterator[Expr]:
-    return (target for target in targets if target is not None)
+    return any(part is inner for target in targets_of(statement) for inner in parts(target))

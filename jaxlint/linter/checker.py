@@ -320,14 +320,8 @@ class Checker:
 
     def _place(self, problem: Problem, module: Module) -> tuple[int, int, int, int]:
         """The range of a problem with columns from 1 in code points."""
-        row, column, end_row, end_column = place_of(problem.at)
-        source = module.source
-        return (
-            row,
-            source.codepoint_column(row, column) + 1,
-            end_row,
-            source.codepoint_column(end_row, end_column) + 1,
-        )
+        row, column, end_row, end_column = module.source.codepoints(place_of(problem.at))
+        return row, column + 1, end_row, end_column + 1
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         finding = rule.finding(problem, module.path, place)

@@ -267,11 +267,7 @@ def _written(placed: Placed) -> str:
     at = placed.expr.at
     if not isinstance(at, tuple):
         return "..."
-    row, column, end_row, end_column = at
-    source = placed.module.source
-    start = source.offset(row, source.codepoint_column(row, column))
-    end = source.offset(end_row, source.codepoint_column(end_row, end_column))
-    return " ".join(source.text[start:end].split())
+    return " ".join(placed.module.source.segment(*at).split())
 
 
 def _extent(cls: PytreeClass) -> tuple[int, int]:

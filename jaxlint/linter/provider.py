@@ -134,9 +134,7 @@ class _RecordingEvaluator(Evaluator):
 
     def place(self, at: object) -> Span:
         """A place with columns in code points."""
-        row, column, end_row, end_column = place_of(at)
-        columns = self._module.source.codepoint_column
-        return Span(row, columns(row, column), end_row, columns(end_row, end_column))
+        return self._module.source.codepoints(place_of(at))
 
     def _pytree(self, expr: Expr, value: Value, env: Environment) -> Pytree | None:
         """What an expression has to do with a pytree class."""

@@ -298,9 +298,8 @@ def _class_attribute(cls: TheClass, name: str) -> Value:
     return UNKNOWN
 
 
-def _is_special(name: Value) -> bool:
-    """Whether each class has something of that name."""
-    return isinstance(name, str) and name.startswith("__") and name.endswith("__")
+#: What the namespace of each class holds that has fields.
+_OF_EACH_CLASS = frozenset({"__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"})
 
 
 def metadata_item(run: Run, metadata: Metadata, key: Value, default: Value) -> Value:
@@ -347,8 +346,9 @@ def call_method(run: Run, method: Method, given: list[Value], keywords: dict[str
     if isinstance(held, Metadata) and name == "get" and given:
         return metadata_item(run, held, given[0], given[1] if len(given) > 1 else keywords.get("default"))
     if isinstance(held, Attributes) and name == "get" and given:
-        found = given[0] in held.cls.attributes or given[0] in held.cls.taken or _is_special(given[0])
-        return item(run, held, given[0]) if found else given[1] if len(given) > 1 else None
+        if _contains(held, given[0]) is not False:
+            return item(run, held, given[0])
+        return given[1] if len(given) > 1 else None
     if isinstance(held, (list, dict, set, str)) and name in _METHODS:
         made = getattr(held, name, None)
         if made is not None:
@@ -387,7 +387,7 @@ def compared(op: str, left: Value, right: Value) -> Value:
 
 def _contains(held: Value, key: Value) -> Value:
     if isinstance(held, Attributes) and isinstance(key, str):
-        return key in held.cls.attributes or key in held.cls.taken
+        return key in held.cls.attributes or key in held.cls.taken or key in _OF_EACH_CLASS
     if isinstance(held, Metadata) and isinstance(key, str):
         return key in held.field.metadata
     if isinstance(held, (list, tuple, set, frozenset, dict, str)) and isinstance(key, (str, int, bool, type(None))):

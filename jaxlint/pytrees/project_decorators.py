@@ -27,6 +27,7 @@ from jaxlint.pytrees.interpreted import (
 )
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, Placed
+from jaxlint.pytrees.registrations import FLATTENING
 from jaxlint.syntax.expressions import (
     Call,
     Constant,
@@ -41,11 +42,6 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 
-#: The functions that are given how to flatten the class, and whether keys stand beside the children.
-_FLATTENING = {
-    "jax.tree_util.register_pytree_node": False,
-    "jax.tree_util.register_pytree_with_keys": True,
-}
 _NODE_CLASSES = {
     "jax.tree_util.register_pytree_node_class": ("tree_flatten", False),
     "jax.tree_util.register_pytree_with_keys_class": ("tree_flatten_with_keys", True),
@@ -178,10 +174,10 @@ class _Reader:
         flatten: Value = UNKNOWN
         unflatten: Value = UNKNOWN
         with_keys = False
-        if name in _FLATTENING:
+        if name in FLATTENING:
             given = [*one.positional, UNKNOWN, UNKNOWN]
             flatten = keywords.get("flatten_func", keywords.get("flatten_with_keys", given[0]))
-            unflatten, with_keys = keywords.get("unflatten_func", given[1]), _FLATTENING[name]
+            unflatten, with_keys = keywords.get("unflatten_func", given[1]), FLATTENING[name]
         elif name in _NODE_CLASSES and _NODE_CLASSES[name][0] in self.cls.attributes:
             method, with_keys = _NODE_CLASSES[name]
             flatten = self.cls.attributes[method]

@@ -29,8 +29,12 @@ from jaxlint.syntax.expressions import (
 
 #: The functions that register a class, by the last part of their names.
 REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
-#: Those of them that are given how to take instances apart and make them, wherever the class is declared.
-WITH_FUNCTIONS = frozenset({"register_pytree_node", "register_pytree_with_keys"})
+#: Those of them that are given how to take instances apart and make them, and whether keys stand beside the children.
+FLATTENING = {
+    "jax.tree_util.register_pytree_node": False,
+    "jax.tree_util.register_pytree_with_keys": True,
+}
+WITH_FUNCTIONS = frozenset(name.rpartition(".")[2] for name in FLATTENING)
 #: Methods that run when a subclass, or a class with that metaclass, is created.
 _CLASS_HOOKS = frozenset({"__init_subclass__", "__init__", "__new__"})
 #: How functions of a project are called that may register a class.

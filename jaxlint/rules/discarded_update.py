@@ -282,7 +282,7 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
         return True
     base, alone = _base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
     loops = (s for s in walk(body) if isinstance(s, (For, While)))
-    looped = any(same(call, update.call) and call.at is update.call.at for loop in loops for call in _calls(loop.body))
+    looped = any(call.at is update.call.at for loop in loops for call in _calls(loop.body))
     returned = (s.value for s in walk(body) if isinstance(s, Return) and s.value is not None)
     handed = [e for value in returned for e in (value.items if isinstance(value, Display) else (value,))]
     if base is None or not looped or not any(dotted(expr) == base for expr in handed):

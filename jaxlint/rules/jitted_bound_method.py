@@ -13,7 +13,7 @@ from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by, stands_in
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -181,10 +181,8 @@ def _stale(
     holder = _holder(event, cls)
     if holder is not None:
         for attr in sorted(read - {holder}):
-            changing = changing_method(attr, inside, cls)
+            changing = changing_method(attr, inside, cls, evaluator)
             if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
-                continue
-            if stands_in(attr, inside.keys(), cls, evaluator):
                 continue
             yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
             return

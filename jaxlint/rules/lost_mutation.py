@@ -157,7 +157,8 @@ class LostMutation(BodyRule):
 
 def _may_run_uncompiled(module: Module) -> bool:
     """Whether a module turns `jax.jit` off: with `jax.disable_jit()`, or by its configuration."""
-    return any("disable_jit" in line.partition("#")[0] for line in module.source.text.split("\n"))
+    text = module.source.text
+    return "disable_jit" in text and any("disable_jit" in line.partition("#")[0] for line in text.split("\n"))
 
 
 def _where_tracing_is_tested(body: Body) -> Iterator[int]:

@@ -16,13 +16,13 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.rules.analyses.exchanged import (
     Mismatch,
+    compared,
     is_in_order,
     made_without_arguments,
-    mismatch,
     parameters_of,
     stored_in,
 )
-from jaxlint.rules.analyses.flattening import Rebuilt, Routine, flattened, rebuilt
+from jaxlint.rules.analyses.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.registered_pairs import registered_pairs
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
@@ -358,11 +358,10 @@ def _compared(
     made = made_without_arguments(cls, second.body, makers)
     if made is not None:
         yield _new_without_arguments(cls, "tree_unflatten", *made)
-    given = flattened(first)
-    back = None if given is None else rebuilt(second, makers, len(given.children))
-    found = None if given is None or back is None else mismatch(cls, given, back)
-    if found is None:
+    result = compared(cls, first, second, makers)
+    if result is None:
         return
+    found = result[2]
     at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
     if found.wrong is not None:
         yield _problem(
@@ -408,11 +407,10 @@ def _by_functions(cls: PytreeClass, first: Routine, second: Routine, named: str)
     made = made_without_arguments(cls, second.body, {named})
     if made is not None:
         yield _new_without_arguments(cls, second.name or "the lambda", *made)
-    given = flattened(first)
-    back = None if given is None else rebuilt(second, {named}, len(given.children))
-    found = None if given is None or back is None else mismatch(cls, given, back)
-    if given is None or back is None or found is None:
+    result = compared(cls, first, second, {named})
+    if result is None:
         return
+    given, back, found = result
     if found.wrong is None:
         yield _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
         return

@@ -132,10 +132,10 @@ class StaticArrayField(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations and defaults of the class's own static fields."""
-        crosses = _crosses(cls, evaluator)
-        for field in cls.static_fields:
-            if field.owner == cls.symbol:
-                yield from _declared(field, field.at, cls, cls.module, evaluator, crosses)
+        own = [field for field in cls.static_fields if field.owner == cls.symbol]
+        crosses = _crosses(cls, evaluator) if own else Confidence.LOW
+        for field in own:
+            yield from _declared(field, field.at, cls, cls.module, evaluator, crosses)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""

@@ -17,7 +17,7 @@ from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by, stands_in
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 
@@ -169,10 +169,8 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
     inside = run_by(method, cls)
     for attr in sorted(reads(inside.values(), cls)):
-        writer = changing_method(attr, inside, cls)
+        writer = changing_method(attr, inside, cls, evaluator)
         if writer is None or not initialised(attr, cls) or forgets(cls):
-            continue
-        if stands_in(attr, inside.keys(), cls, evaluator):
             continue
         yield Problem(
             at=method.at,

@@ -10,6 +10,10 @@ from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jaxlint.syntax.expressions import Span
+
 #: What the Python tokenizer takes for the end of a line; form feeds and Unicode separators are not.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TWO_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?[^\r\n]*")
@@ -134,6 +138,17 @@ class Source:
         if line.isascii():
             return utf8_column
         return len(line.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
+
+    def codepoints(self, place: Span) -> Span:
+        """A range of which the columns are in UTF-8 bytes, with columns in code points."""
+        columns = self.codepoint_column
+        return place._replace(
+            column=columns(place.row, place.column), end_column=columns(place.end_row, place.end_column)
+        )
+
+    def utf8_column(self, row: int, column: int) -> int:
+        """The column in UTF-8 bytes of a column in code points; columns from 0, `row` from 1."""
+        return len(self.line(row)[:column].encode("utf-8", "surrogatepass"))
 
     def offset(self, row: int, column: int) -> int:
         """The offset in `text` of a place; `row` from 1, `column` in code points from 0."""

@@ -441,6 +441,14 @@ def bound_by(statement: Statement) -> tuple[Expr, ...]:
     return ()
 
 
+def targets_of(statement: Statement) -> tuple[Expr, ...]:
+    """What a statement assigns to, or deletes."""
+    match statement:
+        case Augment(target=target) | Delete(target=target):
+            return (target,)
+    return bound_by(statement)
+
+
 def _target_reads(target: Expr, name: str) -> Iterator[Name]:
     """The reads of `name` in an assignment target: `name.x` and `name[0]` change what it holds."""
     match target:

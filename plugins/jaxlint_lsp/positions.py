@@ -55,10 +55,8 @@ class Positions:
 
     def of_span(self, span: Span) -> types.Range:
         """A range of the outline."""
-        start = self.position(span.row, self.source.codepoint_column(span.row, span.column))
-        return types.Range(
-            start, self.position(span.end_row, self.source.codepoint_column(span.end_row, span.end_column))
-        )
+        row, column, end_row, end_column = self.source.codepoints(span)
+        return types.Range(self.position(row, column), self.position(end_row, end_column))
 
     def edit(self, start: int, end: int, text: str) -> types.TextEdit:
         """Replace what stands between two offsets."""

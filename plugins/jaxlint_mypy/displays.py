@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import Expression
-from mypy.types import Instance, TupleType, Type, get_proper_type
+from mypy.types import Type
 
 from jaxlint_mypy.internals import known_type, looking_again, typed_expressions
+from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.statements import functions_at
 from jaxlint_mypy.types_only import TypesOnly
 
@@ -97,7 +98,5 @@ def _memberships(node: nodes.ComparisonExpr) -> Iterator[tuple[str, Expression, 
 
 
 def _name_of(typ: Type) -> str:
-    proper = get_proper_type(typ)
-    if isinstance(proper, TupleType):
-        proper = proper.partial_fallback
-    return proper.type.fullname if isinstance(proper, Instance) else ""
+    instance = instance_of(typ)
+    return "" if instance is None else instance.type.fullname

@@ -76,6 +76,14 @@ def of_create(named: Parameters, cls: PytreeClass) -> Parameters:
     return parameters
 
 
+def instance_of(typ: Type | None) -> Instance | None:
+    """The instance that a type is; of a tuple, a named one too, the class behind it."""
+    proper = None if typ is None else get_proper_type(typ)
+    if isinstance(proper, TupleType):
+        proper = proper.partial_fallback
+    return proper if isinstance(proper, Instance) else None
+
+
 def field_type(receiver: Instance, name: str) -> Type:
     """mypy's type of a field, as far as it is known by now."""
     owner = receiver.type.get_containing_type_info(name)

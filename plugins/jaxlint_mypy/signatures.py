@@ -15,7 +15,6 @@ from mypy.types import (
     FunctionLike,
     Instance,
     ProperType,
-    TupleType,
     Type,
     TypeType,
     TypeVarType,
@@ -32,6 +31,7 @@ from jaxlint_mypy.parameters import (
     Parameters,
     field_type,
     fits,
+    instance_of,
     is_loose,
     kind_replaced,
     of_create,
@@ -137,11 +137,7 @@ def _signature(
 
 def _instance(typ: Type) -> Instance | None:
     proper = get_proper_type(typ)
-    if isinstance(proper, TypeVarType):
-        proper = get_proper_type(proper.upper_bound)
-    if isinstance(proper, TupleType):
-        proper = proper.partial_fallback
-    return proper if isinstance(proper, Instance) else None
+    return instance_of(proper.upper_bound if isinstance(proper, TypeVarType) else proper)
 
 
 def _made(proper: ProperType) -> Type | None:

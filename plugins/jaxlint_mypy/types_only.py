@@ -30,7 +30,7 @@ from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import span_of
 from jaxlint_mypy.internals import class_body
-from jaxlint_mypy.parameters import field_type, filled
+from jaxlint_mypy.parameters import field_type, filled, instance_of
 from jaxlint_mypy.values import ARRAYS
 
 _MUTABLE = {
@@ -136,10 +136,8 @@ class TypesOnly:
 
     def compared_with(self, container: Type, typ: Type | None) -> tuple[PytreeClass, str] | None:
         """The class of what is looked for among its like, and a field of it that is an array."""
-        proper, found = get_proper_type(container), self._holder(typ, "compare")
-        if isinstance(proper, TupleType):
-            proper = proper.partial_fallback
-        held = self._holder(proper.args[0], "compare") if isinstance(proper, Instance) and proper.args else None
+        holder, found = instance_of(container), self._holder(typ, "compare")
+        held = self._holder(holder.args[0], "compare") if holder is not None and holder.args else None
         return found if found is not None and held is not None and found[0] is held[0] else None
 
     def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str, when: str = "") -> None:
@@ -181,15 +179,13 @@ class TypesOnly:
 
     def _holder(self, typ: Type | None, *without: str) -> tuple[PytreeClass, str] | None:
         """A pytree class and a field of it that is an array, and is not declared `without` something."""
-        proper = get_proper_type(typ) if typ is not None else None
-        if isinstance(proper, TupleType):  # a named tuple
-            proper = proper.partial_fallback
-        cls = self.front.class_of(proper.type) if isinstance(proper, Instance) else None
-        if cls is None or not isinstance(proper, Instance) or not cls.is_pytree or not cls.fields_known:
+        instance = instance_of(typ)
+        cls = self.front.class_of(instance.type) if instance is not None else None
+        if cls is None or instance is None or not cls.is_pytree or not cls.fields_known:
             return None
         keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
         names = (f.name for f, given in keywords if not any(word in given for word in without))
-        array = next((name for name in names if _is_array(field_type(proper, name))), None)
+        array = next((name for name in names if _is_array(field_type(instance, name))), None)
         return None if array is None else (cls, array)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:

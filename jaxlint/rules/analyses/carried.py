@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -67,29 +67,33 @@ class _Loops(Tracer):
         self.changes: list[Change] = []
         self._seen: set[int] = set()
 
-    def loop(self, call: Call, name: str, frame: Frame) -> Form | None:
+    def loop(
+        self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> Form | None:
         """Run the functions of a loop once, on its initial carry."""
         if name not in PARAMETERS or call.has_star:
             return None
-        given = dict(zip(PARAMETERS[name], call.positional, strict=False))
-        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        exprs = dict(zip(PARAMETERS[name], call.positional, strict=False))
+        exprs |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        things = {**dict(zip(PARAMETERS[name], given, strict=False)), **keywords}
         looks = frame.depth == 0 and id(call) not in self._seen
         if looks:
             self._seen.add(id(call))
         if name not in (_SCAN, _WHILE, _FORI):
-            return self._chosen(call, name, given, frame, looks)
-        at = given.get("init") or given.get("init_val")
-        function = given.get("f") or given.get("body_fun")
-        if at is None or function is None:
+            operands = [form_of(thing) for thing in given[len(PARAMETERS[name]) :]]
+            operands += [form_of(keywords["operand"])] if "operand" in keywords else []
+            return self._chosen(name, exprs, operands, frame, looks)
+        key, function = ("init", "f") if name == _SCAN else ("init_val", "body_fun")
+        if key not in things or function not in things:
             return UNKNOWN
-        before = form_of(self.value(at, frame))
+        before = form_of(things[key])
         if looks and _may_differ(before):
             arguments: list[Thing] = [before]
             if name == _FORI:
                 arguments = [Leaf("int"), before]
             elif name == _SCAN:
-                arguments = [before, self._item_of(given.get("xs"), frame)]
-            self._turn(at, name, self.value(function, frame), before, arguments, frame)
+                arguments = [before, _item(exprs.get("xs"), things.get("xs", NOTHING), frame)]
+            self._turn(exprs[key], name, things[function], before, arguments, frame)
         carry = after_loop(before)
         return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
 
@@ -106,16 +110,13 @@ class _Loops(Tracer):
             after = after.entries["0"]
         self._note(at, name, function, differences(before, after, carried=True))
 
-    def _chosen(self, call: Call, name: str, given: dict[str, Expr], frame: Frame, looks: bool) -> Form:
+    def _chosen(self, name: str, given: dict[str, Expr], operands: list[Form], frame: Frame, looks: bool) -> Form:
         """What one of the branches returns."""
         if name.endswith("switch"):
             listed = given.get("branches")
             branches = list(listed.items) if isinstance(listed, Display) and not listed.has_star else []
         else:
             branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
-        operands = [form_of(self.value(e, frame)) for e in call.positional[len(PARAMETERS[name]) :]]
-        if call.keyword("operand") is not None:
-            operands.append(form_of(self.value(call.args[-1].value, frame)))
         returned: list[tuple[Expr, Code, Form]] = []
         for branch in branches:
             code = self.value(branch, frame)
@@ -134,14 +135,15 @@ class _Loops(Tracer):
         if first is not None and all(change.at is not at.at for change in self.changes):
             self.changes.append(Change(at.at, name, function.name, first))
 
-    def _item_of(self, xs: Expr | None, frame: Frame) -> Form:
-        """What `lax.scan` gives to its function beside the carry."""
-        if xs is None or is_none(xs):
-            return NOTHING
-        form = form_of(self.value(xs, frame))
-        if form == UNKNOWN and not (isinstance(xs, Name) and xs.id not in frame.variables):
-            return SOMETHING  # it loops over something
-        return item_of(form)
+
+def _item(xs: Expr | None, thing: Thing, frame: Frame) -> Form:
+    """What `lax.scan` gives to its function beside the carry."""
+    if xs is None or is_none(xs):
+        return NOTHING
+    form = form_of(thing)
+    if form == UNKNOWN and not (isinstance(xs, Name) and xs.id not in frame.variables):
+        return SOMETHING  # it loops over something
+    return item_of(form)
 
 
 def _may_differ(form: Form) -> bool:

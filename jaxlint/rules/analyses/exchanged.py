@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.flattening import Flattened, Rebuilt
+from jaxlint.rules.analyses.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
@@ -27,8 +27,20 @@ class Mismatch(msgspec.Struct, frozen=True):
     is_reset: bool = False
 
 
-def mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt) -> Mismatch | None:
-    """Compare child by child what a class is taken apart into, and what is made of it."""
+def compared(
+    cls: PytreeClass, first: Routine, second: Routine, makers: set[str]
+) -> tuple[Flattened, Rebuilt, Mismatch] | None:
+    """Compare child by child what takes a class apart and what rebuilds it, where both spell the children out.
+
+    `makers` are the names of the class in the second; None where nothing is wrong, or where that is not told.
+    """
+    given = flattened(first)
+    back = None if given is None else rebuilt(second, makers, len(given.children))
+    found = None if given is None or back is None else _mismatch(cls, given, back)
+    return None if given is None or back is None or found is None else (given, back, found)
+
+
+def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt) -> Mismatch | None:
     into = None if any(p >= len(given.children) for p in back.targets) else _attributes_of(cls, back)
     if into is None:
         return None

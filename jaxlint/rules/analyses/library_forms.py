@@ -11,9 +11,12 @@ from jaxlint.syntax.expressions import Call, Expr, dotted, last_name
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
 _FILLED = {"zeros": 1, "ones": 1, "empty": 1, "eye": 3, "identity": 1}
 _LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
-_INTEGERS = frozenset("int8 int16 int32 int64 uint8 uint16 uint32 uint64 int int_ uint".split())
-_FLOATS = frozenset("float16 float32 float64 bfloat16 float float_ double single half".split())
-_BOOLEANS = frozenset({"bool", "bool_"})
+#: The kind of numbers that a dtype stands for, by its name.
+_DTYPES = {
+    **dict.fromkeys("int8 int16 int32 int64 uint8 uint16 uint32 uint64 int int_ uint".split(), "int"),
+    **dict.fromkeys("float16 float32 float64 bfloat16 float float_ double single half".split(), "float"),
+    **dict.fromkeys(("bool", "bool_"), "bool"),
+}
 #: Functions of jax.numpy that give floats for any number, that keep the kind, and those that give another.
 _TO_FLOAT = frozenset(
     """exp exp2 expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh arcsin arccos arctan mean std var
@@ -53,10 +56,7 @@ def is_integer(expr: Expr) -> bool:
 
 def dtype_kind(expr: Expr | None) -> str:
     """The kind of numbers that a dtype stands for; empty if that is not known."""
-    name = "" if expr is None else last_name(expr)
-    if name in _INTEGERS:
-        return "int"
-    return "float" if name in _FLOATS else "bool" if name in _BOOLEANS else ""
+    return "" if expr is None else _DTYPES.get(last_name(expr), "")
 
 
 def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keywords: Mapping[str, Expr]) -> Form:
@@ -83,8 +83,8 @@ def _of_numbers(
     """What a function of jax.numpy returns, where the kind of its numbers may be known."""
     dtype = keywords.get("dtype")
     first = given[0] if given else UNKNOWN
-    if last in _INTEGERS | _FLOATS | _BOOLEANS:
-        return Leaf(dtype_kind_of(last), False)
+    if last in _DTYPES:
+        return Leaf(_DTYPES[last], False)
     if last in _FILLED:
         if dtype is None and len(positional) > _FILLED[last]:
             dtype = positional[_FILLED[last]]
@@ -118,11 +118,6 @@ def _converted(last: str, first: Form, given: Sequence[Form], positional: Sequen
     source = given[1] if last == "full" and len(given) > 1 else first
     kind = source.kind if isinstance(source, Leaf) else ""
     return Leaf(kind, False if last == "array" or (isinstance(source, Leaf) and source.weak is False) else None)
-
-
-def dtype_kind_of(name: str) -> str:
-    """The kind of numbers that a dtype of that name stands for."""
-    return "int" if name in _INTEGERS else "float" if name in _FLOATS else "bool"
 
 
 def _number(form: Form) -> Leaf:

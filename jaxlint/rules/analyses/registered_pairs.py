@@ -10,16 +10,12 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.registrations import FLATTENING
 from jaxlint.rules.analyses.flattening import Routine
 from jaxlint.syntax.expressions import Expr, Lambda, dotted
 
-#: The parameters of the functions that register a class, and whether keys stand beside the children.
-_PARAMETERS = {
-    "jax.tree_util.register_pytree_node": (("nodetype", "flatten_func", "unflatten_func"), False),
-    "jax.tree_util.register_pytree_with_keys": (("nodetype", "flatten_with_keys", "unflatten_func"), True),
-}
-#: So many arguments they are given at least.
-_LEAST = 3
+#: The parameter for the function that takes instances apart, without and with keys.
+_FLATTENING = ("flatten_func", "flatten_with_keys")
 
 
 def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
@@ -28,12 +24,10 @@ def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Pyt
     if "register_pytree" not in module.source.text:
         return
     for call in code.calls:
-        if len(call.args) < _LEAST or call.has_star:
+        with_keys = FLATTENING.get(resolver.library_name(call.func, module, code.scope))
+        if with_keys is None or call.has_star:
             continue
-        name = resolver.library_name(call.func, module, code.scope)
-        if name not in _PARAMETERS:
-            continue
-        parameters, with_keys = _PARAMETERS[name]
+        parameters = ("nodetype", _FLATTENING[with_keys], "unflatten_func")
         given = dict(zip(parameters, call.positional, strict=False))
         given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
         named = dotted(given.get("nodetype", call.func))

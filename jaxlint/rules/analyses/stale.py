@@ -65,7 +65,7 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
     return {attr for attr in attrs if cls.method(attr) is None}
 
 
-def stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods read an attribute only where an argument is not given: `x if x is not None else self.x`."""
     found = False
     for name in inside:
@@ -91,11 +91,13 @@ def _asks_for_parameter(test: Expr, method: Function) -> bool:
     return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
 
 
-def changing_method(attr: str, inside: Mapping[str, Function], cls: PytreeClass) -> Function | None:
+def changing_method(
+    attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
+) -> Function | None:
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
-    nothing: `self.w, self.grid = self.train()`.
+    nothing: `self.w, self.grid = self.train()`. Nor does anything where they read it in place of an argument only.
     """
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
@@ -106,7 +108,7 @@ def changing_method(attr: str, inside: Mapping[str, Function], cls: PytreeClass)
                 if not given or _puts_back(given, attr, function):
                     continue
                 if not any(_gives_back(value, attr, inside) for value in given):
-                    return function
+                    return None if _stands_in(attr, inside, cls, evaluator) else function
     return None
 
 

@@ -86,7 +86,9 @@ class Expressions:
         """Assign to a target."""
         raise NotImplementedError
 
-    def loop(self, call: Call, name: str, frame: Frame) -> Form | None:
+    def loop(
+        self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> Form | None:
         """What the function `name` of a library returns, if that runs the functions that it is given."""
         return None
 
@@ -250,12 +252,11 @@ class Expressions:
     def _call(self, call: Call, frame: Frame) -> Thing:
         func = self.value(call.func, frame)
         values = [self.value(a.value, frame) for a in call.args]
-        name = func.name if isinstance(func, Library) else ""
-        told = self.loop(call, name, frame) if name else None
-        if told is not None:
-            return told
         given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
         keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
+        told = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
+        if told is not None:
+            return told
         update = self._updated(call, func, given, keywords)
         if update is not None:
             return update
@@ -282,10 +283,7 @@ class Expressions:
         """A function is given variables, which it may change in place."""
         for argument in call.args:
             if isinstance(argument.value, Name):
-                thing = frame.variables.get(argument.value.id)
-                if (isinstance(thing, Held) and thing.kind != "tuple") or (
-                    isinstance(thing, State) and thing.cls.frozen is not True
-                ):
+                if _may_change(frame.variables.get(argument.value.id)):
                     frame.variables[argument.value.id] = UNKNOWN
 
     def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:

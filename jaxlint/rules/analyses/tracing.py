@@ -62,6 +62,7 @@ from jaxlint.syntax.statements import (
     expressions,
     own_names,
     own_parts,
+    targets_of,
     walk,
 )
 
@@ -167,7 +168,7 @@ class Tracer(Expressions):
         """Forget what some statements may bind, or change in place."""
         names = set(assigned_names(body))
         for statement in walk(body, nested=False):
-            for target in _targets(statement):
+            for target in targets_of(statement):
                 names.update(roots(target))
             for part in own_parts(statement):
                 if isinstance(part, Call) and isinstance(part.func, Attribute) and part.func.attr in CHANGING:
@@ -205,8 +206,9 @@ class Tracer(Expressions):
 
     def _defined(self, node: FunctionDefinition, frame: Frame) -> Thing:
         """A function of the body."""
+        row = place_of(node.at).row
         for function in frame.module.outline.functions.values():
-            if function.name == node.name and function.scope == frame.scope and _is_at(function, node):
+            if function.name == node.name and function.scope == frame.scope and function.at.row == row:
                 symbol = FunctionSymbol(frame.module, function)
                 return self._code(symbol, node.body, frame.variables) or UNKNOWN
         return UNKNOWN
@@ -227,18 +229,3 @@ def parameters_of(function: Function | None, values: Mapping[str, Value]) -> dic
         may_be_none = isinstance(parameter.default, Constant) and parameter.default.kind == "NoneType"
         found[parameter.name] = MAYBE_NONE if may_be_none else known_as(values.get(parameter.name, UNKNOWN_VALUE))
     return found
-
-
-def _is_at(function: Function, node: FunctionDefinition) -> bool:
-    """Whether a declaration of the outline is that statement."""
-    return function.at[:2] == place_of(node.at)[:2] or function.at.row == place_of(node.at).row
-
-
-def _targets(statement: Statement) -> tuple[Expr, ...]:
-    """What a statement assigns to, or deletes."""
-    match statement:
-        case Assign(targets=targets):
-            return targets
-        case Annotate(target=target) | Augment(target=target) | For(target=target) | Delete(target=target):
-            return (target,)
-    return ()
