@@ -214,7 +214,7 @@ class KnownFunctions:
         inner, args, given = plain(values[0]), call.args[1:], tuple(values[1:])
         if isinstance(inner, Partial):
             return Partial(inner.function, (*inner.args, *args), (*inner.values, *given))
-        return Partial(inner, args, given) if args else inner
+        return Partial(inner, args, given)
 
 
 def _bounded(values: Values) -> FieldRead | None:

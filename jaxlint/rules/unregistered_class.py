@@ -12,7 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
 from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.unregistered import is_unregistered, refused_class
-from jaxlint.infer.values import Instance, Value
+from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -188,8 +188,9 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
     rebuilt = rebuilt_parameters(function, [a for a in around if a.transform.rebuilds])
     for parameter in function.parameters if not event.applied.transform.runs else ():
         if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
-            cls = refused_class(evaluator.parameter(function, parameter.name, module), evaluator.model)
-            if cls is not None and _is_used_as(cls, parameter.name, function, module, evaluator):
+            value = evaluator.parameter(function, parameter.name, module)
+            cls = refused_class(value, evaluator.model)
+            if cls is not None and _is_used_as(cls, value, parameter.name, function, module, evaluator):
                 at = parameter.at if event.applied.is_decorator else event.at
                 how = f"`{function.name}` takes one as `{parameter.name}`"
                 yield _problem(at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
@@ -204,16 +205,21 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
                 return
 
 
-def _is_used_as(cls: PytreeClass, name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
+def _is_used_as(
+    cls: PytreeClass, value: Value, name: str, function: Function, module: Module, evaluator: Evaluator
+) -> bool:
     """Whether the body bears out that a parameter is, or holds, instances of a class: an annotation alone may err.
 
-    Attributes of it are read, and its items are not given to functions on arrays.
+    Attributes of it are read, none that the class does not have, and its items are not given to functions on arrays.
     """
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     names = _own_names(cls)
+    is_one = isinstance(plain(value), Instance)
     read = False
     for part in all_parts(body):
         if isinstance(part, Attribute):
+            if is_one and dotted(part.value) == name and part.attr not in names:
+                return False
             read = read or dotted(part.value) == name or part.attr in names
         elif isinstance(part, Call) and any(_is_item(given, name) for given in part.positional):
             symbol = evaluator.model.resolver.resolve(part.func, module, f"{function.qualname}.<locals>")
