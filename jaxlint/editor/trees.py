@@ -88,7 +88,7 @@ class Group:
         self._checker: Checker | None = None
         #: What is known of all files together, while they show the same of themselves.
         self._project_index: ProjectIndex | None = None
-        #: Whether the checker knows that, and what each file told when it was indexed last.
+        #: Whether the checker knows that, and the part that each file had in the index last.
         self._has_index = False
         self._indexed = IndexedModules()
         self._stored_units: ByText[Body | None] = ByText()

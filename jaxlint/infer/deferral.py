@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.notes import Notes
 
 #: Methods that change what is known of the containers that they are called on, and calls that are meant to fail.
-_ALWAYS_LOUD = MUTATING | EXPECTS_ERROR | {"__iadd__"}
+_ALWAYS_EVENTFUL = MUTATING | EXPECTS_ERROR | {"__iadd__"}
 #: Functions that leave the dicts alone that they are given.
 _READERS = frozenset({"dict", "len", "print", "sorted", "list"})
 
@@ -89,7 +89,7 @@ class Deferral:
                 stack.append(current.value)  # type: ignore[union-attr]
                 continue
             if kind is Call:
-                if self._is_loud_call(current, env):  # type: ignore[arg-type]
+                if self._may_note_events(current, env):  # type: ignore[arg-type]
                     return None
                 calls.append(current)  # type: ignore[arg-type]
             elif kind is NamedExpr:
@@ -99,7 +99,7 @@ class Deferral:
                 stack += inner(current)
         return calls, names
 
-    def _is_loud_call(self, call: Call, env: Environment) -> bool:
+    def _may_note_events(self, call: Call, env: Environment) -> bool:
         func = call.func
         if type(func) is Name:
             name = func.id
@@ -109,7 +109,7 @@ class Deferral:
             name = func.attr
         else:
             name = ""
-        if name in _ALWAYS_LOUD:
+        if name in _ALWAYS_EVENTFUL:
             return True
         if self.notes.events is None:
             return False

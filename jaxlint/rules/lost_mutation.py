@@ -208,12 +208,12 @@ def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mu
     used = {id(m.at) for lost, (m, _) in zip(unused, found, strict=True) if not lost}
     unused = [id(m.at) not in used for m, _ in found]
     states = {slot.root for lost, (m, slot) in zip(unused, found, strict=True) if lost and m.of_attribute}
-    told: set[int] = set()
+    reported: set[int] = set()
     for lost, c, one in zip(unused, changed, found, strict=True):
         mutation, slot = one
         is_update = mutation.purpose.updates and slot.root in states and not c.is_handed_on()
-        if id(mutation.at) not in told and (lost or is_update):
-            told.add(id(mutation.at))
+        if id(mutation.at) not in reported and (lost or is_update):
+            reported.add(id(mutation.at))
             yield one
 
 

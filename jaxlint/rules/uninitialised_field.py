@@ -161,7 +161,7 @@ class UninitialisedField(ClassRule, BodyRule):
         said = {f.name for f in never}
         for field in missing:
             if ways.anywhere.get(field.name, 0) < _MANY and field.name not in said:
-                missed = [f for f in missing if f is field or f.name in ways.lacking_with(field.name)]
+                missed = [f for f in missing if f is field or f.name in ways.unset_with(field.name)]
                 said.update(f.name for f in missed)
                 yield _problem(cls, function, missed, evaluator, somewhere=True)
 
@@ -285,7 +285,7 @@ class _Ways:
                     done |= self.through(inner) or set()
         return done
 
-    def lacking_with(self, name: str) -> set[str]:
+    def unset_with(self, name: str) -> set[str]:
         """What is not set only where the attribute `name` is not set, either."""
         together = {other for missing in self.missing if name in missing for other in missing}
         return together.difference(*(missing for missing in self.missing if name not in missing))

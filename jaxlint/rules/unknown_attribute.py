@@ -135,9 +135,9 @@ class UnknownAttribute(BodyRule):
                 continue  # an annotation may stand for another class that has the attribute
             if _lacks(instance, part.attr, evaluator):
                 seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
-        for lacking in seen.values():
-            for part, instance in lacking.values():
-                if instance.exact or len(lacking) < _TOO_MANY:
+        for missing in seen.values():
+            for part, instance in missing.values():
+                if instance.exact or len(missing) < _TOO_MANY:
                     yield _problem(part, instance.cls)
 
 

@@ -162,8 +162,8 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
     if function is not None and declared is not None:
-        is_told = declared.annotation is not None and _shows_body(function, event, evaluator)
-        if is_told or declared.name == function.self_name:
+        is_declared_there = declared.annotation is not None and _shows_body(function, event, evaluator)
+        if is_declared_there or declared.name == function.self_name:
             return
     cls = refused_class(event.value, evaluator.model)
     if cls is not None:

@@ -134,7 +134,7 @@ def test_fixed_programs_run(programs: tuple[Path, list[Fixed]], runners: Runners
             continue  # what its comments hide for good reason goes on
         if one.program.rule == "data-field-as-static" and one.found["JAX212"] > one.fixed["JAX212"]:
             continue  # where a class has no numbers left, functions are not read for those of its arrays
-        if one.left.total() or one.program.lacking:
+        if one.left.total() or one.program.missing:
             continue
         calls = [call.expression for call in one.program.consequence.calls]
         jobs[one.program.environment].append(

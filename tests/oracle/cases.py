@@ -182,7 +182,7 @@ class Program:
         return " ".join(applying(self.source.headers, "requires", self.framework, self.versions))
 
     @property
-    def lacking(self) -> str:
+    def missing(self) -> str:
         """What it needs that is not there, if anything is: versions, or the framework."""
         needs = f"{FRAMEWORKS[self.framework].needs} {self.requires}"
         return ", ".join(str(one) for one in conditions(needs)[0] if not one.holds(self.versions))

@@ -76,14 +76,14 @@ def test_it_stays_the_same_while_the_interface_does() -> None:
             after = edited(text, chance)
             if after is None or after == text:
                 continue
-            other, knowledge_after = indexed(path, after)
+            other, index_after = indexed(path, after)
             if shown_without_import(other) == shown_without_import(interface):
                 seen["same"] += 1
                 seen["for all"] += other == interface
-                assert knowledge_after == project_index, (path, after)
+                assert index_after == project_index, (path, after)
             else:
                 seen["other"] += 1
-                seen["project_index is other"] += knowledge_after != project_index
+                seen["project_index is other"] += index_after != project_index
     print(dict(seen))
     assert seen["same"] > 100 and seen["for all"] > 50 and seen["project_index is other"] > 50
 

@@ -35,7 +35,7 @@ ABOUT_COMMENTS = frozenset({"unused-suppression", "unknown-suppression"})
 def environment_of(program: Program) -> str:
     """Where a program runs: the environment of its framework, or the newest if versions here are too old for it."""
     needed, _ = conditions(program.requires)
-    if program.lacking and all(condition.is_lower and condition.holds(locked(NEWEST)) for condition in needed):
+    if program.missing and all(condition.is_lower and condition.holds(locked(NEWEST)) for condition in needed):
         return NEWEST
     return program.environment
 
@@ -76,7 +76,7 @@ def why_not(program: Program, name: str) -> str | None:
     except environments.Unavailable as reason:
         return f"no environment {name!r}: {reason}"
     here = program if name == program.environment else replace(program, column=name)
-    return f"needs {here.lacking}" if here.lacking else None
+    return f"needs {here.missing}" if here.missing else None
 
 
 def run_all(name: str, jobs: list[dict[str, Any]], runners: Runners) -> dict[str, Outcome]:
@@ -181,7 +181,7 @@ def test_programs_were_run(request: pytest.FixtureRequest, outcomes: dict[str, O
     for reason, number in skipped.items():
         print(f"\n{number} programs not run: {reason}")
     ran = {id_ for id_, outcome in outcomes.items() if not isinstance(outcome, str)}
-    here = [p for p in chosen(request) if environment_of(p) == MAIN and not p.lacking]
+    here = [p for p in chosen(request) if environment_of(p) == MAIN and not p.missing]
     assert {program.id for program in here} <= ran, skipped
 
 

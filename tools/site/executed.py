@@ -119,7 +119,7 @@ def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
 def run_rules(rules: Iterable[str]) -> dict[str, Shown]:
     """What the chosen programs of some rules show."""
     programs = [program for rule in rules for program in chosen(rule)]
-    programs = [program for program in programs if program.environment == MAIN and not program.lacking]
+    programs = [program for program in programs if program.environment == MAIN and not program.missing]
     outcomes = run(programs)
     found: dict[str, Shown] = {}
     for program in programs:

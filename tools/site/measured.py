@@ -81,7 +81,7 @@ def probes() -> list[Program]:
     return [
         Program(_case(one), one.id)
         for one in FRAMEWORKS.values()
-        if one.environment == MAIN and one.id != "train-state" and not Program(_case(one), one.id).lacking
+        if one.environment == MAIN and one.id != "train-state" and not Program(_case(one), one.id).missing
     ]
 
 

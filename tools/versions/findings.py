@@ -57,15 +57,15 @@ def compare(name: str) -> Comparison:
     known = {one: versions.versions for one, versions in installed(python).items()}
     programs = in_column(cases.programs(), name)
     activated = _lint(programs, python=python, target_versions=known)
-    said = told(activated)
-    newest = told(_lint(programs, target_versions=target_versions(locked(NEWEST))))
+    said = messages_of(activated)
+    newest = messages_of(_lint(programs, target_versions=target_versions(locked(NEWEST))))
     differing = [program for program in programs if said.get(program.id) != newest.get(program.id)]
     by_fact, unexplained = explain(name, differing)
     return Comparison(
         programs=len(programs),
         findings=sum(map(len, said.values())),
         wrong=wrong(programs, activated),
-        by_environment=difference(told(_lint(programs, target_versions=known)), said),
+        by_environment=difference(messages_of(_lint(programs, target_versions=known)), said),
         by_fact=by_fact,
         unexplained=unexplained,
     )
@@ -77,17 +77,17 @@ def explain(name: str, programs: Sequence[Program]) -> tuple[dict[str, list[str]
     facts = [fact.name for fact in FACTS.values() if is_declared(fact, known) != is_declared(fact, newest)]
 
     def flipped(*some: str) -> Found:
-        return told(_lint(programs, Flipped, target_versions=target_versions(known), flipped=frozenset(some)))
+        return messages_of(_lint(programs, Flipped, target_versions=target_versions(known), flipped=frozenset(some)))
 
     said = flipped()
     by_fact = {fact: difference(said, flipped(fact)) for fact in facts}
-    now = told(_lint(programs, target_versions=target_versions(newest)))
+    now = messages_of(_lint(programs, target_versions=target_versions(newest)))
     return {fact: lines for fact, lines in by_fact.items() if lines}, difference(flipped(*facts), now)
 
 
 def in_column(programs: Iterable[Program], name: str) -> list[Program]:
     """The programs with the versions of a column, without those that need others."""
-    return [program for program in cases.moved(programs, name) if not program.lacking]
+    return [program for program in cases.moved(programs, name) if not program.missing]
 
 
 def wrong(programs: Iterable[Program], found: Mapping[str, Sequence[Finding]]) -> list[str]:
@@ -95,7 +95,7 @@ def wrong(programs: Iterable[Program], found: Mapping[str, Sequence[Finding]]) -
     return [f"{p.id}: {line}" for p in programs for line in complaints(p, found.get(p.id, []))]
 
 
-def told(found: Mapping[str, Sequence[Finding]]) -> Found:
+def messages_of(found: Mapping[str, Sequence[Finding]]) -> Found:
     """What findings say, by the ids of the programs."""
     return {id_: frozenset((f.path, f.row, f.column, f.code, f.message) for f in some) for id_, some in found.items()}
 

@@ -73,8 +73,8 @@ def _store(name: str, run: Run) -> None:
 
 def _needing_others(name: str) -> Counter[str]:
     """How many programs need other versions than those of a column, by the first of what they need."""
-    lacking = (program.lacking for program in cases.moved(cases.programs(), name))
-    return Counter(f"needs {needed.partition(', ')[0]}" for needed in lacking if needed)
+    missing = (program.missing for program in cases.moved(cases.programs(), name))
+    return Counter(f"needs {needed.partition(', ')[0]}" for needed in missing if needed)
 
 
 def read(report: Path, name: str) -> Run:
