@@ -28,7 +28,7 @@ from jaxlint.symbols.outline import Function, Unit
 from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.from_ast import to_body
-from jaxlint.syntax.source import Unreadable
+from jaxlint.syntax.source import Source, Unreadable
 from jaxlint.syntax.statements import Body, FunctionDefinition
 
 _UNITS_STORED = 24
@@ -75,13 +75,9 @@ class ModuleReader:
             source = module.source
         except Unreadable:
             return None
-        lines = source.lines[unit.first - 1 : unit.last]
-        for piece in unit.pieces:
-            if piece.kind == "function" and rows is not None and not rows.hold(piece.first):
-                start = piece.first - unit.first
-                margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
-                lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
-        self._units[key] = self._parsed("\n".join(lines) + "\n", unit.first)
+        left_out = [] if rows is None else [p for p in unit.pieces if p.kind == "function" and not rows.hold(p.first)]
+        kept = None if module.trees is None else module.trees.statements(module.path, unit, {p.last for p in left_out})
+        self._units[key] = self._parsed(_text(unit, left_out, source), unit.first) if kept is None else to_body(kept)
         if len(self._units) > _UNITS_STORED:
             self._units.popitem(last=False)
         return self._units[key]
@@ -210,6 +206,16 @@ class ModuleReader:
             events = []
             self._called.append((symbol, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
+    """The text of a unit in which some of its functions only pass."""
+    lines = source.lines[unit.first - 1 : unit.last]
+    for piece in left_out:
+        start = piece.first - unit.first
+        margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+        lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
+    return "\n".join(lines) + "\n"
 
 
 def join_statements(found: list[list[Event]]) -> None:

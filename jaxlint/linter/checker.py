@@ -31,6 +31,7 @@ from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, Su
 from jaxlint.rules.plugins import rules_with
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
+from jaxlint.symbols.trees import Trees
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.source import Unreadable
 
@@ -54,6 +55,8 @@ class Checker:
         self.stored_edits: StoredEdits | None = None
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
+        #: What keeps the statements of the modules that are indexed until they are checked, if something does.
+        self._trees: Trees | None = None
         self._start(ProjectIndex())
 
     def _start(self, project_index: ProjectIndex) -> None:
@@ -84,6 +87,10 @@ class Checker:
         """Take what was indexed of the project earlier, instead of indexing it again."""
         self.model.adopt(project_index)
 
+    def keep_trees(self) -> None:
+        """Keep what is parsed of the modules that are indexed until they are checked, which is soon."""
+        self._trees = Trees()
+
     def build_index(
         self,
         modules: Sequence[Module],
@@ -95,6 +102,7 @@ class Checker:
         together: list[Module] = []
         for module in modules:
             if not module.is_irrelevant:
+                module.trees = self._trees
                 _ = module.imports
                 module.forget_source()
                 together.append(module)
@@ -106,6 +114,9 @@ class Checker:
         others = [module for module in neighbours if not module.is_irrelevant]
         seen = [module for module in modules if not module.is_irrelevant] + others
         graph = import_graph(seen, self.project, self.packages)
+        for module in together:
+            if module.path not in graph.relevant:
+                module.forget_tree()
         self._index_from([*said, *together, *others], graph)
         if self.project_index.cycles and said:  # what becomes of classes in a cycle depends on the order
             self.start_again(ProjectIndex())
@@ -164,6 +175,8 @@ class Checker:
         if store is None or not store.is_full:
             return
         self.project.forget_outlines()
+        if self._trees is not None:
+            self._trees.clear()
         store.evict()
         self.start_again(self.project_index)
         gc.collect(1)  # what has survived this once is not looked at again
@@ -202,6 +215,7 @@ class Checker:
             return self.unreadable(module, problem)
         finally:
             module.forget_source()
+            module.forget_tree()
 
     def check_alone(self, module: Module) -> list[Finding]:
         """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""

@@ -304,6 +304,7 @@ class _Check:
         if known is not None:
             self._checker.adopt(known)
         else:
+            self._checker.keep_trees()
             self._checker.build_index(self._modules, self._advance, self._neighbours)
             self._fresh_index = self._checker.project_index
         self._checker_is_ready = True

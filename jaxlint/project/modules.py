@@ -20,6 +20,7 @@ from jaxlint.syntax.source import Source, Unreadable
 if TYPE_CHECKING:
     from jaxlint.symbols.edited_outline import EditedOutline
     from jaxlint.symbols.outline import Outline
+    from jaxlint.symbols.trees import Trees
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
@@ -56,6 +57,8 @@ class Module:
         self.content: bytes | None = None
         #: Where facts of modules are found and stored.
         self.store: FactsStore | None = None
+        #: What keeps its statements until it is checked, if something does.
+        self.trees: Trees | None = None
         #: The digest of what other modules see of it, if it is known already.
         self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
@@ -84,6 +87,11 @@ class Module:
         """Drop the text if it can be read again; the outline stays."""
         if not self._is_given:
             self._source = None
+
+    def forget_tree(self) -> None:
+        """Drop its statements: it was checked, or is not going to be."""
+        if self.trees is not None:
+            self.trees.forget(self.path)
 
     @property
     def outline(self) -> Outline:
@@ -203,7 +211,8 @@ class Module:
         from jaxlint.symbols.parsing import parse
 
         source = self.source
-        outline, self.problem = parse(source, self._outline_after_edit) if self._is_edited else parse(source)
+        read = self._outline_after_edit if self._is_edited else None
+        outline, self.problem = parse(source, read, self.trees)
         if self.store is not None:
             assert self.content is not None
             if self.store.has_interfaces:

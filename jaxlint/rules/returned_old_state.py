@@ -109,10 +109,11 @@ class ReturnedOldState(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for copies that are made in a function, and for what it returns."""
         function = code.function
-        if function is None or not any(isinstance(s, Return) for s in code.statements):
+        returned = [s.value for s in code.statements if isinstance(s, Return)]
+        if function is None or not returned:
             return
         yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
-        reader = _Reader(code, evaluator)
+        reader = _Reader(code, evaluator, frozenset(read.id for value in returned for read in _variables(value)))
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
         if not copies:
             return
@@ -133,12 +134,14 @@ class ReturnedOldState(BodyRule):
 class _Reader:
     """Tells which statements keep an update in a variable of its own."""
 
-    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+    def __init__(self, code: CodeRead, evaluator: Evaluator, returned: frozenset[str]) -> None:
         self._updates = {id(e.call): e for e in code.events if isinstance(e, Update)}
         self._instances = LocalInstances.of(code, evaluator)
+        #: The variables that the function hands back.
+        self._returned = returned
 
     def made(self, statement: Statement) -> _Made | None:
-        """The update that a statement keeps."""
+        """The update of what is returned that a statement keeps."""
         match statement:
             case Assign(targets=(target,), value=Call() as call) | Annotate(target=target, value=Call() as call):
                 pass
@@ -149,7 +152,7 @@ class _Reader:
             original = None if update.base is None else dotted(update.base)
             receiver = plain(update.receiver)
             if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
-                if "." not in (original or "") and receiver.cls.is_pytree and is_copy(update):
+                if original in self._returned and receiver.cls.is_pytree and is_copy(update):
                     return _Made(target.id, original or "", target.at, receiver.cls.name)
             return None
         return self._stepped(target, call)
@@ -157,8 +160,10 @@ class _Reader:
     def _stepped(self, target: Expr, call: Call) -> _Made | None:
         """What a function returns that is given an instance, and returns another one of its class."""
         given = call.positional
-        name = dotted(given[0]) if given and isinstance(target, (Name, Display)) else None
-        if name is None or "." in name:
+        if not given or not isinstance(given[0], Name) or not isinstance(target, (Name, Display)):
+            return None
+        name = given[0].id
+        if name not in self._returned:
             return None
         held = self._instances.instance(given[0])
         if held is None:
@@ -190,13 +195,18 @@ def _bound_after(name: str, following: tuple[Statement, ...]) -> bool:
     return name in assigned_names(following)
 
 
-def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
-    """Where a variable stands in what is returned: as the whole, or in a tuple."""
+def _variables(value: Expr | None) -> Iterator[Name]:
+    """The variables that stand in what is returned: as the whole, or in a tuple."""
     if isinstance(value, Display) and value.kind == "tuple":
         for item in value.items:
-            yield from _handed_back(item, name)
-    elif isinstance(value, Name) and value.id == name:
+            yield from _variables(item)
+    elif isinstance(value, Name):
         yield value
+
+
+def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
+    """Where a variable stands in what is returned."""
+    return (read for read in _variables(value) if read.id == name)
 
 
 def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None:

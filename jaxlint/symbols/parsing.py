@@ -8,11 +8,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jaxlint.symbols.collected import parse_tree
 from jaxlint.symbols.outline import Outline
 from jaxlint.symbols.outliner import build_outline
+from jaxlint.symbols.tables import LONG
+from jaxlint.symbols.trees import Trees
 from jaxlint.syntax.deep_stack import with_deep_stack
 from jaxlint.syntax.source import Source, Unreadable
 
@@ -20,11 +23,18 @@ from jaxlint.syntax.source import Source, Unreadable
 EMPTY = build_outline(parse_tree(""), "")
 
 
-def parse(source: Source, read: Callable[[str], Outline] | None = None) -> tuple[Outline, Unreadable | None]:
-    """The outline of a source, or an empty one and why there is none; `read` reads a text if there is a shorter way."""
+def parse(
+    source: Source, read: Callable[[str], Outline] | None = None, trees: Trees | None = None
+) -> tuple[Outline, Unreadable | None]:
+    """The outline of a source, or an empty one and why there is none; `read` reads a text if there is a shorter way.
+
+    `trees` keep what was parsed.
+    """
     text = source.text
     try:
-        return outline_of(text) if read is None else _outline_read(text, read), None
+        if read is not None:
+            return _outline_read(text, read), None
+        return outline_of(text, None if trees is None else partial(trees.keep, source.path, text)), None
     except SyntaxError as error:
         outline = _newer_grammar(text) if _may_be_newer(getattr(error, "piece", text)) else None
         return (outline, None) if outline is not None else (EMPTY, _syntax_problem(error, source))
@@ -40,12 +50,16 @@ def _outline_read(text: str, read: Callable[[str], Outline]) -> Outline:
         return outline_of(text)
 
 
-def outline_of(text: str) -> Outline:
-    """The outline of a text. Raises what `ast.parse` raises."""
+def outline_of(text: str, keep: Callable[[ast.Module], None] | None = None) -> Outline:
+    """The outline of a text; `keep` is given what was parsed. Raises what `ast.parse` raises."""
     try:
-        return build_outline(parse_tree(text), text)
+        tree = parse_tree(text)
+        outline = build_outline(tree, text)
     except RecursionError:
         return with_deep_stack(lambda: build_outline(parse_tree(text), text))
+    if keep is not None and len(text) <= LONG:
+        keep(tree)
+    return outline
 
 
 def read_statements(text: str, row: int) -> list[ast.stmt] | None:
