@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -50,9 +51,9 @@ class Parsing:
         self.count = 0
         read = jaxlint.symbols.parsing.outline_of
 
-        def counted(text: str) -> Outline:
+        def counted(text: str, keep: Callable[[ast.Module], None] | None = None) -> Outline:
             self.count += 1
-            return read(text)
+            return read(text, keep)
 
         monkeypatch.setattr(jaxlint.symbols.parsing, "outline_of", counted)
 
