@@ -12,7 +12,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.leaf_traits import Conversion
-from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
+from jaxlint.rules.analyses.traced import is_made_to_cross
 from jaxlint.rules.analyses.unflattening import past_constructor
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -103,8 +103,9 @@ class ConversionInInit(BodyRule):
     ## When not to use it
 
     If instances never meet an operation that replaces their leaves. Classes that are not seen to go into a
-    transformation are reported with low confidence only. A conversion that depends on a test of the value
-    (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
+    transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers. A conversion
+    that depends on a test of the value (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is
+    inside of `try` is not reported.
 
     ## References
 
@@ -133,8 +134,8 @@ class ConversionInInit(BodyRule):
 
 
 def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
-    """High if the first `jax.jit` raises; what only placeholders refuse harms nobody where no instance crosses."""
-    if not (is_seen_to_cross(cls, evaluator) if use.needs == "array" else is_made_to_cross(cls, evaluator)):
+    """High if the first `jax.jit` raises; what only placeholders refuse harms nobody who only compiles and maps."""
+    if use.needs == "array" or not is_made_to_cross(cls, evaluator):
         return Confidence.LOW
     return Confidence.HIGH if use.needs == "value" else Confidence.MEDIUM
 
