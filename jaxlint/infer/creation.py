@@ -66,7 +66,7 @@ UNSURE: Final = CreationError("", "")
 
 def creation_error(cls: PytreeClass, evaluator: Evaluator) -> CreationError | None:
     """The first error of a class declaration with the targeted versions: None if there is none, or `UNSURE`."""
-    hidden = cls.params is not None and (not cls.fields_known or cls.symbol.declaration.conditional_body)
+    hidden = cls.params is not None and (not cls.members_known or cls.symbol.declaration.conditional_body)
     if cls.unknown_decorator or not cls.bases_known or hidden:
         return UNSURE
     return next(_Creation(cls, evaluator).errors(), None)

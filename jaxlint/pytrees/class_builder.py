@@ -93,6 +93,7 @@ class ClassBuilder(ClassMembers):
             generated_init=generated_init,
             eq=self._eq(framework, params),
             members=tuple(in_step(members, fields)),
+            members_known=self._fields_known(is_dataclass),
             unknown_decorator=self.unknown_decorator,
             attributes_added=frozenset(self.attributes_set),
             frozen_names=names,

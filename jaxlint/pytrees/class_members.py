@@ -217,6 +217,6 @@ def apply_lists(fields: list[Field], lists: FieldLists | None) -> tuple[list[Fie
 
 
 def in_step(members: list[Field], fields: list[Field]) -> list[Field]:
-    """The members, with the fields among them as they are by now."""
-    by_name = {f.name: f for f in fields}
-    return [by_name.get(m.name, m) if m.kind is Kind.FIELD else m for m in members]
+    """The members, as they are declared, with the roles that the fields among them have by now."""
+    roles = {f.name: f.role for f in fields}
+    return [with_role(m, roles.get(m.name, m.role)) if m.kind is Kind.FIELD else m for m in members]

@@ -159,7 +159,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     framework: Framework
     parents: tuple[PytreeClass, ...]
     fields: tuple[Field, ...]
-    #: False if a base class or a part of the body cannot be seen, so that there may be more fields.
+    #: False if a base class or a part of the body cannot be seen, or if code of the class flattens its instances, so
+    #: that there may be more fields.
     fields_known: bool
     frozen: bool | None
     #: Whether the class itself is a dataclass (generated `__init__`, fields from its own annotations).
@@ -177,6 +178,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     attributes_known: bool = True
     #: All that the dataclass machinery keeps of this class and its bases, in that order.
     members: tuple[Field, ...] = ()
+    #: Whether these are all, whatever is flattened.
+    members_known: bool = False
     #: Whether a decorator that cannot be seen through is applied.
     unknown_decorator: bool = False
     #: What decorators of the project assign to the class.
@@ -365,7 +368,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         if custom:
             parameters = maker.module.outline.functions[custom[-1]].parameters[1:]
             return tuple(msgspec.structs.replace(p, kind="keyword") for p in parameters) if keyword_only else parameters
-        if not maker.fields_known:
+        if not maker.members_known:
             return None
         members = [f for f in maker.members if f.init and f.kind is not Kind.CLASS_VAR]
         return tuple(

@@ -82,7 +82,7 @@ class FieldOrder(ClassRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the parameters of the constructor in their order."""
         named_tuple = cls.framework.is_tuple
-        if cls.unknown_decorator or not cls.fields_known or cls.option("kw_only", False) is None:
+        if cls.unknown_decorator or not cls.members_known or cls.option("kw_only", False) is None:
             return
         if (named_tuple and (cls.parents or not cls.is_dataclass)) or any(map(misplaced_field, cls.parents)):
             return

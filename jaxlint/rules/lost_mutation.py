@@ -141,7 +141,7 @@ class LostMutation(BodyRule):
             if mutation.owner is not None and mutation.owner.framework.is_stateful:
                 continue
             slot = origin(mutation.slot, code.body, parameters)
-            if slot is not None and slot.root in rebuilt:
+            if slot is not None and slot.root in rebuilt and not _passes_as_it_is(mutation, function, code):
                 if _is_rebuilt(mutation, slot, code, evaluator):
                     found.append((mutation, slot))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
@@ -171,6 +171,14 @@ def _where_tracing_is_tested(body: Body) -> Iterator[int]:
 
 
 # -- arguments ---------------------------------------------------------------------------------
+
+
+def _passes_as_it_is(mutation: Mutation, function: Function, code: CodeRead) -> bool:
+    """Whether what is changed is no pytree, one leaf to `vmap` outside, and static to the transformation inside."""
+    owner = mutation.owner
+    if owner is None or owner.is_pytree or not owner.bases_known:
+        return False
+    return mutation.of_attribute and _is_static(mutation.slot.root, function, code)
 
 
 def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evaluator) -> bool:

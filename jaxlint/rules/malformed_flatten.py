@@ -19,7 +19,6 @@ from jaxlint.rules.analyses.exchanged import (
     compared,
     is_in_order,
     made_without_arguments,
-    parameters_of,
     stored_in,
 )
 from jaxlint.rules.analyses.flattening import Rebuilt, Routine
@@ -271,7 +270,7 @@ def _exchanged(method: Function, own: list[str]) -> Proposal:
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[Problem]:
     """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
     behind = _behind_children(method)
-    parameters = parameters_of(cls)
+    parameters = cls.constructor()
     children = cls.explicit_leaves
     if behind is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
         return

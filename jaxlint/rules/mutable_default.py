@@ -11,7 +11,7 @@ from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
-from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
 from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
@@ -96,8 +96,8 @@ class MutableDefault(ClassRule):
         """Look at the defaults of the class's own fields."""
         if not cls.is_dataclass or cls.unknown_decorator:
             return  # a decorator may have replaced the defaults before the dataclass machinery sees them
-        for field in cls.fields:
-            if field.owner != cls.symbol or field.default is None:
+        for field in cls.members:
+            if field.kind is not Kind.FIELD or field.owner != cls.symbol or field.default is None:
                 continue
             value = plain(evaluator.static(field.default))
             kind = mutable_kind(value)

@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.rules.analyses.stale import own_methods
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts
 
@@ -60,7 +60,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str] | None:
     """The attributes that the children end up in: those that are set, or that `__init__` stores parameters in."""
     if back.bypasses:
         return dict(back.targets)
-    parameters = parameters_of(cls)
+    parameters = cls.constructor()
     if parameters is None or any(p.kind.startswith("*") for p in parameters):
         return None
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
@@ -78,7 +78,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt) -> dict[int, str] | None:
 
 def _reset(cls: PytreeClass, back: Rebuilt) -> str | None:
     """An attribute that other methods read and that has its default whenever an instance is rebuilt."""
-    parameters = parameters_of(cls)
+    parameters = cls.constructor()
     if back.passed is None or parameters is None:
         return None
     stored, needed = stored_in(cls), set(_needed(cls))
@@ -93,7 +93,7 @@ def _reset(cls: PytreeClass, back: Rebuilt) -> str | None:
 def is_in_order(cls: PytreeClass, given: Flattened) -> bool:
     """Whether the children are given in the order in which the constructor takes them."""
     stored = stored_in(cls)
-    taken = [stored.get(p.name) for p in parameters_of(cls) or ()]
+    taken = [stored.get(p.name) for p in cls.constructor() or ()]
     return [name for name in taken if name in given.children] == list(given.children)
 
 
@@ -111,13 +111,6 @@ def _needed(cls: PytreeClass) -> Iterator[str]:
         for name in sorted(function.self_reads & stored - bound):
             if all(a.attr != name for a in function.self_assignments):
                 yield name
-
-
-def parameters_of(cls: PytreeClass) -> tuple[Parameter, ...] | None:
-    """The parameters of the constructor; those of a dataclass are its fields, whatever it flattens."""
-    if cls.generated_init and cls.symbol.declaration.fields and not cls.parents:
-        return msgspec.structs.replace(cls, fields_known=True).constructor()
-    return cls.constructor()
 
 
 def stored_in(cls: PytreeClass) -> dict[str, str]:

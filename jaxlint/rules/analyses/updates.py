@@ -7,7 +7,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
 from jaxlint.infer.values import Array
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
@@ -20,13 +20,13 @@ _TABLES = frozenset({"pandas", "geopandas", "dask", "modin", "cudf"})
 
 def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
     """The keywords that an update of an instance may pass, or None if that cannot be determined."""
-    if not cls.fields_known or cls.unknown_decorator:
+    if not cls.members_known or cls.unknown_decorator:
         return None
     if cls.registered is None and not cls.is_dataclass:
         return None  # what registers it elsewhere may make fields of its annotations
     if not any(c.is_dataclass for c in cls.mro):
         return None
-    names = {f.name for f in cls.fields} | set(cls.init_vars)
+    names = {f.name for f in cls.members if f.kind is not Kind.CLASS_VAR}
     custom = cls.custom_init()
     if custom is not None:
         if any(p.kind == "**" for p in custom.parameters):
