@@ -75,27 +75,109 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     if target is None and not change.array:
         target = tree.node_at(place, cst.Subscript)
     statement = tree.node_at(place, cst.Expr) if target is None else tree.statement_of(target)
-    if statement is None:
+    block = next((one for one in tree.around(target or tree.module) if isinstance(one, (cst.For, cst.With))), None)
+    around = statement or block
+    if around is None:
         raise CannotChange("there is no statement")
-    is_own = change.array == change.base and is_own_array(change.base, statement, tree)
-    if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, statement, tree)):
+    is_own = change.array == change.base and is_own_array(change.base, around, tree)
+    if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, around, tree)):
         raise CannotChange("nobody would see the copy")
     if change.array and isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
         raise CannotChange("it is an item of an item")
 
     def updated(old: cst.CSTNode) -> New:
-        assert isinstance(old, (cst.Assign, cst.AugAssign, cst.Expr))
+        assert isinstance(old, (cst.Assign, cst.AugAssign, cst.AnnAssign, cst.Expr))
         value = _item_set(old) if change.array else _assigned(old)
-        made = expression(change.template.replace("{base}", change.base), tree, value=value)
-        return assignment(change.base, made, old.semicolon)
+        return assignment(change.base, _copy(change, value, tree), old.semicolon)
 
-    if isinstance(statement, cst.Assign) and (len(statement.targets) > 1 or statement.targets[0].target != target):
-        raise CannotChange("there are several targets")
-    if isinstance(statement, cst.AugAssign) and statement.target != target:
-        raise CannotChange("it is no target")
-    if not isinstance(statement, (cst.Assign, cst.AugAssign)) and (change.array or not _is_setattr(statement)):
+    if target is None and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
-    return {statement: updated}
+    if target is None or _is_only_target(target, statement):
+        return {around: updated}
+    return _through_variable(change, target, around, tree)
+
+
+def _copy(change: UpdateField, value: cst.BaseExpression, tree: Tree) -> cst.BaseExpression:
+    """The updated copy with a value."""
+    return expression(change.template.replace("{base}", change.base), tree, value=value)
+
+
+def _is_only_target(target: cst.CSTNode, statement: cst.CSTNode | None) -> bool:
+    """Whether a statement assigns to one target and nothing else."""
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=only)]):
+            return only is target
+        case cst.AugAssign(target=only):
+            return only is target
+        case cst.AnnAssign(target=only, value=cst.BaseExpression()):
+            return only is target
+    return False
+
+
+def _through_variable(
+    change: UpdateField, target: cst.CSTNode, around: cst.CSTNode, tree: Tree
+) -> dict[cst.CSTNode, Rewriter]:
+    """A variable is bound where the target was, and a line behind makes the copy of it.
+
+    The target is one of several, in a tuple, of a `for` loop or of a `with` statement.
+    """
+    assert isinstance(target, (cst.Attribute, cst.Subscript))
+    name = cst.Name(_new_name("item" if isinstance(target, cst.Subscript) else target.attr.value, target, tree))
+    value: cst.BaseExpression = name
+    if isinstance(target, cst.Subscript) and change.array:
+        value = _with_item(target, "set", name)
+    made = assignment(change.base, _copy(change, value, tree), cst.MaybeSentinel.DEFAULT)
+    line = cst.SimpleStatementLine([made])
+    holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
+    if isinstance(around, cst.Assign) and any(_is_named(one.target, change.base) for one in around.targets):
+        raise CannotChange("the variable is bound there, too")
+
+    def followed(old: cst.CSTNode) -> New:
+        if isinstance(old, cst.SimpleStatementLine) and len(old.body) == 1:
+            return cst.FlattenSentinel([old, line])
+        if isinstance(old, (cst.For, cst.With)) and isinstance(old.body, cst.IndentedBlock):
+            return old.with_changes(body=old.body.with_changes(body=[line, *old.body.body]))
+        raise CannotChange("there is no room for another line")
+
+    if not isinstance(around, (cst.Assign, cst.For, cst.With)) or not _is_target(target, around, tree):
+        raise CannotChange("it is no target")
+    return {target: lambda old: name, holder: followed}
+
+
+def _is_target(node: cst.CSTNode, statement: cst.Assign | cst.For | cst.With, tree: Tree) -> bool:
+    """Whether a statement binds a node: it is a target, or stands in a tuple or list that is one."""
+    around = next(tree.around(node))
+    while isinstance(around, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
+        node, around = around, next(tree.around(around))
+    if isinstance(around, cst.For):
+        return around is statement and around.target is node
+    return isinstance(around, (cst.AssignTarget, cst.AsName)) and statement in tree.around(around)
+
+
+def _is_named(target: cst.BaseExpression, name: str) -> bool:
+    """Whether a target is a variable, or has it in it."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return any(_is_named(one.value, name) for one in target.elements)
+    return isinstance(target, cst.Name) and target.value == name
+
+
+def _new_name(name: str, target: cst.CSTNode, tree: Tree) -> str:
+    """The name of a variable that a function does not know yet, like this one."""
+    if tree.nearest(target, cst.FunctionDef) is None:
+        raise CannotChange("others may see the variable")
+    used = {one.value for one in tree.all(cst.Name) if not _is_attribute(one, tree)}
+    for free in (name, f"new_{name}"):
+        if free not in used:
+            return free
+    raise CannotChange("there is no name for the variable")
+
+
+def _is_attribute(name: cst.Name, tree: Tree) -> bool:
+    """Whether a name is that of an attribute or of a keyword."""
+    around = next(tree.around(name))
+    return (isinstance(around, cst.Attribute) and around.attr is name) or (
+        isinstance(around, cst.Arg) and around.keyword is name
+    )
 
 
 @rewriters.register
@@ -144,17 +226,22 @@ def _set_item(change: SetItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode, 
     return {statement: updated}
 
 
-def _item_set(statement: cst.Assign | cst.AugAssign | cst.Expr) -> cst.BaseExpression:
+def _item_set(statement: cst.Assign | cst.AugAssign | cst.AnnAssign | cst.Expr) -> cst.BaseExpression:
     """`x.at[i].set(v)` for `x[i] = v`, and kin."""
     assert not isinstance(statement, cst.Expr)
     target = statement.targets[0].target if isinstance(statement, cst.Assign) else statement.target
     assert isinstance(target, cst.Subscript)
-    place = target.with_changes(value=cst.Attribute(target.value, cst.Name("at")), lpar=(), rpar=())
     method, value = "set", _assigned(statement)
     if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
         method, value = "add", statement.value
     if isinstance(value, (cst.Tuple, cst.List)):
         raise CannotChange("an array takes no display")
+    return _with_item(target, method, value)
+
+
+def _with_item(item: cst.Subscript, method: str, value: cst.BaseExpression) -> cst.Call:
+    """`x.at[i].set(value)` for `x[i]`."""
+    place = item.with_changes(value=cst.Attribute(item.value, cst.Name("at")), lpar=(), rpar=())
     return cst.Call(cst.Attribute(place, cst.Name(method)), [cst.Arg(_argument(value))])
 
 
@@ -172,9 +259,10 @@ def _is_setattr(statement: cst.CSTNode | None) -> bool:
     return is_plain and isinstance(statement.value.func, cst.Name) and statement.value.func.value == "setattr"
 
 
-def _assigned(statement: cst.Assign | cst.AugAssign | cst.Expr) -> cst.BaseExpression:
+def _assigned(statement: cst.Assign | cst.AugAssign | cst.AnnAssign | cst.Expr) -> cst.BaseExpression:
     """The new value of an attribute."""
-    if isinstance(statement, cst.Assign):
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        assert statement.value is not None
         return statement.value
     if isinstance(statement, cst.Expr):
         assert isinstance(statement.value, cst.Call)

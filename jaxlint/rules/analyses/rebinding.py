@@ -20,14 +20,14 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Constant, Name, dotted
 from jaxlint.syntax.statements import own_parts, walk
 
-#: The ways of assigning that one statement does alone.
-_ALONE = frozenset({"assign", "augment", "setattr"})
+#: The ways of assigning for which a copy can be made instead.
+_ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"})
 
 
 def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     """The fix of an assignment that is refused: the variable is bound to a copy with the new value."""
     base = event.receiver_text
-    if base is None or event.how not in _ALONE or event.alternatives:
+    if base is None or event.how not in _ASSIGNED or event.alternatives:
         return None
     root, *path = [*base.split("."), event.attr]
     if not is_own_variable(root, event.place):
