@@ -275,6 +275,29 @@ class InsertLine(msgspec.Struct, frozen=True):
     is_behind: bool = False
 
 
+class MakeFactory(msgspec.Struct, frozen=True):
+    """The `__post_init__` at `at`, which computes some of the `fields`, becomes a classmethod that takes them.
+
+    It is called `name`, has these `parameters`, as they are written, and `returns` an instance.
+    """
+
+    at: object
+    name: str
+    fields: tuple[str, ...]
+    parameters: tuple[str, ...]
+    returns: str
+
+
+class CallFactory(msgspec.Struct, frozen=True):
+    """If the name `at` is that of a class which is called, its classmethod `name` is called instead.
+
+    There is no fix where the class is handed on to what may call it.
+    """
+
+    at: object
+    name: str
+
+
 class ReplaceBody(msgspec.Struct, frozen=True):
     """The function `at` consists of these lines, behind its docstring; there is no fix if a comment would be lost."""
 
@@ -341,6 +364,8 @@ Change: TypeAlias = (
     | EditField
     | MoveItem
     | InsertLine
+    | MakeFactory
+    | CallFactory
     | ReplaceBody
     | BeginBody
     | NameItem

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from jaxlint.cst.changes import Change, EditText, Proposal, TakeAlso, TakeResult
+from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.places import Blocks, Rows
@@ -60,7 +60,7 @@ class Writer:
                 edits += change.edits
                 continue
             rows = self._blocks.rows_around(self.locate(change.at))
-            if rows is None and isinstance(change, (TakeResult, TakeAlso)):
+            if rows is None and isinstance(change, (TakeResult, TakeAlso, CallFactory)):
                 continue  # in a comment
             if rows is None:
                 return None
@@ -98,6 +98,7 @@ class Writer:
         import jaxlint.cst.calling
         import jaxlint.cst.converting
         import jaxlint.cst.declaring
+        import jaxlint.cst.factories
         import jaxlint.cst.returning  # noqa: F401
         from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
         from jaxlint.cst.trees import Tree

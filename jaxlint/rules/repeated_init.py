@@ -11,6 +11,7 @@ from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
+from jaxlint.rules.analyses.factory import computing_once
 from jaxlint.rules.analyses.traced import is_kept_out
 from jaxlint.rules.analyses.twice import Drift, drifts
 from jaxlint.rules.analyses.unflattening import past_constructor
@@ -75,7 +76,9 @@ class RepeatedInit(ClassRule, BodyRule):
     ## Fix safety
 
     `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
+    all that the constructor sets. A `__post_init__` becomes a classmethod, `make`, which takes the fields, computes and
+    returns an instance, and the module calls it instead of the class; there is no such fix where the class has
+    subclasses or classmethods, or another module speaks of it. The fixes are unsafe.
 
     ## When not to use it
 
@@ -108,7 +111,7 @@ class RepeatedInit(ClassRule, BodyRule):
         rebuilt = rebuilt_by(code, evaluator)
         if rebuilt is not None:
             for drift in drifts(code, rebuilt, evaluator):
-                yield _problem(drift, rebuilt)
+                yield _problem(drift, rebuilt, evaluator)
 
 
 def _is_missing(field: Field, cls: PytreeClass) -> bool:
@@ -136,7 +139,7 @@ def _missing(field: Field, cls: PytreeClass) -> Problem:
     )
 
 
-def _problem(drift: Drift, rebuilt: Rebuild) -> Problem:
+def _problem(drift: Drift, rebuilt: Rebuild, evaluator: Evaluator) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls
     if drift.parameter is None:
         what = f"changes `{drift.field}` each time it runs, and jax runs it again to rebuild instances"
@@ -157,6 +160,6 @@ def _problem(drift: Drift, rebuilt: Rebuild) -> Problem:
             if custom
             else f"write a classmethod that computes `{drift.field}` and returns `cls(...)`"
         ),
-        fix=past_constructor(rebuilt.cls) if custom else None,
+        fix=past_constructor(rebuilt.cls) if custom else computing_once(rebuilt, evaluator),
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{drift.field}",
     )

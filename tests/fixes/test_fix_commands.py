@@ -165,6 +165,13 @@ LAYOUTS = {
     "    setattr(state, 'step', a)\n": "    state = state.replace(step=a)\n",
     "    (state).step = a\n": "    state = state.replace(step=a)\n",
     "    for i in a:\n    \tstate.step = i\n": "    for i in a:\n    \tstate = state.replace(step=i)\n",
+    "    state.step: int = a\n": "    state = state.replace(step=a)\n",
+    "    c = state.step = a  # why\n": "    c = step = a  # why\n    state = state.replace(step=step)\n",
+    "    step, (c, *state.step) = a\n": "    step, (c, *new_step) = a\n    state = state.replace(step=new_step)\n",
+    "    for state.step in a:\n        c()\n": ""
+    "    for step in a:\n        state = state.replace(step=step)\n        c()\n",
+    "    with a as state.step:\n        c()\n": ""
+    "    with a as step:\n        state = state.replace(step=step)\n        c()\n",
     "    state . step=a ;\n": "    state = state.replace(step=a) ;\n",
 }
 
@@ -181,10 +188,11 @@ UNWANTED = [
     "def f(state: State):\n    state.step = 1\n",
     "def f(state: State):\n    state.step = 1\n    print(state)\n",
     "def f(states: list[State]):\n    for state in states:\n        state.step = 1\n        print(state)\n",
-    "def f(state: State):\n    x = state.step = 1\n    return state\n",
+    "def f(a):\n    a = State(step=1)\n    a = a.step = a\n    return a\n",
+    "def f(state: State, step, new_step):\n    x = state.step = step\n    return state\n",
     "state = State(step=1)\ndef f():\n    state.step = 1\n    return state\n",
     "class T:\n    state: State\n    def f(self):\n        self.state.step = 1\n        return self\n",
-    "def f(state: State):\n    state.step, b = 1, 2\n    return state\n",
+    "def f(state: State):\n    for state.step in (1, 2): pass\n    return state\n",
     "def f(state: State):\n    del state.step\n    return state\n",
 ]
 

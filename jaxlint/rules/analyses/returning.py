@@ -39,7 +39,7 @@ def returning(
     changes.append(ReturnLast(function.at, name))
     is_method = function.owner is not None and function.self_name is not None
     position = names.index(name) - is_method
-    changes += [TakeResult(at, name, position) for at in _mentions(function.name, place.module)]
+    changes += [TakeResult(at, name, position) for at in mentions(function.name, place.module)]
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
@@ -56,7 +56,7 @@ def returning_also(
         return None
     if function.name.startswith("__") or any(last_name(d) in _ATTRIBUTES for d in function.decorators):
         return None
-    if _is_known_elsewhere(function.name, module, evaluator):
+    if is_known_elsewhere(function.name, module, evaluator):
         return None
     names = [p.name for p in function.parameters if p.kind == "positional"]
     is_method = function.owner is not None and function.self_name is not None
@@ -64,7 +64,7 @@ def returning_also(
     texts = [function.name, *_compiled_names(function.name, module)]
     if any(len(scope.bindings.get(text, ())) > 1 for text in texts for scope in outline.scopes.values()):
         return None
-    found = [at for text in texts for at in _mentions(text, module, r"\b")]
+    found = [at for text in texts for at in mentions(text, module, r"\b")]
     is_nothing = all(s.value is None for s in returns)
     changes: list[Change] = [ReturnLast(function.at, name) if is_nothing else ReturnAlso(function.at, name)]
     take = TakeResult if is_nothing else TakeAlso
@@ -87,10 +87,10 @@ def _may_return(function: Function, module: Module, evaluator: Evaluator) -> boo
         return False
     if _is_ambiguous(function.name, module):
         return False
-    return not _is_known_elsewhere(function.name, module, evaluator)
+    return not is_known_elsewhere(function.name, module, evaluator)
 
 
-def _is_known_elsewhere(name: str, module: Module, evaluator: Evaluator) -> bool:
+def is_known_elsewhere(name: str, module: Module, evaluator: Evaluator) -> bool:
     """Whether a module that imports this one speaks of a name."""
     spoken = re.compile(rf"\b{re.escape(name)}\b")
     return any(spoken.search(other.source.text) for other in evaluator.model.importers(module))
@@ -101,7 +101,7 @@ def _is_ambiguous(name: str, module: Module) -> bool:
     return len([one for one in module.outline.functions.values() if one.name == name]) > 1
 
 
-def _mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[Span]:
+def mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[Span]:
     """Where a name stands in front of brackets, or of something else."""
     source = module.source
     for match in re.finditer(rf"\b{re.escape(name)}{behind}", source.text):
