@@ -51,8 +51,6 @@ class _Inner(msgspec.Struct, frozen=True):
     """A function inside the body that a transformation is applied to, and the name that calls it."""
 
     applied: Applied
-    #: What a finding points at.
-    at: object
     function: Function
     body: Body
     #: The variable that holds the transformed function; None if it is called at once.
@@ -168,7 +166,7 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
     for function, body in bodies:
         for applied in code.place.applied(function) if body is not None else ():
             if applied.is_decorator and body is not None:
-                yield _Inner(applied, applied.at, function, body, function.name)
+                yield _Inner(applied, function, body, function.name)
 
 
 def _given(event: Transformed, code: CodeRead) -> _Inner | None:
@@ -183,7 +181,7 @@ def _given(event: Transformed, code: CodeRead) -> _Inner | None:
     for call in code.calls:
         if call.at is applied.at and call.positional and isinstance(given := call.positional[0], Lambda):
             inner = (Return(given.body.at, given.body),)
-    return None if inner is None else _Inner(applied, event.at, function, inner, _handle(event, code))
+    return None if inner is None else _Inner(applied, function, inner, _handle(event, code))
 
 
 def _handle(event: Transformed, code: CodeRead) -> str | None:
@@ -217,8 +215,11 @@ def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
         found.setdefault(name, one.cls)
 
 
-def _leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass) -> Iterator[str]:
-    """The leaves that a function reads of an instance in a variable from around it, and the functions inside of it."""
+def _leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass) -> Iterator[tuple[str, object]]:
+    """The leaves that a function reads of an instance in a variable from around it, and the functions inside of it.
+
+    With each comes the place.
+    """
     if is_own(name, params, body):
         return
     for statement in walk(body, nested=False):
@@ -228,15 +229,15 @@ def _leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass
             yield from _leaves_read(statement.params, statement.body, name, cls)
 
 
-def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[str]:
+def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[tuple[str, object]]:
     match expr:
         case Name(id=id_):
-            yield from (field.name for field in cls.fields if id_ == name and field.role is not Role.STATIC)
+            yield from ((field.name, expr.at) for field in cls.fields if id_ == name and field.role is not Role.STATIC)
             return
         case Attribute(value=Name(id=id_), attr=attr) if id_ == name:
             method = cls.method(attr)
             fields = [cls.field(read) for read in ([attr] if method is None else sorted(method[1].self_reads))]
-            yield from (field.name for field in fields if field is not None and field.role is Role.LEAF)
+            yield from ((field.name, expr.at) for field in fields if field is not None and field.role is Role.LEAF)
             return
         case Attribute(attr=attr) if attr in TRAITS:
             return  # an update keeps the shapes and dtypes
@@ -261,15 +262,16 @@ def _asked_for_traits(expr: Expr) -> Expr | None:
 def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The states that the compiled function reads, and that are bound anew between two calls of it."""
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        read = set() if one.handle is None else set(_leaves_read(one.params, one.body, name, cls))
+        read = [] if one.handle is None else list(_leaves_read(one.params, one.body, name, cls))
         rebinding = _rebinding_between(one, name, code.body) if read else None
         if rebinding is not None:
             changed = changed_fields(rebinding, cls, code, evaluator)
-            if changed is not None and changed.isdisjoint(read):
+            places = [at for field, at in read if changed is None or field in changed]
+            if not places:
                 continue
             way_out = f"make `{name}` an argument of `{one.function.name}`"
             yield Problem(
-                at=one.at,
+                at=places[0],
                 message=(
                     f"the compiled `{one.function.name}` takes the `{cls.name}` in `{name}` from around it, and goes on"
                     f" with the values of the first call when `{name}` is bound anew; {way_out}"
@@ -359,7 +361,7 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
             changes = tuple(Rewrite(part.at, parameter) for part in captured)
             way_out = f"read `{parameter}` instead of `{path}`"
             yield Problem(
-                at=one.at,
+                at=captured[0].at,
                 message=(
                     f"`{one.function.name}` does not read its parameter `{parameter}`, but takes `{path}` of the"
                     f" `{classes[root].name}` from around it: all gradients are zero; {way_out}"

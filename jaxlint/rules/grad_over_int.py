@@ -11,12 +11,13 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross, Event, Transformed
 from jaxlint.infer.transformed_classes import instances_in
-from jaxlint.infer.values import Scalar, Value, options, plain
+from jaxlint.infer.values import Array, Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.given_literals import is_given
+from jaxlint.rules.analyses.leaf_numbers import refused_leaf
 from jaxlint.rules.analyses.library_forms import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, maker_of
@@ -210,6 +211,8 @@ def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     kinds = options(plain(evaluator.promises.field(field, cls)))
     if all(isinstance(k, Scalar) and k.kind in ("int", "bool") for k in kinds):
         return f"{'an int' if kinds[0] == Scalar('int') else 'a bool'}"
+    if all(isinstance(k, Array) for k in kinds):
+        return refused_leaf(field, cls, evaluator)
     return None
 
 

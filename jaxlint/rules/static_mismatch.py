@@ -13,8 +13,11 @@ from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.project.resolution import FunctionSymbol, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.branch_updates import differing_update
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
     Binary,
     Call,
     Comprehension,
@@ -31,10 +34,14 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import (
     Assign,
     Body,
+    Do,
+    For,
     FunctionDefinition,
     Return,
     Statement,
+    all_parts,
     bound_by,
+    own_names,
     parts,
     target_names,
     walk,
@@ -52,6 +59,7 @@ _TOGETHER = {
 }
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
+_OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
 
 
@@ -140,11 +148,14 @@ class StaticMismatch(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
-        if _LAST_NAMES.isdisjoint(code.contents.called):
+        contents = code.contents
+        makes_lists = contents.of(Comprehension) or "append" in contents.called
+        if not makes_lists and _LAST_NAMES.isdisjoint(contents.called):
             return
         instances = _Instances(code, evaluator)
         for call in code.calls:
             if last_name(call.func) not in _LAST_NAMES:
+                yield from _handed_over(call, instances)
                 continue
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
             if name in _TOGETHER:
@@ -157,36 +168,41 @@ class _Instances:
     """The instances that a body makes by calls that state the values of static fields."""
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
-        self._code = code
+        self.code = code
         self._module = code.place.module
         self._scope = code.scope
-        self._evaluator = evaluator
+        self.evaluator = evaluator
 
     @cached_property
     def functions(self) -> dict[str, Body]:
         """The bodies of the functions inside."""
-        return {s.name: s.body for s in self._code.statements if isinstance(s, FunctionDefinition)}
+        return {s.name: s.body for s in self.code.statements if isinstance(s, FunctionDefinition)}
 
     @cached_property
     def _variables(self) -> dict[str, Expr]:
         bound: dict[str, list[Expr | None]] = {}
-        for statement in self._code.statements:
+        for statement in self.code.statements:
             for name in _names(statement):
                 bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
         return {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
 
     @cached_property
     def _updates(self) -> dict[int, Replace]:
-        return {id(e.call): e for e in self._code.events if isinstance(e, Replace)}
+        return {id(e.call): e for e in self.code.events if isinstance(e, Replace)}
+
+    def may_be_list(self, expr: Expr) -> bool:
+        """Whether an expression is a comprehension, or a variable that holds one or what a loop appends to it."""
+        value = self._variables.get(expr.id) if isinstance(expr, Name) else expr
+        return isinstance(value, Comprehension) or id(value) in self.appended
 
     def symbol(self, expr: Expr) -> Symbol:
         """What a name in the body stands for."""
-        return self._evaluator.model.resolver.resolve(expr, self._module, self._scope)
+        return self.evaluator.model.resolver.resolve(expr, self._module, self._scope)
 
     def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
         """What a name in a function of the project stands for."""
         scope = f"{function.declaration.qualname}.<locals>"
-        return self._evaluator.model.resolver.resolve(expr, function.module, scope)
+        return self.evaluator.model.resolver.resolve(expr, function.module, scope)
 
     def of(self, expr: Expr, depth: int = 0) -> _Made | None:
         """The instance, or the list of instances, that an expression is."""
@@ -201,14 +217,17 @@ class _Instances:
             case Call():
                 return self.made(expr, self.symbol(expr.func))
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
-                return self._items(self.of(element, depth + 1), set(target_names(clause.target)))
+                return self._items(element, set(target_names(clause.target)), depth + 1)
+            case Display(kind="list", items=()) if id(expr) in self.appended:
+                loop, item = self.appended[id(expr)]
+                return self._items(item, set(target_names(loop.target)), depth + 1)
             case Display(kind="list" | "tuple", items=items):
                 return _differing([self.of(item, depth + 1) for item in items])
         return None
 
     def made(self, call: Call, symbol: Symbol) -> _Made | None:
         """What a call of a class makes."""
-        cls = self._evaluator.model.class_of_symbol(symbol)
+        cls = self.evaluator.model.class_of_symbol(symbol)
         if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
             return None
         parameters = cls.constructor()
@@ -234,12 +253,51 @@ class _Instances:
         statics = {**({} if before is None else before.statics), **{n: v for n, v in given.items() if n in names}}
         return _Made(cls, {name: value for name, value in statics.items() if value is not None})
 
-    @staticmethod
-    def _items(made: _Made | None, varying: set[str]) -> _Made | None:
+    def _items(self, item: Expr, varying: set[str], depth: int) -> _Made | None:
+        """The instances that an expression makes turn by turn."""
+        made = self.of(item, depth)
+        if made is None and isinstance(item, Name) and item.id in self._variables:
+            item = self._variables[item.id]
+        if made is None and isinstance(item, Call):
+            made, varying = self._by_function(item, varying)
         if made is None:
             return None
         name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
         return msgspec.structs.replace(made, varying=name) if name else made
+
+    def _by_function(self, call: Call, varying: set[str]) -> tuple[_Made | None, set[str]]:
+        """What a function makes of one instance, and those of its parameters that are given something that varies."""
+        symbol = self.evaluator.model.resolver.follow(self.symbol(call.func))
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or call.has_star:
+            return None, set()
+        values, declared = symbol.declaration.return_values, symbol.declaration.parameters
+        value = values[0] if len(values) == 1 else None
+        if not isinstance(value, Call) or symbol.declaration.owner is not None:
+            return None, set()
+        positional = (p.name for p in declared if p.kind == "positional")
+        given = dict(zip(positional, call.positional, strict=False))
+        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        names = {name for name, held in given.items() if _varies(held, varying)}
+        return self.made(value, self.elsewhere(value.func, symbol)), names
+
+    @cached_property
+    def appended(self) -> dict[int, tuple[For, Expr]]:
+        """What loops append to lists that are empty at first, if that is done in one place, by the display."""
+        found: dict[str, list[tuple[For, Expr]]] = {}
+        for loop in (s for s in self.code.statements if isinstance(s, For)):
+            inside = list(walk(loop.body, nested=False))
+            bound = {name for statement in inside for name in _names(statement)}
+            for statement in inside:
+                match statement:
+                    case Do(value=Call(func=Attribute(value=Name(id=name), attr="append"), args=(argument,))) if (
+                        name not in bound
+                    ):
+                        found.setdefault(name, []).append((loop, argument.value))
+        return {
+            id(self._variables[name]): places[0]
+            for name, places in found.items()
+            if len(places) == 1 and name in self._variables
+        }
 
 
 def _varies(expr: Expr, varying: set[str]) -> bool:
@@ -303,6 +361,49 @@ def _mapped(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
             found.append(made)
 
 
+def _handed_over(call: Call, instances: _Instances) -> Iterator[Problem]:
+    """The problem of a list of instances that is given to a function which maps them together."""
+    for argument in call.args:
+        if not isinstance(argument.value, (Name, Comprehension)) or argument.star:
+            continue
+        made = instances.of(argument.value) if instances.may_be_list(argument.value) else None
+        if made is None or not made.varying:
+            continue
+        symbol = instances.evaluator.model.resolver.follow(instances.symbol(call.func))
+        mapped = _mapped_together(symbol, call, argument, instances) if isinstance(symbol, FunctionSymbol) else None
+        if mapped is not None and isinstance(symbol, FunctionSymbol):
+            at, name = mapped
+            here = symbol.module is instances.code.place.module
+            error = "ValueError (different pytree metadata)"
+            yield _problem(at if here else argument.at, made.cls, made.varying, name, error)
+            return
+
+
+def _mapped_together(
+    symbol: FunctionSymbol, call: Call, argument: Argument, instances: _Instances
+) -> tuple[object, str] | None:
+    """Where a function maps the items of an argument together, and by what."""
+    body = instances.evaluator.calls.body_of(symbol)
+    parameters = symbol.declaration.parameters
+    bound = 1 if symbol.declaration.self_name is not None else 0
+    positional = [p.name for p in parameters if p.kind == "positional"][bound:]
+    given = [a for a in call.args if a.keyword is None]
+    name = argument.keyword or next(
+        (n for n, one in zip(positional, given, strict=False) if one.at is argument.at), None
+    )
+    if body is None or name is None or name in own_names(body) or call.has_star:
+        return None
+    for part in all_parts(body):
+        if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES:
+            scope = f"{symbol.declaration.qualname}.<locals>"
+            library = instances.evaluator.model.resolver.library_name(part.func, symbol.module, scope)
+            for one in part.args if library in _TOGETHER and part.keyword("is_leaf") is None else ():
+                expr = one.value.value if isinstance(one.value, Starred) else one.value
+                if one.star == "*" and isinstance(expr, Name) and expr.id == name:
+                    return one.at, library
+    return None
+
+
 def _chosen(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
     """The problem of branches that return instances with different static values."""
     branches = list(call.positional[_BRANCHES[name]])
@@ -313,9 +414,11 @@ def _chosen(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
         for other in made[:index]:
             field = None if one is None or other is None else _difference(one, other)
             if field is not None and one is not None:
-                error = "TypeError (branch outputs must have the same pytree structure)"
-                yield _problem(branches[index].at, one.cls, field, name, error)
+                yield _problem(branches[index].at, one.cls, field, name, _OTHER_BRANCH)
                 return
+    operands = call.positional[_BRANCHES[name].stop :] if call.keyword("operand") is None and not call.has_star else ()
+    for branch, cls, changed in differing_update(call, branches, operands, instances.code, instances.evaluator):
+        yield _problem(branch.at, cls, changed, name, _OTHER_BRANCH)
 
 
 def _returned(branch: Expr, instances: _Instances) -> _Made | None:

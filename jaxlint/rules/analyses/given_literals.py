@@ -53,8 +53,11 @@ def _calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) ->
         first, last = function.body_rows
         is_read = not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0))
         if is_read and "<locals>" not in function.scope:
-            body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-            yield from ((part, function) for part in all_parts(body) if isinstance(part, Call))
+            body = evaluator.calls.body_of(FunctionSymbol(module, function))
+            shown = (
+                all_parts(body) if body is not None else (p for value in function.return_values for p in parts(value))
+            )
+            yield from ((part, function) for part in shown if isinstance(part, Call))
 
 
 def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -100,14 +103,20 @@ def _is_number(expr: Expr) -> bool:
 def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Expr]:
     """What the module of the class, and those that import it, are seen to put into a field."""
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
-    index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
     for module in _around(cls, evaluator):
         for call, _ in calls_giving(field.name, names, module, evaluator):
-            name = last_name(call.func)
-            if name not in names and name not in _UPDATES:
-                continue
-            value = call.keyword(field.name)
+            value = giving(field, cls, call, names)
             if value is not None:
                 yield value
-            elif name in names and cls.custom_init() is None and index is not None and not call.has_star:
-                yield from call.positional[index : index + 1]
+
+
+def giving(field: Field, cls: PytreeClass, call: Call, names: Collection[str]) -> Expr | None:
+    """What a construction (a call of one of the names) or an update gives a field."""
+    name = last_name(call.func)
+    if name not in names and name not in _UPDATES:
+        return None
+    value = call.keyword(field.name)
+    if value is None and name in names and cls.custom_init() is None and not call.has_star:
+        index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
+        value = call.positional[index] if index is not None and index < len(call.positional) else None
+    return value

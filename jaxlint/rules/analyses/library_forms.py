@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
 from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Leaf, promoted
-from jaxlint.syntax.expressions import Call, Expr, dotted, last_name
+from jaxlint.syntax.expressions import Call, Constant, Expr, Unary, dotted, last_name
 
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
 _FILLED = {"zeros": 1, "ones": 1, "empty": 1, "eye": 3, "identity": 1}
@@ -43,15 +43,28 @@ _OF_LAX = frozenset(
 
 def is_integer(expr: Expr) -> bool:
     """Whether an expression certainly makes an array of integers, by the usual names of jax.numpy and numpy."""
-    if not isinstance(expr, Call):
-        return False
-    library, _, name = (dotted(expr.func) or "").rpartition(".")
-    if library not in ("jnp", "jax.numpy", "np", "numpy"):
-        return False
+    return isinstance(expr, Call) and number_kind(expr) == "int"
+
+
+def number_kind(expr: Expr) -> str:
+    """The kind of numbers ("int", "float", "bool") that an expression makes, by the usual names; empty if not known."""
+    if isinstance(expr, Constant):
+        return expr.kind if expr.kind in ("int", "float", "bool") else ""
+    if isinstance(expr, Unary):
+        return number_kind(expr.operand)
+    library, _, name = (dotted(expr.func) or "").rpartition(".") if isinstance(expr, Call) else ("", "", "")
+    if not isinstance(expr, Call) or library not in ("jnp", "jax.numpy", "np", "numpy"):
+        return ""
     keywords = {a.keyword: a.value for a in expr.args if a.keyword is not None}
-    return called(f"jax.numpy.{name}", [UNKNOWN] * len(expr.positional), expr.positional, keywords) == Leaf(
-        "int", False
-    )
+    given = [Leaf(number_kind(value), None) for value in expr.positional]
+    found = called(f"jax.numpy.{name}", given, expr.positional, keywords)
+    return found.kind if isinstance(found, Leaf) else ""
+
+
+def is_key(expr: Expr) -> bool:
+    """Whether an expression certainly makes a key of jax.random, by its usual names."""
+    name = dotted(expr.func) if isinstance(expr, Call) else None
+    return name in ("jax.random.PRNGKey", "jax.random.key", "jrandom.PRNGKey", "random.PRNGKey", "jax.random.split")
 
 
 def dtype_kind(expr: Expr | None) -> str:
