@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.forms import NOTHING, Difference, Form, Held, Leaf, State, described
@@ -127,8 +129,23 @@ class ChangingStructure(BodyRule):
         """Look at a function that steps a state, and at the loops that a body runs."""
         yield from _growing(code, evaluator)
         called = (self.instance_calls & code.contents.called) if code.calls else ()
-        if any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called):
+        has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
+        if has_loop or self._hands_over(code, evaluator):
             yield from map(_changed, changes(code, evaluator))
+
+    def _hands_over(self, code: CodeRead, evaluator: Evaluator) -> bool:
+        """Whether a body makes instances and calls a function that may run a loop."""
+        if not any(isinstance(event, (Construct, Replace)) for event in code.events):
+            return False
+        module, resolver = code.place.module, evaluator.model.resolver
+        for name in code.contents.called & module.outline.module_scope.bindings.keys():
+            symbol = resolver.follow(resolver.resolve_name(name, module))
+            if isinstance(symbol, FunctionSymbol):
+                row, units = symbol.declaration.at.row, symbol.module.outline.units
+                unit = units[bisect_right(units, row, key=lambda u: u.first) - 1]
+                if not unit.calls.isdisjoint(self.instance_calls):
+                    return True
+        return False
 
     @staticmethod
     def _is_loop(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -50,8 +51,8 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
-    """What the loops and branches of a body change, one for each of them at most."""
-    tracer = _Loops(evaluator)
+    """What the loops and branches of a body change, and those of the functions that it calls, one for each at most."""
+    tracer = _Loops(evaluator, code)
     function = code.function
     variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
     variables |= parameters_of(function, code.parameters)
@@ -62,10 +63,24 @@ def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
 class _Loops(Tracer):
     """Compares what goes into the functions of loops with what comes out."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, code: CodeRead) -> None:
         super().__init__(evaluator)
         self.changes: list[Change] = []
         self._seen: set[int] = set()
+        self._code_read = code
+        #: The call in the body itself that leads to what is traced.
+        self._outer: Call | None = None
+
+    @cached_property
+    def _working(self) -> frozenset[int]:
+        """The expressions of the body (by identity) that are expected to work."""
+        return frozenset(map(id, self._code_read.contents.expected_to_work))
+
+    def call(self, call: Call, frame: Frame) -> Thing:
+        """What a call returns."""
+        if frame.depth == 0:
+            self._outer = call
+        return super().call(call, frame)
 
     def loop(
         self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
@@ -76,8 +91,8 @@ class _Loops(Tracer):
         exprs = dict(zip(PARAMETERS[name], call.positional, strict=False))
         exprs |= {a.keyword: a.value for a in call.args if a.keyword is not None}
         things = {**dict(zip(PARAMETERS[name], given, strict=False)), **keywords}
-        looks = frame.depth == 0 and id(call) not in self._seen
-        if looks:
+        looks = id(call) not in self._seen if frame.depth == 0 else id(self._outer) in self._working
+        if looks and frame.depth == 0:
             self._seen.add(id(call))
         if name not in (_SCAN, _WHILE, _FORI):
             operands = [form_of(thing) for thing in given[len(PARAMETERS[name]) :]]
@@ -93,18 +108,18 @@ class _Loops(Tracer):
                 arguments = [Leaf("int"), before]
             elif name == _SCAN:
                 arguments = [before, _item(exprs.get("xs"), things.get("xs", NOTHING), frame)]
-            self._turn(exprs[key], name, things[function], before, arguments, frame)
+            self._turn(self._at(exprs[key], frame), name, things[function], before, arguments, frame)
         carry = after_loop(before)
         return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
 
-    def _turn(self, at: Expr, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
+    def _turn(self, at: object, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
         """Compare the carry before and after a turn."""
         if not isinstance(function, Code):
             return
         after = self.run(function, arguments, {}, frame.depth + 1)
         if name == _SCAN:
             if isinstance(after, State) and after.exact and not after.cls.framework.is_tuple:
-                self.changes.append(Change(at.at, name, function.name, None, after))
+                self.changes.append(Change(at, name, function.name, None, after))
             if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
                 return
             after = after.entries["0"]
@@ -126,14 +141,19 @@ class _Loops(Tracer):
         result: Form = returned[0][2] if returned else UNKNOWN
         for branch, code, form in returned[1:]:
             if looks:
-                self._note(branch, name, code, differences(returned[0][2], form, carried=False))
+                self._note(self._at(branch, frame), name, code, differences(returned[0][2], form, carried=False))
             result = join(result, form)
         return result
 
-    def _note(self, at: Expr, name: str, function: Code, found: Iterator[Difference]) -> None:
+    def _at(self, expr: Expr, frame: Frame) -> object:
+        """Where a finding about an expression stands: in another module, at the call that leads there."""
+        is_here = frame.depth == 0 or frame.module is self._code_read.place.module or self._outer is None
+        return expr.at if is_here or self._outer is None else self._outer.at
+
+    def _note(self, at: object, name: str, function: Code, found: Iterator[Difference]) -> None:
         first = next((one for one in found if one.cls is not None), None)
-        if first is not None and all(change.at is not at.at for change in self.changes):
-            self.changes.append(Change(at.at, name, function.name, first))
+        if first is not None and all(change.at is not at for change in self.changes):
+            self.changes.append(Change(at, name, function.name, first))
 
 
 def _item(xs: Expr | None, thing: Thing, frame: Frame) -> Form:

@@ -128,7 +128,7 @@ class Expressions:
             case Attribute():
                 return self._attribute(expr, frame)
             case Call():
-                return self._call(expr, frame)
+                return self.call(expr, frame)
             case Binary(op=op, left=left, right=right):
                 return self._binary(op, self._form(left, frame), self._form(right, frame))
             case Unary(op=op, operand=operand):
@@ -249,7 +249,8 @@ class Expressions:
 
     # -- calls ------------------------------------------------------------------------------
 
-    def _call(self, call: Call, frame: Frame) -> Thing:
+    def call(self, call: Call, frame: Frame) -> Thing:
+        """What a call returns."""
         func = self.value(call.func, frame)
         values = [self.value(a.value, frame) for a in call.args]
         given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
