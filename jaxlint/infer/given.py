@@ -32,16 +32,22 @@ class GivenClasses:
         """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
         if function.owner is not None and function.self_name is not None and holds(self.cls(function.owner, module)):
             return True
-        for parameter in function.parameters:
-            annotation = parameter.annotation
-            if isinstance(annotation, Subscript):  # a list of instances
-                annotation = annotation.index
-            if isinstance(annotation, (Name, Attribute)):
-                symbol = self.model.resolver.resolve(annotation, module, function.scope)
-                cls = self.model.class_of_symbol(symbol)
-                if cls is not None and holds(cls):
-                    return True
-        return False
+        return any(self._names(p.annotation, function, module, holds) for p in function.parameters)
+
+    def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a function is annotated to return an instance of a class of some kind, or several."""
+        return self._names(function.returns, function, module, holds)
+
+    def _names(
+        self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]
+    ) -> bool:
+        if isinstance(annotation, Subscript):  # a list of instances
+            annotation = annotation.index
+        if not isinstance(annotation, (Name, Attribute)):
+            return False
+        symbol = self.model.resolver.resolve(annotation, module, function.scope)
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and holds(cls)
 
     def holds_numbers(self, cls: PytreeClass) -> bool:
         """Whether some leaf of a pytree class is annotated with a type of Python's numbers."""

@@ -252,7 +252,10 @@ class Triggers:
         around = (u for u in module.outline.units if u.kind == "code") if unit.kind == "code" else (unit,)
         if any(not one.calls.isdisjoint(self.model.project_index.pytree_class_names) for one in around):
             return True
-        return any(self.given.takes(f, module, is_pytree) for f in self._functions(module, unit))
+        if any(self.given.takes(f, module, is_pytree) for f in self._functions(module, unit)):
+            return True
+        makers = (f for f in module.outline.functions.values() if f.returns is not None and f.name in unit.calls)
+        return any(self.given.returns(maker, module, is_pytree) for maker in makers)
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""

@@ -240,6 +240,19 @@ def _changed(change: Change) -> Problem:
             reason="the function of a scan returns the next carry and an output",
             help=way_out,
         )
+    if not found.field:
+        before, after = described(found.before), described(found.after)
+        way_out = f"return {before}" if isinstance(found.before, State) else "return the same structure"
+        where = "after the first branch" if change.transform not in _CARRIES else "in the initial carry"
+        return Problem(
+            at=change.at,
+            message=(
+                f"{function} returns {after}, and {transform} has {before} {where}: it refuses the other structure"
+                f" (TypeError); {way_out}"
+            ),
+            reason="a tuple or an instance of another class is another structure, whatever it holds",
+            help=way_out,
+        )
     field, owner = f"`{found.field}`", f"`{found.cls.name}`"
     if change.transform not in _CARRIES:
         way_out = f"give {field} the same structure and type in each branch"

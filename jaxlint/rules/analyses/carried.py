@@ -21,7 +21,7 @@ from jaxlint.rules.analyses.forms import (
     differences,
     join,
 )
-from jaxlint.rules.analyses.things import Code, Frame, Thing, after_loop, form_of, item_of, of_tuple
+from jaxlint.rules.analyses.things import Code, Frame, Member, Thing, after_loop, form_of, item_of, of_tuple
 from jaxlint.rules.analyses.tracing import Tracer, parameters_of
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
 from jaxlint.syntax.statements import own_names
@@ -114,6 +114,8 @@ class _Loops(Tracer):
 
     def _turn(self, at: object, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
         """Compare the carry before and after a turn."""
+        if isinstance(function, Member):
+            function = self.bound(function.owner, function.name) or UNKNOWN
         if not isinstance(function, Code):
             return
         after = self.run(function, arguments, {}, frame.depth + 1)
@@ -135,6 +137,8 @@ class _Loops(Tracer):
         returned: list[tuple[Expr, Code, Form]] = []
         for branch in branches:
             code = self.value(branch, frame)
+            if isinstance(code, Member):
+                code = self.bound(code.owner, code.name) or UNKNOWN
             if not isinstance(code, Code):
                 return UNKNOWN
             returned.append((branch, code, self.run(code, operands, {}, frame.depth + 1)))

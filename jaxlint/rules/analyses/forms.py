@@ -127,6 +127,8 @@ def differences(
                         yield from differences(
                             before.fields[name], after.fields[name], carried=carried, cls=before.cls, field=name
                         )
+            elif before.exact and after.exact:
+                yield Difference(cls or before.cls, field, before, after)
         case Held(), Held():
             if before.entries.keys() != after.entries.keys() or before.kind != after.kind:
                 yield Difference(cls, field, before, after)
@@ -138,6 +140,8 @@ def differences(
                 yield Difference(cls, field, before, after)
         case Nothing(), Nothing():
             return
+        case (State(cls=own), Held()) | (Held(), State(cls=own)):
+            yield Difference(cls or own, field, before, after)
         case (Nothing(), _) | (_, Nothing()) | (Leaf(), State() | Held()) | (State() | Held(), Leaf()):
             yield Difference(cls, field, before, after)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Array, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS, is_train_state
@@ -198,7 +200,7 @@ class Expressions:
         if isinstance(owner, State):
             if expr.attr in owner.fields:
                 return owner.fields[expr.attr]
-            return Member(owner, expr.attr) if owner.cls.field(expr.attr) is None else UNKNOWN
+            return Member(owner, expr.attr) if owner.cls.field(expr.attr) is None else self._declared(owner, expr.attr)
         if isinstance(owner, (Leaf, Held, ClassThing)):
             return (
                 Leaf(owner.kind, owner.weak)
@@ -206,6 +208,13 @@ class Expressions:
                 else Member(owner, expr.attr)
             )
         return UNKNOWN
+
+    def _declared(self, state: State, name: str) -> Form:
+        """What is certain of a field by its annotation: an array is not None."""
+        field = state.cls.field(name)
+        if field is None or field.annotation is None or field.default is not None or field.role is not Role.LEAF:
+            return UNKNOWN
+        return SOMETHING if isinstance(plain(self._evaluator.promises.field(field, state.cls)), Array) else UNKNOWN
 
     @staticmethod
     def _binary(op: str, left: Form, right: Form) -> Form:
@@ -294,6 +303,9 @@ class Expressions:
         if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
             code = given[0]
             return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
+        if name in ("builtins.dict", "builtins.list") and len(call.args) == 1 and given:
+            held = form_of(given[0])
+            return held if isinstance(held, Held) and name.endswith(held.kind) else UNKNOWN
         exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
         return called(name, [form_of(thing) for thing in given], call.positional, exprs)
 
@@ -325,9 +337,11 @@ class Expressions:
         self, cls: PytreeClass, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> State:
         """What the constructor of a class makes."""
+        if cls.method("__new__") is not None:
+            return State(cls, {}, exact=False)
         parameters = cls.constructor()
         own = cls.custom_init() is not None or cls.unknown_decorator or not cls.fields_known
-        if parameters is None or own or any(cls.method(name) for name in ("__post_init__", "__new__")):
+        if parameters is None or own or cls.method("__post_init__") is not None:
             return State(cls, {})
         names = [p.name for p in parameters if p.kind == "positional"]
         passed = {**dict(zip(names, given, strict=False)), **keywords}
@@ -367,27 +381,43 @@ class Expressions:
             if name in CHANGING:
                 frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
             return UNKNOWN
-        if not isinstance(owner, (State, ClassThing)) or (isinstance(owner, State) and not owner.exact):
+        if not isinstance(owner, (State, ClassThing)):
             return UNKNOWN
         found = owner.cls.method(name)
         self._handed(call, frame)
-        if found is None:
-            return UNKNOWN
-        if name == "create" and is_train_state(found[0]) and is_stub(found[0].module):
+        if found is not None and name == "create" and is_train_state(found[0]) and is_stub(found[0].module):
             state = self._constructed(owner.cls, (), keywords, frame)
             return State(state.cls, {n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
+        code = self.bound(owner, name)
+        if code is None:
+            return UNKNOWN
+        if _may_change(owner) and isinstance(call.func, Attribute):
+            for changed in roots(call.func):
+                frame.variables[changed] = UNKNOWN
+        return self.run(code, given, keywords, frame.depth + 1)
+
+    def bound(self, owner: Form | ClassThing, name: str) -> Code | None:
+        """The code of a method of an instance or a class, with what it is bound to."""
+        found = owner.cls.method(name) if isinstance(owner, (State, ClassThing)) else None
+        if found is None or not isinstance(owner, (State, ClassThing)):
+            return None
+        if isinstance(owner, State) and not owner.exact and not self._is_final(owner.cls, name):
+            return None
         symbol = FunctionSymbol(found[0].module, found[1])
         code = self._code(symbol, self._evaluator.calls.body_of(symbol))
         kinds = {getattr(d, "id", "") for d in found[1].decorators}
         if code is None or "property" in kinds:
-            return UNKNOWN
+            return None
         bound: tuple[Thing, ...] = (ClassThing(owner.cls),) if "classmethod" in kinds else (owner,)
         if "staticmethod" in kinds or (isinstance(owner, ClassThing) and "classmethod" not in kinds):
             bound = ()
-        if isinstance(owner, State) and owner.cls.frozen is not True and isinstance(call.func, Attribute):
-            for changed in roots(call.func):
-                frame.variables[changed] = UNKNOWN
-        return self.run(code, (*bound, *given), keywords, frame.depth + 1)
+        return replace(code, positional=bound)
+
+    def _is_final(self, cls: PytreeClass, name: str) -> bool:
+        """Whether no class that is seen below one that is no pytree has a method of that name of its own."""
+        if cls.is_pytree or name in cls.abstract_methods or not cls.bases_known:
+            return False
+        return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
 
 
 def _operands(test: Expr) -> Iterator[Expr]:
@@ -407,7 +437,7 @@ def _operands(test: Expr) -> Iterator[Expr]:
 def _may_change(thing: Thing | None) -> bool:
     """Whether what holds something may be changed in place."""
     if isinstance(thing, State):
-        return thing.cls.frozen is not True
+        return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
     return isinstance(thing, Held) and thing.kind != "tuple"
 
 

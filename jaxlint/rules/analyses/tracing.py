@@ -15,6 +15,7 @@ from jaxlint.rules.analyses.forms import (
     NOTHING,
     UNKNOWN,
     Form,
+    Held,
     Leaf,
     State,
 )
@@ -40,6 +41,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     Starred,
+    Subscript,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -189,6 +191,11 @@ class Tracer(Expressions):
                 self.bind(value, UNKNOWN, frame)
             case Attribute(value=Name(id=name), attr=attr):
                 self._assign_field(name, attr, form_of(thing), frame)
+            case Subscript(value=Name(id=name), index=Constant(value=str(key))) if _is_dict(frame.variables.get(name)):
+                held = frame.variables[name]
+                assert isinstance(held, Held)
+                frame.variables = {other: without_containers(one) for other, one in frame.variables.items()}
+                frame.variables[name] = Held("dict", {**held.entries, key: form_of(thing)})
             case _:
                 for name in roots(target):
                     frame.variables[name] = UNKNOWN
@@ -214,10 +221,14 @@ class Tracer(Expressions):
         return UNKNOWN
 
 
+def _is_dict(thing: Thing | None) -> bool:
+    return isinstance(thing, Held) and thing.kind == "dict"
+
+
 def known_as(value: Value) -> Form:
     """The form of what the inference knows of a parameter."""
     value = plain(value)
-    if isinstance(value, Instance) and value.cls.is_pytree:
+    if isinstance(value, Instance):
         return State(value.cls, {}, value.exact)
     return Leaf() if isinstance(value, Array) and not value.declared else UNKNOWN
 
