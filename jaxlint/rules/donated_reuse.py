@@ -14,7 +14,7 @@ from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownVal
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.options import is_written_in, not_donating
-from jaxlint.rules.analyses.origins import argument_at, maker_of
+from jaxlint.rules.analyses.origins import Made, argument_at, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Compare,
+    DictDisplay,
     Display,
     Expr,
     Lambda,
@@ -34,7 +35,7 @@ from jaxlint.syntax.expressions import (
     root,
 )
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Body, expressions, names_in, walk
+from jaxlint.syntax.statements import Assign, Body, bound_names, expressions, names_in, walk
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -48,6 +49,8 @@ _HARMLESS = _METADATA | frozenset(
 #: Functions that give a copy of a tree of the same shapes.
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
 _MAPS = frozenset({"map", "tree_map"})
+#: Where the functions stand that make arrays.
+_MAKING_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.initializers.")
 
 
 class DonatedReuse(BodyRule):
@@ -187,7 +190,7 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
         name = dotted(value)
         if made is None or name is None or field.role is not Role.LEAF:
             continue
-        if _is_of_arrays(field, made.cls, evaluator):
+        if _is_of_arrays(field, made.cls, evaluator) or _is_tree_of_arrays(value, made, code, evaluator):
             if name in seen:
                 return _Alias(donating.at, made.cls, (seen[name], field.name))
             seen[name] = field.name
@@ -198,6 +201,30 @@ def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a leaf holds arrays by its annotation, or by its name: parameters of a network."""
     held = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
     return isinstance(held, Array) or (isinstance(held, UnknownValue) and "params" in field.name)
+
+
+def _is_tree_of_arrays(value: Expr, made: Made, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a variable is given arrays, a dict of some, or the parameters of a network where an instance is made."""
+    body = code.body if made.function is None else evaluator.calls.body_of(made.function)
+    module = code.place.module if made.function is None else made.function.module
+    scope = code.scope if made.function is None else f"{made.function.declaration.qualname}.<locals>"
+    given = [s for s in walk(body or (), nested=False) if isinstance(value, Name) and value.id in bound_names(s)]
+    if len(given) != 1 or not isinstance(given[0], Assign) or not isinstance(given[0].targets[0], Name):
+        return False
+
+    def holds_arrays(expr: Expr) -> bool:
+        match expr:
+            case DictDisplay(values=values):
+                return bool(values) and all(map(holds_arrays, values))
+            case Subscript(value=held):
+                return holds_arrays(held)
+            case Call(func=Attribute(attr="init")):
+                return len(expr.positional) > 1
+            case Call(func=func):
+                return evaluator.model.resolver.library_name(func, module, scope).startswith(_MAKING_ARRAYS)
+        return False
+
+    return holds_arrays(given[0].value)
 
 
 def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:

@@ -22,6 +22,8 @@ class Made(msgspec.Struct, frozen=True):
 
     cls: PytreeClass
     call: Call
+    #: The function that makes the call, if that is not the code which was asked about.
+    function: FunctionSymbol | None = None
 
     def given(self) -> Iterator[tuple[Field, Expr]]:
         """The fields that the call gives a value to, as it is written; none if the class has its own constructor."""
@@ -61,6 +63,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         elif any(dotted(target) == path for target in bound_by(statement)):
             return None
     module, scope = code.place.module, code.scope
+    function: FunctionSymbol | None = None
     for _ in range(_MAX_FACTORIES):
         if len(made) != 1 or not isinstance(made[0], Call):
             return None
@@ -68,9 +71,9 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
         cls = evaluator.model.class_of_symbol(symbol)
         if cls is not None:
-            return Made(cls, call)
+            return Made(cls, call, function)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
             return None
-        made = list(symbol.declaration.return_values)
+        function, made = symbol, list(symbol.declaration.return_values)
         module, scope = symbol.module, f"{symbol.declaration.qualname}.<locals>"
     return None
