@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import msgspec
+from msgspec.structs import replace
+
 from jaxlint.libraries import arrays
-from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, NamedExpr
-from jaxlint.syntax.statements import Assign, Body, Do, Return, Statement, all_parts
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr
+from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, Statement, all_parts
 
 #: Where the functions are declared that compute arrays and numbers.
 _COMPUTING = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "math.", "operator.")
 _BUILTINS = frozenset(
     "abs bool complex dict float int len list max min range round str sum super tuple type zip".split()
 )
-#: Methods that leave the array alone on which they are called.
-_METHODS = UPDATE_METHODS | arrays.ARRAY_METHODS | arrays.ARRAY_REDUCTIONS
+#: Methods that leave the array alone on which they are called; `state.apply_fn(...)` computes what a network says.
+_METHODS = frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | arrays.ARRAY_REDUCTIONS
 #: Of the expressions that are no calls, those that do something.
 _ACTING = frozenset({"Await", "Yield", "YieldFrom"})
+
+
+class _Around(msgspec.Struct, frozen=True):
+    """Where an expression stands, and the functions inside that are known to have no effect."""
+
+    module: Module
+    scope: str
+    functions: frozenset[str]
 
 
 class Effects:
@@ -30,23 +41,52 @@ class Effects:
 
     def has_none(self, body: Body, module: Module, scope: str) -> bool:
         """Whether the body of a function, whose variables are in `scope`, certainly has no effect; it may fail."""
+        return self._has_none(body, _Around(module, scope, frozenset()))
+
+    def _has_none(self, body: Body, around: _Around) -> bool:
+        inside = [s for s in body if isinstance(s, FunctionDefinition)]
+        around = replace(around, functions=around.functions | {function.name for function in inside})
+        for function in inside:
+            scope = f"{around.scope}.{function.name}.<locals>"
+            if function.decorators or not self._has_none(function.body, replace(around, scope=scope)):
+                return False
+        derivatives = {
+            s.targets[0].id
+            for s in body
+            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and self._is_derivative(s.value, around)
+        }
+        around = replace(around, functions=around.functions | derivatives)
         is_plain = all(map(self._is_plain, body))
-        return is_plain and all(self._computes(part, module, scope) for part in all_parts(body))
+        return is_plain and all(self._computes(part, around) for part in all_parts(body, nested=False))
 
     def _is_plain(self, statement: Statement) -> bool:
         match statement:
-            case Return() | Do(value=Constant()):
+            case Return() | Do(value=Constant()) | FunctionDefinition():
                 return True
             case Assign(targets=targets):
                 return all(isinstance(target, Name) for target in targets)
         return False
 
-    def _computes(self, expr: Expr, module: Module, scope: str) -> bool:
+    def _is_derivative(self, expr: Expr, around: _Around) -> bool:
+        """Whether an expression is the derivative of a lambda, or of a function inside that has no effect."""
+        if not isinstance(expr, Call) or not expr.positional:
+            return False
+        symbol = self.model.resolver.resolve(expr.func, around.module, around.scope)
+        transform = TRANSFORMS.get(symbol.name) if isinstance(symbol, External) else None
+        given = expr.positional[0]
+        is_seen = isinstance(given, Lambda) or (isinstance(given, Name) and given.id in around.functions)
+        return transform is not None and transform.kind is Kind.GRAD and is_seen
+
+    def _computes(self, expr: Expr, around: _Around) -> bool:
         """Whether an expression itself does nothing but compute a value."""
         if not isinstance(expr, Call):
             return not isinstance(expr, NamedExpr) and getattr(expr, "kind", "") not in _ACTING
         func = expr.func
-        symbol = self.model.resolver.resolve(func, module, scope)
+        if self._is_derivative(expr, around) or self._is_derivative(func, around):
+            return True
+        if isinstance(func, Name) and func.id in around.functions:
+            return True
+        symbol = self.model.resolver.resolve(func, around.module, around.scope)
         if isinstance(symbol, External):
             return self._is_computing(symbol.name)
         if isinstance(symbol, ClassSymbol):

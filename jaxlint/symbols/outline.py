@@ -142,7 +142,7 @@ class Function(msgspec.Struct, array_like=True, gc=False):
             return False
         name = last_name(value.func)
         of_own_class = self.owner is not None and name in ("", "__class__", self.owner.rpartition(".")[2])
-        return name in UPDATING or of_own_class
+        return name in UPDATING or name == "apply_gradients" or of_own_class
 
     @property
     def self_name(self) -> str | None:
