@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.interfaces import Calls
-from jaxlint.infer.promises import Promises, assigned_to
+from jaxlint.infer.promises import Promises
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
@@ -189,7 +189,7 @@ class Attributes:
         return result
 
     def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
-        annotation, found = assigned_to(cls, attr)
+        annotation, found = cls.annotations.get(attr), cls.assigned.get(attr, ())
         key = (cls.symbol.key, attr)
         if annotation is not None:
             declared = self._attributes[key] = self.annotations.read(annotation, cls)

@@ -87,7 +87,7 @@ class Promises:
         """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""
         if isinstance(declared, UnknownValue) or field.is_converted:
             return declared
-        seen = [self.seen(placed) for placed in assigned_to(cls, field.name)[1] if placed is not None]
+        seen = [self.seen(placed) for placed in cls.assigned.get(field.name, ()) if placed is not None]
         others = [one for one in seen if not (isinstance(declared, Array) and isinstance(plain(one), Array))]
         if any(contradicts(declared, one) for one in others):
             return UNKNOWN
@@ -122,24 +122,3 @@ def made_by_defaults(field: Field) -> list[Placed]:
     if field.factory is not None and isinstance(field.factory.expr, Lambda):
         found.append(msgspec.structs.replace(field.factory, expr=field.factory.expr.body))
     return found
-
-
-def assigned_to(cls: PytreeClass, attr: str) -> tuple[Placed | None, list[Placed | None]]:
-    """The first annotation of an attribute, and what methods assign to it; None where that is no expression."""
-    annotation: Placed | None = None
-    found: list[Placed | None] = []
-    for ancestor in cls.mro:
-        outline, declared = ancestor.module.outline, ancestor.symbol.declaration
-        for declaration in declared.fields:
-            if declaration.name == attr and annotation is None:
-                annotation = Placed(declaration.annotation, ancestor.module, declared.qualname)
-        for qualname in (q for qualnames in declared.methods.values() for q in qualnames):
-            scope = f"{qualname}.<locals>"
-            for assignment in outline.functions[qualname].self_assignments:
-                if assignment.attr != attr:
-                    continue
-                if assignment.annotation is not None and annotation is None:
-                    annotation = Placed(assignment.annotation, ancestor.module, scope)
-                value = assignment.value
-                found.append(None if value is None else Placed(value, ancestor.module, scope))
-    return annotation, found

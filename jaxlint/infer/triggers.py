@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from operator import attrgetter
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
@@ -49,6 +50,8 @@ _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
 _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
 
+#: Where something is declared.
+_AT = attrgetter("at")
 #: Of how many modules is stored what they declare in source order.
 _ORDERS_STORED = 32
 #: Of how many pieces it is stored which functions they declare.
@@ -138,7 +141,7 @@ class Triggers:
                 self._order.clear()
             outline = module.outline
             every: list[Function | Class] = [*outline.functions.values(), *outline.classes.values()]
-            every.sort(key=lambda d: (d.at.row, d.at.column))
+            every.sort(key=_AT)
             self._order[module.path] = ([d.at.row for d in every], every)
         rows, ordered = self._order[module.path]
         return ordered[bisect_left(rows, unit.first) : bisect_right(rows, unit.last)]

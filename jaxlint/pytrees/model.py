@@ -14,7 +14,7 @@ import msgspec
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
-from jaxlint.symbols.outline import ClassAssignment, Function, Parameter
+from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
 from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
 
 #: Decorators of methods that subclasses are to define.
@@ -259,6 +259,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     @cached_property
     def mro(self) -> tuple[PytreeClass, ...]:
         """The classes that are searched for a method, most derived first (C3, or depth first if that fails)."""
+        if len(self.parents) == 1:
+            return (self, *self.parents[0].mro)
         return (self, *merge_mro([list(p.mro) for p in self.parents] + [list(self.parents)]))
 
     @cached_property
@@ -276,6 +278,37 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                 special = name.startswith("__") and name.endswith("__")
                 if name not in taken and name not in declaration.methods and not special:
                     found.setdefault(name, (cls, assignment))
+        return found
+
+    @cached_property
+    def own_assignments(self) -> list[tuple[str, SelfAssignment]]:
+        """What the methods of the class itself assign to attributes of `self`, with their scopes."""
+        functions, methods = self.module.outline.functions, self.symbol.declaration.methods.values()
+        own = ((f"{qualname}.<locals>", functions[qualname]) for qualnames in methods for qualname in qualnames)
+        return [(scope, assignment) for scope, function in own for assignment in function.self_assignments]
+
+    @cached_property
+    def assigned(self) -> Mapping[str, list[Placed | None]]:
+        """What methods assign to each attribute of `self`; None where that is no expression."""
+        found: dict[str, list[Placed | None]] = {}
+        for cls in self.mro:
+            for scope, assignment in cls.own_assignments:
+                value = assignment.value
+                given = None if value is None else Placed(value, cls.module, scope)
+                found.setdefault(assignment.attr, []).append(given)
+        return found
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Placed]:
+        """The first annotation of each attribute, in the bodies of the classes or in their methods."""
+        found: dict[str, Placed] = {}
+        for cls in self.mro:
+            declared = cls.symbol.declaration
+            for field in declared.fields:
+                found.setdefault(field.name, Placed(field.annotation, cls.module, declared.qualname))
+            for scope, assignment in cls.own_assignments:
+                if assignment.annotation is not None:
+                    found.setdefault(assignment.attr, Placed(assignment.annotation, cls.module, scope))
         return found
 
     def binds(self, name: str) -> bool:

@@ -159,6 +159,14 @@ class ArrayEquality(BodyRule):
         yield from _cached(code, evaluator)
 
 
+def _tested_in(code: CodeRead) -> frozenset[int]:
+    """The same for all that is compared in a body, found out once."""
+    if _tested not in code.shared:
+        code.shared[_tested] = _tested(code)
+    found: frozenset[int] = code.shared[_tested]
+    return found
+
+
 def _tested(code: CodeRead) -> frozenset[int]:
     """The expressions (by identity) of which the code asks whether they are true."""
     tests: list[Expr] = []
@@ -193,7 +201,7 @@ def _compared(
         one, other = instances.instance(left), instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested(code))
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested_in(code))
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         if isinstance(held, Container) and held.kind in _HASHING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -134,29 +136,30 @@ class CapturedState(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""
-        inside = list(_inside(code, evaluator))
+        written = _Written(code)
+        inside = list(_inside(written, code, evaluator))
         if not inside:
             return
         classes = _classes(code, evaluator)
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
-                yield from _stale(one, classes, code, evaluator)
+                if written.may_be_called_again(one):
+                    yield from _stale(one, classes, code, evaluator)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
                 yield from _without_parameter(one, classes, code)
 
 
-def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
+def _inside(written: _Written, code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
     """The functions that are transformed and may read variables of the body."""
     for event in code.events:
         if isinstance(event, Transformed) and not event.applied.is_decorator:
-            one = _given(event, code)
+            one = _given(event, written)
             if one is not None:
                 yield one
     module, scope = code.place.module, code.function.qualname if code.function is not None else None
     if scope is None:
-        called = {dotted(call.func) for call in code.calls}
         functions = [
-            f for f in module.outline.functions.values() if not f.scope and f.owner is None and f.name in called
+            f for f in module.outline.functions.values() if not f.scope and f.owner is None and f.name in written.called
         ]
         bodies = [(f, evaluator.calls.body_of(FunctionSymbol(module, f))) for f in functions if f.decorators]
     else:
@@ -169,31 +172,55 @@ def _inside(code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
                 yield _Inner(applied, function, body, function.name)
 
 
-def _given(event: Transformed, code: CodeRead) -> _Inner | None:
+class _Written:
+    """What stands in a body that is looked for with each transformation in it."""
+
+    def __init__(self, code: CodeRead) -> None:
+        self._code = code
+
+    @cached_property
+    def functions(self) -> dict[str, Body]:
+        """The bodies of the functions inside, by their names."""
+        return {s.name: s.body for s in self._code.statements if isinstance(s, FunctionDefinition)}
+
+    @cached_property
+    def lambdas(self) -> dict[int, Body]:
+        """The lambdas that are given first to calls, by the places (by identity) of the calls."""
+        given = ((call.at, call.positional[:1]) for call in self._code.calls)
+        return {id(at): (Return(e.body.at, e.body),) for at, first in given for e in first if isinstance(e, Lambda)}
+
+    @cached_property
+    def handles(self) -> dict[int, str]:
+        """The variables that are assigned calls, by the places (by identity) of what is in these."""
+        found: dict[int, str] = {}
+        for statement in self._code.statements:
+            match statement:
+                case Assign(targets=(Name(id=name),), value=Call() as call):
+                    found |= {id(part.at): name for part in parts(call)}
+        return found
+
+    @cached_property
+    def called(self) -> Counter[str | None]:
+        """How many calls there are by the names of what is called."""
+        return Counter(dotted(call.func) for call in self._code.calls)
+
+    @cached_property
+    def _has_loops(self) -> bool:
+        return any(isinstance(statement, (For, While)) for statement in self._code.statements)
+
+    def may_be_called_again(self, one: _Inner) -> bool:
+        """Whether a transformed function is called in two places, or perhaps in a loop."""
+        return one.handle is not None and self.called[one.handle] > (0 if self._has_loops else 1)
+
+
+def _given(event: Transformed, written: _Written) -> _Inner | None:
     """The function that a call transforms, if it is one of the body."""
     function, applied = event.function, event.applied
     if function is None or event.receiver is not None or applied.bound or applied.given:
         return None
-    inner: Body | None = None
-    for statement in code.statements:
-        if isinstance(statement, FunctionDefinition) and statement.name == function.name:
-            inner = statement.body
-    for call in code.calls:
-        if call.at is applied.at and call.positional and isinstance(given := call.positional[0], Lambda):
-            inner = (Return(given.body.at, given.body),)
-    return None if inner is None else _Inner(applied, function, inner, _handle(event, code))
-
-
-def _handle(event: Transformed, code: CodeRead) -> str | None:
-    """The variable that holds the transformed function."""
-    handle = None
-    for statement in code.statements:
-        match statement:
-            case Assign(targets=(Name(id=name),), value=Call() as call) if any(
-                part.at is event.applied.at for part in parts(call)
-            ):
-                handle = name
-    return handle
+    inner = written.lambdas.get(id(applied.at), written.functions.get(function.name))
+    handle = written.handles.get(id(applied.at))
+    return None if inner is None else _Inner(applied, function, inner, handle)
 
 
 def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
@@ -262,7 +289,7 @@ def _asked_for_traits(expr: Expr) -> Expr | None:
 def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The states that the compiled function reads, and that are bound anew between two calls of it."""
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        read = [] if one.handle is None else list(_leaves_read(one.params, one.body, name, cls))
+        read = list(_leaves_read(one.params, one.body, name, cls))
         rebinding = _rebinding_between(one, name, code.body) if read else None
         if rebinding is not None:
             changed = changed_fields(rebinding, cls, code, evaluator)

@@ -12,6 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.touched import Variables
 from jaxlint.rules.analyses.updates import array_copy, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -29,6 +30,7 @@ from jaxlint.syntax.expressions import (
     is_none,
     same,
 )
+from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -49,8 +51,6 @@ from jaxlint.syntax.statements import (
     expressions,
     names_in,
     own_parts,
-    parts,
-    reads,
     walk,
 )
 
@@ -158,8 +158,9 @@ class LostFirstUpdate(BodyRule):
         if len(updates) < 2 and not in_loop:
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        variables = Variables(code.body)
         if in_loop:
-            yield from _in_loops(code, updates, outer)
+            yield from _in_loops(code, updates, outer, variables)
         if len(updates) < 2:
             return
         for block, guards in _blocks(code.body, ()):
@@ -167,7 +168,7 @@ class LostFirstUpdate(BodyRule):
             for index, first in enumerate(made):
                 if first is None or first.name in outer or first.name in (None, first.root):
                     continue
-                pair = _Pair(first, code, block, made, guards, updates)
+                pair = _Pair(first, code, block, made, guards, updates, variables)
                 second = pair.second(index)
                 if second is not None:
                     yield _problem(first, second)
@@ -176,6 +177,8 @@ class LostFirstUpdate(BodyRule):
 
 
 _NOTHING = Constant(None, None, "NoneType")
+#: So many statements are looked at for the second update of a pair.
+_MOST_BETWEEN = 200
 
 
 def _blocks(body: Body, guards: tuple[Body, ...]) -> Iterator[tuple[Body, tuple[Body, ...]]]:
@@ -207,7 +210,7 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     return None if base is None else _Made(update, base, name)
 
 
-def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> Iterator[Problem]:
+def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str], variables: Variables) -> Iterator[Problem]:
     """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
     for loop in code.statements:
         if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
@@ -217,12 +220,12 @@ def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str]) -> It
             made = None if isinstance(statement, Return) else _made(statement, updates)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
-            pair = _Pair(made, code, loop.body, (), (), updates)
+            pair = _Pair(made, code, loop.body, (), (), updates, variables)
             others = tuple(s for s in loop.body if s is not statement)
             if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
                 continue
-            inside, all_reads = (len(list(reads(body, made.name))) for body in ((loop,), code.body))
-            if inside == 0 < all_reads and not _is_captured(made.name, code.body):
+            is_read = made.name in variables.read and made.name not in names_read((loop,))
+            if is_read and made.name not in variables.captured:
                 yield _problem(made, made)
 
 
@@ -247,28 +250,34 @@ class _Pair(msgspec.Struct, frozen=True):
     made: Sequence[_Made | None]
     guards: tuple[Body, ...]
     updates: dict[int, Update]
+    variables: Variables
 
     def second(self, index: int) -> _Made | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
         name = self.first.name
         assert name is not None
-        for position in range(index + 1, len(self.block)):
+        is_unused = self._is_unused()
+        for position in self._after(index):
             statement, made = self.block[position], self.made[position]
-            if made is not None and self._starts_again(made):
+            if made is not None and (is_unused or made.name == name) and self._starts_again(made):
                 if made.name == name and (self.code.function is not None or self._is_next(index, position)):
                     return made if self._is_overwritten(statement) else None
-                if made.name != name and self._is_unused():
+                if made.name != name:
                     return made
             if self._ends(statement):
                 return None
         return None
 
+    def _after(self, index: int) -> range:
+        """Where the statements stand that are looked at after the one at `index`."""
+        return range(index + 1, min(len(self.block), index + 1 + _MOST_BETWEEN))
+
     def put_back(self, index: int) -> Iterator[Problem]:
         """Look whether the update after the one at `index` puts an update of what a field held before into it."""
         first = self.first
-        if self.code.function is None or _is_captured(first.name or "", self.code.body):
+        if self.code.function is None or first.name in self.variables.captured:
             return
-        for position in range(index + 1, len(self.block)):
+        for position in self._after(index):
             statement, made = self.block[position], self.made[position]
             if made is not None and made.base == made.name == first.name and not made.is_array:
                 own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
@@ -298,7 +307,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _covers(self, second: Update, first: Update) -> bool:
         """Whether the second update sets all that the first one sets, or may do so."""
-        if same(second.call, first.call) or not (is_copy(first) and is_copy(second)):
+        if not (is_copy(first) and is_copy(second)) or same(second.call, first.call):
             return True
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
@@ -335,27 +344,23 @@ class _Pair(msgspec.Struct, frozen=True):
         name = self.first.name or ""
         if any(next(names_in(e, name), None) is not None for e in expressions(statement)[-1:]):
             return False
-        if any(next(reads(guard, name), None) is not None for guard in self.guards):
+        if any(name in names_read(guard) for guard in self.guards):
             return False
-        return not _is_captured(name, self.code.body)
+        return name not in self.variables.captured
 
     def _is_unused(self) -> bool:
         """Whether the first variable is never read at all, though its name does not say so."""
         name = self.first.name or ""
         if name.startswith("_") or self.code.function is None:
             return False
-        bound = [s for s in walk(self.code.body, nested=False) if name in assigned_names((s,))]
-        stored = [s for s in bound if not blocks(s)]
-        return len(stored) == 1 and next(reads(self.code.body, name), None) is None
+        return self.variables.bindings[name] == 1 and name not in self.variables.read
 
     def _ends(self, statement: Statement) -> bool:
         """Whether the first value may be used in a statement, or the original may change in it."""
-        name = self.first.name or ""
-        if name in assigned_names((statement,)) or next(reads((statement,), name), None) is not None:
+        touched = self.variables.touched(statement)
+        if touched.jumps or self.first.name in touched.names or self.first.root in touched.changed:
             return True
-        if any(isinstance(inner, Jump) for inner in walk((statement,), nested=False)):
-            return True
-        return any(self.changes_original(inner) for inner in walk((statement,)))
+        return any(_may_change(call, self.first) for call in touched.calls if id(call.at) not in self.updates)
 
     def changes_original(self, statement: Statement) -> bool:
         """Whether a statement may change what the first update starts from."""
@@ -365,18 +370,6 @@ class _Pair(msgspec.Struct, frozen=True):
             return True
         calls = [part for part in own_parts(statement) if isinstance(part, Call)]
         return any(_may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
-
-
-def _is_captured(name: str, body: Body) -> bool:
-    """Whether a function or lambda inside reads the variable; it may be called at any time."""
-    for statement in walk(body, nested=False):
-        if isinstance(statement, FunctionDefinition) and next(reads((statement,), name), None) is not None:
-            return True
-        for expr in expressions(statement):
-            for part in parts(expr):
-                if isinstance(part, Lambda) and next(names_in(part, name), None) is not None:
-                    return True
-    return False
 
 
 # -- what an update sets ---------------------------------------------------------------------------

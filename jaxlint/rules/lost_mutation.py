@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
@@ -14,7 +15,6 @@ from jaxlint.infer.slots import Slot, origin
 from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -25,6 +25,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
+from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
 
 #: Attributes that are meant to be written while tracing.
@@ -126,7 +127,7 @@ class LostMutation(BodyRule):
             return
         if evaluator.calls.transformed.is_wrapped(function, code.place.module):
             return
-        if all(a.transform.kind is Kind.JIT for a in applied) and _may_run_uncompiled(code.place.module):
+        if all(a.transform.kind is Kind.JIT for a in applied) and _may_run_uncompiled(code.place.module.source):
             return
         changes = mutations(code, evaluator)
         if not changes:
@@ -155,9 +156,10 @@ class LostMutation(BodyRule):
             yield _lost(mutation, slot.root, function, first, fix)
 
 
-def _may_run_uncompiled(module: Module) -> bool:
+@lru_cache(maxsize=8)
+def _may_run_uncompiled(source: Source) -> bool:
     """Whether a module turns `jax.jit` off: with `jax.disable_jit()`, or by its configuration."""
-    text = module.source.text
+    text = source.text
     return "disable_jit" in text and any("disable_jit" in line.partition("#")[0] for line in text.split("\n"))
 
 

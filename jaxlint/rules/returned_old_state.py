@@ -16,6 +16,7 @@ from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_sta
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
+from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -28,7 +29,6 @@ from jaxlint.syntax.statements import (
     Try,
     assigned_names,
     blocks,
-    reads,
     walk,
 )
 
@@ -122,7 +122,7 @@ class ReturnedOldState(BodyRule):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if next(reads(code.body, made.name), None) is not None or _bound_after(made.original, following):
+            if made.name in names_read(code.body) or _bound_after(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 if any(s is statement for s in code.body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import FLATTENING
 from jaxlint.rules.analyses.flattening import Routine
 from jaxlint.syntax.expressions import Expr, Lambda, dotted
+from jaxlint.syntax.source import Source
 
 #: The parameter for the function that takes instances apart, without and with keys.
 _FLATTENING = ("flatten_func", "flatten_with_keys")
@@ -21,7 +23,7 @@ _FLATTENING = ("flatten_func", "flatten_with_keys")
 def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
     """The classes that a body registers, with the two functions, and what the class is called there."""
     resolver, module = evaluator.model.resolver, code.place.module
-    if "register_pytree" not in module.source.text:
+    if not _registers(module.source):
         return
     for call in code.calls:
         with_keys = FLATTENING.get(resolver.library_name(call.func, module, code.scope))
@@ -37,6 +39,12 @@ def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Pyt
             continue
         if len(first.parameters) == 1 and len(second.parameters) == 2:
             yield cls, replace(first, with_keys=with_keys), second, named
+
+
+@lru_cache(maxsize=8)
+def _registers(source: Source) -> bool:
+    """Whether a text may register a class with functions."""
+    return "register_pytree" in source.text
 
 
 def _routine(expr: Expr | None, code: CodeRead, evaluator: Evaluator) -> Routine | None:
