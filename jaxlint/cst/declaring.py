@@ -128,6 +128,9 @@ def _without_statement(statement: cst.Expr, tree: Tree) -> dict[cst.CSTNode, Rew
 def _without_item(listed: cst.Arg | cst.Element, tree: Tree) -> dict[cst.CSTNode, Rewriter]:
     """A call, a class or a display without one of its parts."""
     holder = next(tree.around(listed))
+    behind = listed.comma.whitespace_after if isinstance(listed.comma, cst.Comma) else None
+    if isinstance(behind, cst.ParenthesizedWhitespace) and any(line.comment for line in behind.empty_lines):
+        raise CannotChange("a comment of its own would be lost")
 
     def without(old: cst.CSTNode) -> New:
         # what is inside is as it was: nothing else is rewritten there

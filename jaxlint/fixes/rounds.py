@@ -118,7 +118,7 @@ class Fixer:
     def found_outside(self, left_out: Collection[str]) -> Counter[tuple[str, str, str]]:
         """What is found in all files but some."""
         paths = [(group, path) for group in self._groups for path in sorted(group.files.difference(left_out))]
-        return Counter(_identity(f) for group, path in paths for f in group.findings(path, is_complete=True))
+        return Counter(identity(f) for group, path in paths for f in group.findings(path, is_complete=True))
 
 
 class _File:
@@ -135,7 +135,7 @@ class _File:
 
     def round(self, *, unsafe: bool) -> bool:
         """Make the fixes that can be made together; whether there may be more."""
-        wanted = [f for f in self._found if is_applicable(f, unsafe=unsafe) and _identity(f) not in self._refused]
+        wanted = [f for f in self._found if is_applicable(f, unsafe=unsafe) and identity(f) not in self._refused]
         chosen, _ = made_together(wanted)
         if not chosen:
             return False
@@ -145,7 +145,7 @@ class _File:
         for finding in chosen:
             reason = self._try([finding], unsafe=unsafe) if not done else None
             if reason is not None:
-                self._refused.add(_identity(finding))
+                self._refused.add(identity(finding))
                 self.result.refused.append((finding, reason))
             else:
                 done = True
@@ -158,7 +158,7 @@ class _File:
         """
         before = self._text
         text = applied(before, made_together(chosen)[1])
-        known = Counter(map(_identity, self._found))
+        known = Counter(map(identity, self._found))
         for _ in range(_MOST_LAYERS):
             try:
                 source = _source(self.result.before, text)
@@ -166,8 +166,8 @@ class _File:
                 self._fixer.give(_source(self.result.before, before))
                 return problem.message
             found, interface = self._fixer.look(source.path, source, self._group)
-            more = Counter(map(_identity, found)) - known
-            hidden = [finding for finding in found if _identity(finding) in more]
+            more = Counter(map(identity, found)) - known
+            hidden = [finding for finding in found if identity(finding) in more]
             if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
                 break
             text = applied(text, made_together(hidden)[1])
@@ -202,7 +202,7 @@ def _source(like: Source, text: str) -> Source:
     return Source(like.path, like.encoded(text), text, like.encoding, like.bom)
 
 
-def _identity(finding: Finding) -> tuple[str, str, str]:
+def identity(finding: Finding) -> tuple[str, str, str]:
     """What tells a finding from others, wherever its line has moved to."""
     return finding.path, finding.code, finding.message
 
@@ -225,12 +225,12 @@ def why_not_compiled(text: str) -> str | None:
 
 def _regression(before: Iterable[Finding], after: Iterable[Finding], fixed: Sequence[Finding]) -> str | None:
     """Why findings are not what they should be after some were fixed."""
-    old, new, gone = (Counter(map(_identity, some)) for some in (before, after, fixed))
-    for identity in new:
-        if identity[1] == UnreadableFile.code:
+    old, new, gone = (Counter(map(identity, some)) for some in (before, after, fixed))
+    for one in new:
+        if one[1] == UnreadableFile.code:
             return "the file could not be read any more"
-        if new[identity] > old[identity]:
-            return f"there would be {identity[1]}: {identity[2]}"
-        if identity in gone and new[identity] > old[identity] - gone[identity]:
+        if new[one] > old[one]:
+            return f"there would be {one[1]}: {one[2]}"
+        if one in gone and new[one] > old[one] - gone[one]:
             return "it would still be found"
     return None

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.cache.atomic import write_atomically
 from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
-from jaxlint.fixes.rounds import Fixed, Fixer, is_applicable
+from jaxlint.fixes.rounds import Fixed, Fixer, identity, is_applicable
 from jaxlint.linter.engine import check_content, check_paths
 from jaxlint.linter.result import Result
 from jaxlint.syntax.paths import shown_path
@@ -30,6 +31,8 @@ class FixedFiles(msgspec.Struct):
     result: Result
     files: list[Fixed] = []
     problems: list[str] = []
+    #: The fixes that were tried and not made, and why.
+    refused: list[tuple[Finding, str]] = []
 
     @property
     def fixed(self) -> list[Finding]:
@@ -83,6 +86,7 @@ def fix_found(
         _keep(one, fixed, write=write)
     if write and fixed.files:
         fixed.result = check()
+    _note_refused(fixed)
     return fixed
 
 
@@ -95,8 +99,7 @@ def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> None:
     if one is None:
         return
     shown = shown_path(one.before.path)
-    for finding, reason in one.refused:
-        fixed.problems.append(f"{shown}:{finding.row}: {finding.code} was not fixed: {reason}")
+    fixed.refused += one.refused
     if not one.fixed:
         return
     try:
@@ -107,6 +110,24 @@ def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> None:
         fixed.problems.append(f"{shown}: nothing was fixed: {reason}")
         return
     fixed.files.append(one)
+
+
+def _note_refused(fixed: FixedFiles) -> None:
+    """Say what was not fixed, where it stands now; what is left of it has no fix any more.
+
+    What another fix has mended since is not found any more, and nothing is said of it.
+    """
+    found = fixed.result.findings
+    left: dict[tuple[str, str, str], list[int]] = {}
+    for number, finding in enumerate(found):
+        if finding not in fixed.fixed:
+            left.setdefault(identity(finding), []).append(number)
+    for refused, reason in fixed.refused:
+        numbers = left.get(identity(refused))
+        if numbers:
+            number = numbers.pop(0)
+            found[number] = finding = replace(found[number], fix=None)
+            fixed.problems.append(f"{shown_path(finding.path)}:{finding.row}: {finding.code} was not fixed: {reason}")
 
 
 def _write(one: Fixed) -> None:
@@ -136,6 +157,7 @@ def fix_content(
     _keep(one, fixed, write=False)
     if one is not None and one.fixed:
         fixed.result = check_content(one.content, path, own)
+    _note_refused(fixed)
     return one, fixed
 
 

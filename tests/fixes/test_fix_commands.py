@@ -12,6 +12,7 @@ import pytest
 from jaxlint import fix_paths, fix_source
 from jaxlint.cli.main import main
 from jaxlint.config.settings import Settings
+from jaxlint.fixes import rounds
 from jaxlint.fixes.names import lost_names
 from jaxlint.fixes.rounds import Fixer
 
@@ -53,6 +54,19 @@ def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
     assert (project / "a.py").read_text() == ALL
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
+
+
+def test_what_was_refused_is_not_offered_again(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.py").write_text(TEXT.replace("    state.step = 1", "    state.step = [\n        1,\n    ]"))
+    refused = "    state = state.replace(step=2)"
+    monkeypatch.setattr(rounds, "lost_names", lambda before, after: ["it"] * (refused in after))
+    code, out, err = run(capsys, "--fix", "--unsafe-fixes")
+    text = (project / "a.py").read_text()
+    row = next(n for n, line in enumerate(text.splitlines(), 1) if line == "    state.replace(step=2)")
+    assert err == f"jaxlint: warning: a.py:{row}: JAX403 was not fixed: `it` would mean nothing\n"
+    assert (code, "fixable" in out, "[*]" in out) == (1, False, False)
 
 
 def test_configuration_decides(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,3 +302,12 @@ def test_a_constructor_of_its_own_needs_a_way_to_rebuild() -> None:
     after, left = fix_source(text, unsafe=True)
     assert after == text
     assert [finding.code for finding in left] == ["JAX101"]
+
+
+def test_what_goes_takes_no_comment_of_its_own_along() -> None:
+    text = "from tjax.dataclasses import dataclass\n\n\n@dataclass(\n    slots=True,{}\n    order=True,\n)\nclass A:\n    x: float\n"
+    settings = Settings(select=("JAX106",))
+    assert fix_source(text.format("  # why"), settings=settings)[0] == text.format("").replace("    slots=True,\n", "")
+    kept = text.format("\n    # of the next one")
+    after, left = fix_source(kept, settings=settings)
+    assert (after, [finding.code for finding in left]) == (kept, ["JAX106"])
