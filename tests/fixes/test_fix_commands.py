@@ -305,7 +305,8 @@ def test_a_constructor_of_its_own_needs_a_way_to_rebuild() -> None:
 
 
 def test_what_goes_takes_no_comment_of_its_own_along() -> None:
-    text = "from tjax.dataclasses import dataclass\n\n\n@dataclass(\n    slots=True,{}\n    order=True,\n)\nclass A:\n    x: float\n"
+    decorated = "@dataclass(\n    slots=True,{}\n    order=True,\n)\nclass A:\n    x: float\n"
+    text = f"from tjax.dataclasses import dataclass\n\n\n{decorated}"
     settings = Settings(select=("JAX106",))
     assert fix_source(text.format("  # why"), settings=settings)[0] == text.format("").replace("    slots=True,\n", "")
     kept = text.format("\n    # of the next one")
