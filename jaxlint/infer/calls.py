@@ -131,11 +131,12 @@ class CallEvaluator(MethodCalls, LocalCalls):
         owner, method = (None, None) if place is None else (place.owner, place.method)
         if owner is None or method is None or not isinstance(held.func, Name) or held.func.id != "super" or held.args:
             return function
-        if not isinstance(self.evaluator.receiver(method, owner), Instance):
+        own = self.evaluator.receiver(method, owner)
+        if own is None:
             return function
         if any(cls.mro[cls.mro.index(owner) :] != owner.mro for cls in self.model.subclasses(owner)):
             return function  # another class may come next
-        return replace(function, receiver=Instance(owner), inherited=True)
+        return replace(function, receiver=own, inherited=True)
 
     def _note_method(
         self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment

@@ -115,7 +115,7 @@ class CompoundStatements:
         ends: list[Environment] = []
         no = env
         for test, body in node.branches:
-            if last_name(test) == "TYPE_CHECKING":
+            if last_name(test) == "TYPE_CHECKING" or (isinstance(test, Constant) and not test.value):
                 continue  # never runs
             self.deferral.skim(test, no)
             yes, no = no.copy(), no.copy()

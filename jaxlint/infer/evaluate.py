@@ -61,6 +61,9 @@ from jaxlint.syntax.expressions import (
 )
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
+#: How many values are few: a parity or a phase compiles that often, and then no more.
+_FEW = 8
+_BOUNDING = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _MAX_STATIC_DEPTH = 8
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
@@ -176,7 +179,8 @@ class Evaluator(Narrowing, Attributes):
         yes, no = env.copy(), env.copy()
         self.narrow(expr.test, yes, True)
         self.narrow(expr.test, no, False)
-        return joined([self.evaluate(part, at) for part, at in ((expr.body, yes), (expr.orelse, no)) if not at.dead])
+        value = joined([self.evaluate(part, at) for part, at in ((expr.body, yes), (expr.orelse, no)) if not at.dead])
+        return plain(value) if _is_bound(expr.test) else value
 
     def _lambda(self, expr: Lambda, env: Environment) -> Value:
         return self.calls.lambda_value(expr, env)
@@ -329,7 +333,9 @@ class Evaluator(Narrowing, Attributes):
         elif isinstance(a, Container) or isinstance(b, Container):
             return _combined(op, a, b)
         if op == "%" and isinstance(left, FieldRead) and left.stepped:
-            return left
+            return result if is_few(added) else left
+        if op == "-" and isinstance(right, FieldRead) and isinstance(a, Scalar):
+            return result  # twice that is what it was
         if op in _ARITHMETIC and not (isinstance(result, Scalar) and result.kind not in ("int", "float")):
             for read, other in ((left, b), (right, a)):
                 if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
@@ -394,6 +400,18 @@ def _combined(op: str, a: Value, b: Value) -> Value:
     if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
         return UNKNOWN
     return Container(held.kind, None, element_of(held))
+
+
+def is_few(expr: Expr) -> bool:
+    """Whether an expression is a small number: of what it bounds there are few values."""
+    return isinstance(expr, Constant) and isinstance(expr.value, int) and abs(expr.value) <= _FEW
+
+
+def _is_bound(test: Expr) -> bool:
+    """Whether a test holds an attribute against a small number: `s.phase < 2`."""
+    if not isinstance(test, Compare) or len(test.ops) != 1 or test.ops[0] not in _BOUNDING:
+        return False
+    return isinstance(test.left, Attribute) and is_few(test.comparators[0])
 
 
 def _is_stated_number(expr: Expr) -> bool:

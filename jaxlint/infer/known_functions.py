@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jaxlint.infer.deferred import Values
@@ -13,7 +14,10 @@ from jaxlint.infer.values import (
     ClassObject,
     Container,
     FieldRead,
+    FunctionValue,
     Instance,
+    LocalFunction,
+    LocalFunctionValue,
     Partial,
     Scalar,
     Selection,
@@ -33,7 +37,8 @@ from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
-from jaxlint.syntax.expressions import Call, Constant, Expr
+from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, last_name
+from jaxlint.syntax.statements import FunctionDefinition, all_parts, parts
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
@@ -58,6 +63,8 @@ GIVE_SAME = _COPIES | frozenset(
 _RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
 #: `(function, *trees)`: the result has the structure of the first tree.
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+#: How functions ask what a leaf is.
+_ASKING = frozenset({"isinstance", "issubclass", "hasattr", "type", "is_array", "is_inexact_array", "is_array_like"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
 _SCALAR_CALLS = {
     **{kind: kind for kind in ("int", "float", "bool", "str")},
@@ -96,7 +103,9 @@ class KnownFunctions:
             return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:
             value = element_of(values[1]) if call.args[1].star else plain(values[1])
-            return Instance(value.cls, value.exact, refilled=True) if isinstance(value, Instance) else UNKNOWN
+            if not isinstance(value, Instance) or self._tells_leaves_apart(plain(values[0])):
+                return UNKNOWN
+            return Instance(value.cls, value.exact, refilled=True)
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:
@@ -208,6 +217,20 @@ class KnownFunctions:
             if isinstance(attr, Constant) and isinstance(attr.value, str) and len(call.args) == 2:
                 return self.evaluator.attribute_of(values[0], attr.value)
         return UNKNOWN
+
+    def _tells_leaves_apart(self, function: Value) -> bool:
+        """Whether a function asks what a leaf is, and may put something of another kind in the place of some."""
+        asked: Iterable[Expr]
+        match function:
+            case LocalFunctionValue(function=LocalFunction(node=Lambda(body=result))):
+                asked = parts(result)
+            case LocalFunctionValue(function=LocalFunction(node=FunctionDefinition(body=body))):
+                asked = all_parts(body)
+            case FunctionValue(symbol=symbol):
+                asked = all_parts(self.evaluator.calls.body_of(symbol) or ())
+            case _:
+                return False
+        return any(isinstance(part, Call) and last_name(part.func) in _ASKING for part in asked)
 
     def _partial(self, call: Call, values: Values) -> Value:
         """What `functools.partial` makes of a function, or of another partial."""

@@ -232,6 +232,8 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
         return None
     if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says
+    if any(field.name in {f.name for f in one.static_fields} for one in evaluator.model.subclasses(cls)):
+        return None  # which may be what comes
     if default == NONE or is_given(_OTHERS, field, cls, evaluator):
         return None  # and perhaps nothing else, whatever the annotation says
     return what

@@ -104,7 +104,9 @@ def changing_method(
         for function in own_methods(ancestor):
             name = function.name
             if name not in passing and not name.strip("_").startswith(_PREPARING):
-                given = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
+                own = f"{function.self_name}.{attr}"
+                assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
+                given = [value for value in assigned if value is None or dotted(value) != own]
                 if not given or _puts_back(given, attr, function):
                     continue
                 if not any(_gives_back(value, attr, inside) for value in given):
