@@ -123,12 +123,12 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    instance_calls = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
+    calls = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""
         yield from _growing(code, evaluator)
-        called = (self.instance_calls & code.contents.called) if code.calls else ()
+        called = (self.calls & code.contents.called) if code.calls else ()
         has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
         if has_loop or self._hands_over(code, evaluator):
             yield from map(_changed, changes(code, evaluator))
@@ -143,7 +143,7 @@ class ChangingStructure(BodyRule):
             if isinstance(symbol, FunctionSymbol):
                 row, units = symbol.declaration.at.row, symbol.module.outline.units
                 unit = units[bisect_right(units, row, key=lambda u: u.first) - 1]
-                if not unit.calls.isdisjoint(self.instance_calls):
+                if not unit.calls.isdisjoint(self.calls):
                     return True
         return False
 

@@ -215,7 +215,8 @@ class _Instances:
             case Call() if id(expr) in self._updates:
                 return self._updated(self._updates[id(expr)], depth)
             case Call():
-                return self.made(expr, self.symbol(expr.func))
+                symbol = self.symbol(expr.func)
+                return self._made_by(symbol, expr) if isinstance(symbol, FunctionSymbol) else self.made(expr, symbol)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
                 return self._items(element, set(target_names(clause.target)), depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
@@ -256,9 +257,9 @@ class _Instances:
     def _items(self, item: Expr, varying: set[str], depth: int) -> _Made | None:
         """The instances that an expression makes turn by turn."""
         made = self.of(item, depth)
-        if made is None and isinstance(item, Name) and item.id in self._variables:
+        if isinstance(item, Name) and item.id in self._variables:
             item = self._variables[item.id]
-        if made is None and isinstance(item, Call):
+        if isinstance(item, Call) and isinstance(self.symbol(item.func), FunctionSymbol):
             made, varying = self._by_function(item, varying)
         if made is None:
             return None
@@ -267,18 +268,32 @@ class _Instances:
 
     def _by_function(self, call: Call, varying: set[str]) -> tuple[_Made | None, set[str]]:
         """What a function makes of one instance, and those of its parameters that are given something that varies."""
-        symbol = self.evaluator.model.resolver.follow(self.symbol(call.func))
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or call.has_star:
-            return None, set()
-        values, declared = symbol.declaration.return_values, symbol.declaration.parameters
+        symbol = self.symbol(call.func)
+        made = self._returned_by(symbol) if isinstance(symbol, FunctionSymbol) and not call.has_star else None
+        given = _given(symbol, call) if made is not None and isinstance(symbol, FunctionSymbol) else {}
+        return made, {name for name, held in given.items() if _varies(held, varying)}
+
+    def _made_by(self, symbol: FunctionSymbol, call: Call) -> _Made | None:
+        """What a function makes of one instance, with what the call gives to static fields."""
+        made = self._returned_by(symbol) if not call.has_star else None
+        if made is None:
+            return None
+        given = _given(symbol, call)
+        names = {p.name for p in symbol.declaration.parameters}
+        statics = {
+            name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
+            for name, value in made.statics.items()
+        }
+        known = {name: value for name, value in statics.items() if isinstance(value, (Constant, Name))}
+        return msgspec.structs.replace(made, statics=known)
+
+    def _returned_by(self, symbol: FunctionSymbol) -> _Made | None:
+        """The instance that a function returns, made by a call of its class."""
+        values = symbol.declaration.return_values
         value = values[0] if len(values) == 1 else None
-        if not isinstance(value, Call) or symbol.declaration.owner is not None:
-            return None, set()
-        positional = (p.name for p in declared if p.kind == "positional")
-        given = dict(zip(positional, call.positional, strict=False))
-        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
-        names = {name for name, held in given.items() if _varies(held, varying)}
-        return self.made(value, self.elsewhere(value.func, symbol)), names
+        if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
+            return None
+        return self.made(value, self.elsewhere(value.func, symbol))
 
     @cached_property
     def appended(self) -> dict[int, tuple[For, Expr]]:
@@ -298,6 +313,13 @@ class _Instances:
             for name, places in found.items()
             if len(places) == 1 and name in self._variables
         }
+
+
+def _given(symbol: FunctionSymbol, call: Call) -> dict[str, Expr]:
+    """What a call gives to the parameters of a function."""
+    positional = (p.name for p in symbol.declaration.parameters if p.kind == "positional")
+    given = dict(zip(positional, call.positional, strict=False))
+    return given | {a.keyword: a.value for a in call.args if a.keyword is not None}
 
 
 def _varies(expr: Expr, varying: set[str]) -> bool:

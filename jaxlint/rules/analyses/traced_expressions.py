@@ -183,7 +183,7 @@ class Expressions:
             return Library(symbol.name)
         cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
         if cls is not None and isinstance(symbol, ClassSymbol):
-            return ClassThing(cls) if cls.is_pytree else self._library(expr, frame)
+            return ClassThing(cls)
         return self._library(expr, frame)
 
     def _library(self, expr: Expr, frame: Frame) -> Thing:
@@ -337,8 +337,8 @@ class Expressions:
         self, cls: PytreeClass, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> State:
         """What the constructor of a class makes."""
-        if cls.method("__new__") is not None:
-            return State(cls, {}, exact=False)
+        if cls.method("__new__") is not None or not cls.is_pytree:
+            return State(cls, {}, exact=cls.method("__new__") is None)
         parameters = cls.constructor()
         own = cls.custom_init() is not None or cls.unknown_decorator or not cls.fields_known
         if parameters is None or own or cls.method("__post_init__") is not None:
