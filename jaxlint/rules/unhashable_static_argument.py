@@ -134,9 +134,11 @@ class UnhashableStaticArgument(EventRule):
 
 
 def _is_only_hoped(event: Cross) -> bool:
-    """Whether the value is a record of a class that is no pytree, and nothing in sight makes one."""
+    """Whether the value is a record of a dataclass that is no pytree, and nothing in sight makes one."""
     value = plain(event.value)
     if event.made is not None or not isinstance(value, Instance) or value.cls.is_pytree:
+        return False
+    if all(one.params is None for one in value.cls.mro):
         return False
     return not is_made_in(value.cls, event.place.module, event.module)
 

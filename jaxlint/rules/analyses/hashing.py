@@ -63,6 +63,8 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | No
     """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
     hashable = is_hashable(cls)
     if hashable is False:
+        if all(one.params is None for one in cls.mro) and not cls.is_pytree:
+            return Unhashable(f"`{cls.name}` has `__eq__` and no `__hash__`", f"give `{cls.name}` a `__hash__`")
         way_out = _TRACE if cls.is_pytree else f"declare `{cls.name}` with `frozen=True`"
         return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
     if hashable is None or not hashes_fields(cls):
