@@ -12,7 +12,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.carried import PARAMETERS, Change, changes
-from jaxlint.rules.analyses.forms import NOTHING, Difference, Form, Held, Leaf, State, described
+from jaxlint.rules.analyses.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -267,11 +267,11 @@ def _changed(change: Change) -> Problem:
             help=way_out,
         )
     after, way_out = _after(found)
-    reason = (
-        "`None` is part of the structure of a pytree, and an array is a leaf"
-        if NOTHING in (found.before, found.after)
-        else "the carry of a loop must keep its structure and its types"
-    )
+    reason = "the carry of a loop must keep its structure and its types"
+    if NOTHING in (found.before, found.after):
+        reason = "`None` is part of the structure of a pytree, and an array is a leaf"
+    elif isinstance(found.before, Fixed):
+        reason = "the values of static fields are part of the structure of a tree"
     refused = (
         "the other type" if isinstance(found.before, Leaf) and isinstance(found.after, Leaf) else "the other structure"
     )
@@ -313,6 +313,8 @@ def _after(found: Difference) -> tuple[str, str]:
         return f"gives it {_beside(after, before)}", f"give {field} {_alike(after)} from the beginning"
     if after == NOTHING:
         return "makes it None", f"keep {_alike(before)} in {field}, and a flag beside it"
+    if isinstance(before, Fixed):
+        return f"gives it {_beside(after, before)}", f"keep {field} as it is, or make it a leaf"
     if isinstance(before, Leaf) and isinstance(after, Leaf):
         if (before.kind, after.kind) == ("float", "int"):
             return "gives it an integer", f"convert what {field} is given to a float"

@@ -38,6 +38,13 @@ class Leaf(msgspec.Struct, frozen=True):
     weak: bool | None = None
 
 
+class Fixed(msgspec.Struct, frozen=True):
+    """A constant in a static field, which is a part of the structure: its kind and how it is written."""
+
+    kind: str
+    value: str
+
+
 class Held(msgspec.Struct, frozen=True):
     """A tuple, a list or a dict; its keys are the positions or strings."""
 
@@ -54,7 +61,7 @@ class State(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-Form: TypeAlias = "Unknown | Something | Nothing | Leaf | Held | State"
+Form: TypeAlias = "Unknown | Something | Nothing | Leaf | Fixed | Held | State"
 
 UNKNOWN = Unknown()
 MAYBE_NONE = Unknown(maybe_none=True)
@@ -123,7 +130,11 @@ def differences(
             if before.cls is after.cls:
                 for name in before.fields:
                     known = before.cls.field(name)
-                    if known is not None and known.role is Role.LEAF and name in after.fields:
+                    if known is None or name not in after.fields:
+                        continue
+                    if known.role is Role.STATIC and carried:
+                        yield from _other_constant(before, after, name)
+                    elif known.role is Role.LEAF:
                         yield from differences(
                             before.fields[name], after.fields[name], carried=carried, cls=before.cls, field=name
                         )
@@ -146,6 +157,13 @@ def differences(
             yield Difference(cls, field, before, after)
 
 
+def _other_constant(before: State, after: State, name: str) -> Iterator[Difference]:
+    """The difference of two constants in a static field."""
+    one, other = before.fields[name], after.fields[name]
+    if isinstance(one, Fixed) and isinstance(other, Fixed) and one.kind == other.kind and one.value != other.value:
+        yield Difference(before.cls, name, one, other)
+
+
 def _are_other_types(before: Leaf, after: Leaf, carried: bool) -> bool:
     if before.kind not in _KINDS or after.kind not in _KINDS or before.kind == after.kind:
         return False
@@ -161,6 +179,8 @@ def described(form: Form) -> str:
             return "None"
         case Leaf(kind=kind):
             return _ARTICLES.get(kind, "an array")
+        case Fixed(value=value):
+            return f"`{value}`"
         case Held(kind="dict"):
             return f"a dict of {', '.join(f'`{key}`' for key in form.entries)}" if form.entries else "an empty dict"
         case Held(kind=kind):

@@ -18,6 +18,7 @@ from jaxlint.rules.analyses.forms import (
     NOTHING,
     SOMETHING,
     UNKNOWN,
+    Fixed,
     Form,
     Held,
     Leaf,
@@ -274,7 +275,7 @@ class Expressions:
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
-                return self._constructed(cls, given, keywords, frame)
+                return self._constructed(cls, call, given, keywords, frame)
             case Code():
                 self._handed(call, frame)
                 return self.run(func, given, keywords, frame.depth + 1)
@@ -329,12 +330,12 @@ class Expressions:
         cls = state.cls
         if call.has_star or cls.method("__post_init__") is not None or cls.custom_init() is not None:
             return State(cls, {}, state.exact)
-        changed = {n: form_of(t) for n, t in keywords.items() if not _is_converted(cls, n)}
+        changed = {n: _put(cls, n, call.keyword(n), form_of(t)) for n, t in keywords.items()}
         kept = {n: f for n, f in state.fields.items() if n not in keywords}
         return State(cls, {**kept, **changed}, state.exact)
 
     def _constructed(
-        self, cls: PytreeClass, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+        self, cls: PytreeClass, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> State:
         """What the constructor of a class makes."""
         if cls.method("__new__") is not None or not cls.is_pytree:
@@ -345,14 +346,17 @@ class Expressions:
             return State(cls, {})
         names = [p.name for p in parameters if p.kind == "positional"]
         passed = {**dict(zip(names, given, strict=False)), **keywords}
+        written = dict(zip(names, call.positional, strict=False)) if given else {}
+        written |= {a.keyword: a.value for a in call.args if a.keyword is not None}
         fields: dict[str, Form] = {}
         for field in cls.fields:
             if field.is_converted or field.opaque:
                 continue
             if field.name in passed:
-                fields[field.name] = form_of(passed[field.name])
+                fields[field.name] = _put(cls, field.name, written.get(field.name), form_of(passed[field.name]))
             elif field.default is not None:
-                fields[field.name] = self.placed(field.default, frame.depth)
+                form = self.placed(field.default, frame.depth)
+                fields[field.name] = _put(cls, field.name, field.default.expr, form)
             elif field.factory is not None:
                 fields[field.name] = self._made(field.factory, frame.depth)
         return State(cls, fields)
@@ -386,7 +390,7 @@ class Expressions:
         found = owner.cls.method(name)
         self._handed(call, frame)
         if found is not None and name == "create" and is_train_state(found[0]) and is_stub(found[0].module):
-            state = self._constructed(owner.cls, (), keywords, frame)
+            state = self._constructed(owner.cls, call, (), keywords, frame)
             return State(state.cls, {n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
         code = self.bound(owner, name)
         if code is None:
@@ -441,9 +445,15 @@ def _may_change(thing: Thing | None) -> bool:
     return isinstance(thing, Held) and thing.kind != "tuple"
 
 
-def _is_converted(cls: PytreeClass, name: str) -> bool:
+def _put(cls: PytreeClass, name: str, expr: Expr | None, form: Form) -> Form:
+    """What a field holds that is given a form, written so."""
     field = cls.field(name)
-    return field is None or field.is_converted
+    if field is None or field.is_converted:
+        return UNKNOWN
+    if field.role is not Role.STATIC:
+        return form
+    is_plain = isinstance(expr, Constant) and expr.kind in ("str", "int", "bool")
+    return Fixed(expr.kind, repr(expr.value)) if is_plain and isinstance(expr, Constant) else UNKNOWN
 
 
 def _placed_at(where: Expr, tree: State, put: Thing | None) -> State:
