@@ -10,7 +10,7 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
-from jaxlint.project.resolution import FunctionSymbol, Symbol
+from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.branch_updates import differing_update
@@ -194,6 +194,16 @@ class _Instances:
         """Whether an expression is a comprehension, or a variable that holds one or what a loop appends to it."""
         value = self._variables.get(expr.id) if isinstance(expr, Name) else expr
         return isinstance(value, Comprehension) or id(value) in self.appended
+
+    def listed(self, expr: Expr) -> list[Expr]:
+        """The items of a display, or of a variable of the body or of the module that is given one."""
+        if isinstance(expr, Name) and expr.id in self._variables:
+            expr = self._variables[expr.id]
+        elif isinstance(expr, Name):
+            symbol = self.symbol(expr)
+            if isinstance(symbol, ValueSymbol) and symbol.module is self.code.place.module and not symbol.scope:
+                expr = symbol.assignment.value or expr
+        return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
 
     def symbol(self, expr: Expr) -> Symbol:
         """What a name in the body stands for."""
@@ -429,18 +439,21 @@ def _mapped_together(
 def _chosen(call: Call, name: str, instances: _Instances) -> Iterator[Problem]:
     """The problem of branches that return instances with different static values."""
     branches = list(call.positional[_BRANCHES[name]])
+    places: dict[int, object] = {}
     if name.endswith("switch"):
-        branches = list(branches[0].items) if branches and isinstance(branches[0], Display) else []
+        whole, branches = branches[:1], instances.listed(branches[0]) if branches else []
+        places = {id(branch): one.at for one in whole if isinstance(one, Name) for branch in branches}
     made = [_returned(branch, instances) for branch in branches]
     for index, one in enumerate(made):
         for other in made[:index]:
             field = None if one is None or other is None else _difference(one, other)
             if field is not None and one is not None:
-                yield _problem(branches[index].at, one.cls, field, name, _OTHER_BRANCH)
+                at = places.get(id(branches[index]), branches[index].at)
+                yield _problem(at, one.cls, field, name, _OTHER_BRANCH)
                 return
     operands = call.positional[_BRANCHES[name].stop :] if call.keyword("operand") is None and not call.has_star else ()
     for branch, cls, changed in differing_update(call, branches, operands, instances.code, instances.evaluator):
-        yield _problem(branch.at, cls, changed, name, _OTHER_BRANCH)
+        yield _problem(places.get(id(branch), branch.at), cls, changed, name, _OTHER_BRANCH)
 
 
 def _returned(branch: Expr, instances: _Instances) -> _Made | None:

@@ -14,7 +14,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Lambda, Name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, parts
 
 
@@ -102,16 +102,33 @@ def _branch(branch: Expr, code: CodeRead, evaluator: Evaluator) -> _Branch | Non
     if local and isinstance(branch, Name):
         function = module.outline.functions.get(f"{scope}.{branch.id}" if scope else branch.id)
         return None if function is None or len(local) > 1 else _straight(function, local[0].body, module)
-    symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(branch, module, scope))
-    if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner is not None:
+    symbol = _own_method(branch, code, evaluator)
+    bound = 1 if symbol is not None and symbol.declaration.self_name is not None else 0
+    if symbol is None:
+        found = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(branch, module, scope))
+        symbol = found if isinstance(found, FunctionSymbol) and found.declaration.owner is None else None
+    if symbol is None:
         return None
     body = evaluator.calls.body_of(symbol)
-    return None if body is None else _straight(symbol.declaration, body, symbol.module)
+    return None if body is None else _straight(symbol.declaration, body, symbol.module, bound)
 
 
-def _straight(function: Function, body: Body, module: Module) -> _Branch | None:
+def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
+    """The method of the class around that `self.branch` names, if no visible class below has another one."""
+    method, owner = code.place.method, code.place.owner
+    if owner is None or method is None or not isinstance(branch, Attribute) or method.self_name is None:
+        return None
+    if dotted(branch.value) != method.self_name:
+        return None
+    found = owner.method(branch.attr)
+    if found is None or any(branch.attr in c.symbol.declaration.methods for c in evaluator.model.subclasses(owner)):
+        return None
+    return FunctionSymbol(found[0].module, found[1])
+
+
+def _straight(function: Function, body: Body, module: Module, bound: int = 0) -> _Branch | None:
     """A function without decorators that does nothing but bind variables and return something."""
-    params = tuple(p.name for p in function.parameters if p.kind == "positional")
+    params = tuple(p.name for p in function.parameters if p.kind == "positional")[bound:]
     variables: dict[str, Expr] = {}
     for statement in body[:-1]:
         match statement:
