@@ -9,6 +9,7 @@ import msgspec
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
+from jaxlint.infer.values import Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -222,13 +223,26 @@ def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
         if not isinstance(value, Call):
             continue
         cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
-        if cls is None:
-            continue
-        for field, given in Made(cls, value).given():
+        puts = _updated(value, symbol, evaluator) if cls is None else ((cls, *put) for put in Made(cls, value).given())
+        for owner, field, given in puts:
             what = fresh.of(given)
             if what is not None and field.role is Role.STATIC:
-                return _Put(given.at, cls, field, what)
+                return _Put(given.at, owner, field, what)
     return None
+
+
+def _updated(call: Call, symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Field, Expr]]:
+    """What an update of an annotated parameter, which a function returns, gives to fields."""
+    parameter = call.func.value if isinstance(call.func, Attribute) and call.func.attr == "replace" else None
+    if not isinstance(parameter, Name) or parameter.id not in {p.name for p in symbol.declaration.parameters}:
+        return
+    held = plain(evaluator.parameter(symbol.declaration, parameter.id, symbol.module))
+    if not isinstance(held, Instance) or not held.cls.has_framework_replace:
+        return
+    for argument in call.args:
+        field = held.cls.field(argument.keyword or "")
+        if field is not None:
+            yield held.cls, field, argument.value
 
 
 class _Freshness:
