@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from jaxlint.cst.changes import Change, DropOption, Proposal, RenameFunction, Rewrite
+from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, RenameFunction, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.libraries.transforms import Kind
@@ -64,8 +65,9 @@ class JitStaticAnnotation(EventRule):
 
     ## Fix safety
 
-    `jax.jit` becomes `jdc.jit` where it is given no options, and the options that `jdc.jit` does not take become
-    annotations of the parameters. The fix is unsafe: what was traced becomes static.
+    `jax.jit` becomes `jdc.jit` where it is given no options; where it is, `static_argnames` names the parameters. The
+    options that `jdc.jit` does not take become annotations of the parameters. The fix is unsafe: what was traced
+    becomes static.
 
     ## When not to use it
 
@@ -117,9 +119,9 @@ def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> It
         return
     marked = transformed.marked_static(function, module) - static
     given = applied.given_parameters(function)
-    for parameter in function.parameters:
-        if parameter.name not in marked or parameter.name in given:
-            continue
+    ignored = [p for p in function.parameters if p.name in marked and p.name not in given]
+    fix = _compiled(event, function, [p.name for p in ignored], evaluator) if ignored else None
+    for parameter in ignored:
         here = module is event.place.module
         yield Problem(
             at=parameter.at if here else event.at,
@@ -129,18 +131,33 @@ def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> It
             ),
             reason="only jdc.jit reads the annotation; for jax.jit the parameter is an ordinary, traced argument",
             help="use `jdc.jit`, or name the parameter in `static_argnames`",
-            fix=_with_jdc(event, evaluator),
+            fix=fix,
         )
 
 
-def _with_jdc(event: Transformed, evaluator: Evaluator) -> Proposal | None:
-    """The fix: `jdc.jit`, which reads the annotations, compiles the function."""
+def _compiled(event: Transformed, function: Function, names: Sequence[str], evaluator: Evaluator) -> Proposal | None:
+    """The fix: `jdc.jit`, which reads the annotations, compiles the function, or `jax.jit` is told the names."""
     applied, module = event.applied, event.place.module
     written = spelled("jax_dataclasses.jit", module, evaluator.model.resolver, scope_of(event.place))
-    if written is None or applied.options or applied.transform.name != "jax.jit" or applied.bound or applied.given:
+    if applied.transform.name != "jax.jit" or applied.bound or applied.given:
         return None
+    named = _named(applied, function, names)
+    if written is None or applied.options:
+        return named
     change = RenameFunction(applied.at, "jit", written[0])
-    return Proposal("Compile it with `jdc.jit`", Applicability.UNSAFE, (change,), written[1])
+    return Proposal("Compile it with `jdc.jit`", Applicability.UNSAFE, (change,), written[1], named)
+
+
+def _named(applied: Applied, function: Function, names: Sequence[str]) -> Proposal | None:
+    """The fix: the options of `jax.jit`, where it is called or held by a partial, name the parameters, too."""
+    if applied.static_argnums != () or applied.static_argnames is None:
+        return None
+    if not applied.donated_parameters(function).isdisjoint(names):
+        return None
+    every = (*applied.static_argnames, *(name for name in names if name not in applied.static_argnames))
+    written = "(" + ", ".join(f'"{name}"' for name in every) + ("," if len(every) == 1 else "") + ")"
+    change = EditCall(applied.at, (("static_argnames", written),))
+    return Proposal("Name the static parameters", Applicability.UNSAFE, (change,))
 
 
 def _annotating(event: Transformed, evaluator: Evaluator) -> Proposal | None:
