@@ -51,7 +51,7 @@ class ConversionInInit(BodyRule):
 
     ```python
     import jax
-    import jax.numpy as jnp
+    import numpy as np
     from flax import struct
 
     @struct.dataclass
@@ -59,7 +59,7 @@ class ConversionInInit(BodyRule):
         knots: jax.Array
 
         def __post_init__(self) -> None:
-            object.__setattr__(self, "knots", jnp.asarray(self.knots))
+            object.__setattr__(self, "knots", np.asarray(self.knots))
 
     @jax.jit
     def span(spline: Spline) -> jax.Array:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import EditField, Proposal
-from jaxlint.cst.imports import spelled
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
-from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
-from jaxlint.rules.analyses.roles import field_function
+from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.analyses.defaults import made_anew
 from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.syntax.expressions import Name
-from jaxlint.syntax.statements import parts
 
 
 class MutableDefault(ClassRule):
@@ -109,7 +106,7 @@ class MutableDefault(ClassRule):
                 continue
             everywhere = kind[0] in REFUSED_EVERYWHERE
             if not everywhere and evaluator.model.target.holds(UNHASHABLE_REFUSED) is False:
-                yield _accepted(cls, field, kind, *_factory(cls, field, evaluator))
+                yield _accepted(cls, field, kind, *made_anew(cls, field, Applicability.SAFE, evaluator))
                 continue
             everywhere |= evaluator.model.target.holds(UNHASHABLE_REFUSED) is True
             when = (
@@ -117,7 +114,7 @@ class MutableDefault(ClassRule):
                 if everywhere
                 else f"the class cannot be created {UNHASHABLE_REFUSED.when}"
             )
-            advice, fix = _factory(cls, field, evaluator)
+            advice, fix = made_anew(cls, field, Applicability.SAFE, evaluator)
             yield Problem(
                 at=field.default.expr.at if field.default.module is cls.module else field.at,
                 message=(
@@ -172,26 +169,3 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
 
 def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
     return any(is_array_field(field, cls, evaluator) for field in cls.fields)
-
-
-def _factory(cls: PytreeClass, field: Field, evaluator: Evaluator) -> tuple[str, Proposal | None]:
-    """What makes a new default for each instance, in words, and the fix."""
-    function = field_function(cls)
-    written = spelled(function, cls.module, evaluator.model.resolver)
-    usual = function if written is None else written[0]
-    advice = f"write `{field.name}: ... = {usual}(default_factory=lambda: ...)`"
-    call = field.call
-    if written is None or field.default is None or field.default.module is not cls.module or (call and call.positional):
-        return advice, None
-    if (call is None and field.opaque) or not _keeps_meaning(field.default):
-        return advice, None
-    name, imports = ("", ()) if call is not None else written
-    change = EditField(field.at, is_call=call is not None, function=name, factory=True)
-    return advice, Proposal(f"Make a new `{field.name}` for each instance", Applicability.SAFE, (change,), imports)
-
-
-def _keeps_meaning(default: Placed) -> bool:
-    """Whether a default means the same in a function: no names of the class body."""
-    scope = default.module.outline.scopes.get(default.scope)
-    names = scope.bindings if scope is not None and scope.kind == "class" else {}
-    return not any(isinstance(part, Name) and part.id in names for part in parts(default.expr))

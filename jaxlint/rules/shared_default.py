@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import Proposal
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Value, plain
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.defaults import made_anew
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Call, Lambda, dotted
+from jaxlint.syntax.expressions import Call, Display, Lambda, dotted
 from jaxlint.syntax.spelling import with_article
 
 #: What seldom is changed in place, as settings are.
@@ -83,7 +85,8 @@ class SharedDefault(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A default that the class itself makes becomes a `default_factory`. The fix is unsafe, for the instances share
+    nothing then.
 
     ## When not to use it
 
@@ -119,7 +122,15 @@ class SharedDefault(ClassRule):
                     reason="a default is made once, when the class is",
                     help=way_out,
                     confidence=None if is_changed else Confidence.LOW,
+                    fix=_made_anew(field, cls, evaluator),
                 )
+
+
+def _made_anew(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix, where the default is made in the class: of one with a name, a factory would give the same to all."""
+    if cls.framework.is_tuple or field.default is None or not isinstance(field.default.expr, (Call, Display)):
+        return None
+    return made_anew(cls, field, Applicability.UNSAFE, evaluator)[1]
 
 
 def _is_changed_in_place(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, plain
 from jaxlint.project.resolution import FunctionSymbol
@@ -70,7 +72,8 @@ class UnmarkedState(ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix: write `nnx.List(...)`, `nnx.Dict(...)`, or `nnx.data(...)` around the value.
+    `nnx.List(...)`, `nnx.Dict(...)` or, for a tuple, `nnx.data(...)` is written around the value. The fix is unsafe: an
+    `nnx.List` is no list.
 
     ## When not to use it
 
@@ -101,7 +104,7 @@ class UnmarkedState(ClassRule):
             for attr, value, at in _assigned(method, cls, evaluator):
                 if attr not in declared | seen and _Held(method, cls, evaluator).is_data(value):
                     seen.add(attr)
-                    yield _problem(at, cls, attr)
+                    yield _problem(at, cls, attr, _wrapped(method, cls, attr, evaluator))
 
 
 def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
@@ -167,7 +170,26 @@ def _is_pytree(cls: PytreeClass) -> bool:
     return all(c.option("pytree", True) is True for c in cls.mro)
 
 
-def _problem(at: object, cls: PytreeClass, attr: str) -> Problem:
+def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the containers that a method assigns to an attribute become those of flax."""
+    assigned = [one.value for one in method.self_assignments if one.attr == attr]
+    changes: list[Change] = []
+    needed = dict[NeededImport, None]()
+    for value in assigned:
+        kind = "dict" if isinstance(value, DictDisplay) else getattr(value, "kind", "")
+        name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
+        if not isinstance(value, (Display, DictDisplay, Comprehension)) or name is None:
+            return None
+        scope = f"{method.qualname}.<locals>"
+        written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, scope)
+        if written is None:
+            return None
+        changes.append(Rewrite(value.at, f"{written[0]}({{0}})", (value.at,)))
+        needed |= dict.fromkeys(written[1])
+    return Proposal(f"Make `{attr}` a container of flax", Applicability.UNSAFE, tuple(changes), tuple(needed))
+
+
+def _problem(at: object, cls: PytreeClass, attr: str, fix: Proposal | None) -> Problem:
     way_out = "wrap it in `nnx.List`, `nnx.Dict` or `nnx.data`"
     return Problem(
         at=at,
@@ -177,5 +199,6 @@ def _problem(at: object, cls: PytreeClass, attr: str) -> Problem:
         ),
         reason="an attribute of an nnx object is static unless its value is data, and lists, tuples and dicts are not",
         help=way_out,
+        fix=fix,
         subject=f"{cls.symbol.full_name}.{attr}",
     )
