@@ -18,6 +18,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.given_literals import is_given_number
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
@@ -283,7 +284,8 @@ def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
             continue
         kinds = options(plain(evaluator.promises.field(field, cls)))
         if all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE) and set(kinds) != {NONE}:
-            if field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default))):
+            is_one = is_given_number(field, cls, evaluator)  # whatever the annotation says
+            if not is_one and (field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default)))):
                 return field
     return None
 

@@ -28,8 +28,8 @@ from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
 from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
 
-#: Attributes that are meant to be written while tracing.
-_ABOUT_TRACING = ("trac", "compil", "jitted")
+#: Attributes that are meant to be written while tracing: the structure of what is traced is the same at every call.
+_ABOUT_TRACING = ("trac", "compil", "jitted", "treedef", "tree_def", "unravel", "unflatten")
 #: Transformations that trace a function less often than it runs.
 _TRACED_RARELY = (Kind.JIT, Kind.LOOP, Kind.BRANCH)
 
