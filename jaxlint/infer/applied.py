@@ -104,8 +104,9 @@ class Applied(msgspec.Struct, frozen=True):
 def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:
     """The parameters that receive copies, whichever of the transformations is taken."""
     rebuilding = [one for one in applied if one.transform.rebuilds]
-    if len(rebuilding) == 1:
-        return rebuilding[0].rebuilt_parameters(function)
+    own = {one.rebuilt_parameters(function) for one in rebuilding}
+    if len(own) == 1:
+        return own.pop()
     sets = [
         frozenset().union(*(o.rebuilt_parameters(function) for o in rebuilding if o is one or o.is_around(one)))
         for one in rebuilding

@@ -165,10 +165,11 @@ class LostFirstUpdate(BodyRule):
             return
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
+            last: dict[str | None, int] = {one.base: index for index, one in enumerate(made) if one is not None}
             for index, first in enumerate(made):
                 if first is None or first.name in outer or first.name in (None, first.root):
                     continue
-                pair = _Pair(first, code, block, made, guards, updates, variables)
+                pair = _Pair(first, code, block, made, guards, updates, variables, last)
                 second = pair.second(index)
                 if second is not None:
                     yield _problem(first, second)
@@ -220,7 +221,7 @@ def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str], varia
             made = None if isinstance(statement, Return) else _made(statement, updates)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
-            pair = _Pair(made, code, loop.body, (), (), updates, variables)
+            pair = _Pair(made, code, loop.body, (), (), updates, variables, {})
             others = tuple(s for s in loop.body if s is not statement)
             if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
                 continue
@@ -251,13 +252,17 @@ class _Pair(msgspec.Struct, frozen=True):
     guards: tuple[Body, ...]
     updates: dict[int, Update]
     variables: Variables
+    #: Where the last update of each base stands in the block.
+    last: dict[str | None, int]
 
     def second(self, index: int) -> _Made | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
         name = self.first.name
         assert name is not None
+        if not is_copy(self.first.update):
+            return None
         is_unused = self._is_unused()
-        for position in self._after(index):
+        for position in self._after(index, self.first.base):
             statement, made = self.block[position], self.made[position]
             if made is not None and (is_unused or made.name == name) and self._starts_again(made):
                 if made.name == name and (self.code.function is not None or self._is_next(index, position)):
@@ -268,16 +273,16 @@ class _Pair(msgspec.Struct, frozen=True):
                 return None
         return None
 
-    def _after(self, index: int) -> range:
-        """Where the statements stand that are looked at after the one at `index`."""
-        return range(index + 1, min(len(self.block), index + 1 + _MOST_BETWEEN))
+    def _after(self, index: int, base: str | None) -> range:
+        """Where the statements stand that are looked at after the one at `index`, up to the last update of `base`."""
+        return range(index + 1, 1 + min(self.last.get(base, -1), index + _MOST_BETWEEN))
 
     def put_back(self, index: int) -> Iterator[Problem]:
         """Look whether the update after the one at `index` puts an update of what a field held before into it."""
         first = self.first
         if self.code.function is None or first.name in self.variables.captured:
             return
-        for position in self._after(index):
+        for position in self._after(index, first.name):
             statement, made = self.block[position], self.made[position]
             if made is not None and made.base == made.name == first.name and not made.is_array:
                 own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
