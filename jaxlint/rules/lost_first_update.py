@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -54,6 +55,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+_Key: TypeAlias = tuple[str, str | None]
+
 
 class _Made(msgspec.Struct, frozen=True):
     """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
@@ -66,6 +69,11 @@ class _Made(msgspec.Struct, frozen=True):
     def root(self) -> str:
         """The variable that holds the original."""
         return self.base.partition(".")[0]
+
+    @property
+    def keys(self) -> tuple[_Key, _Key]:
+        """What it starts from, and what it is kept in."""
+        return ("base", self.base), ("name", self.name)
 
     @property
     def is_array(self) -> bool:
@@ -165,7 +173,7 @@ class LostFirstUpdate(BodyRule):
             return
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
-            last: dict[str | None, int] = {one.base: index for index, one in enumerate(made) if one is not None}
+            last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
                 if first is None or first.name in outer or first.name in (None, first.root):
                     continue
@@ -252,8 +260,8 @@ class _Pair(msgspec.Struct, frozen=True):
     guards: tuple[Body, ...]
     updates: dict[int, Update]
     variables: Variables
-    #: Where the last update of each base stands in the block.
-    last: dict[str | None, int]
+    #: Where the last update of each base, and for each name, stands in the block.
+    last: dict[_Key, int]
 
     def second(self, index: int) -> _Made | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
@@ -262,7 +270,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if not is_copy(self.first.update):
             return None
         is_unused = self._is_unused()
-        for position in self._after(index, self.first.base):
+        for position in self._after(index, ("base", self.first.base) if is_unused else ("name", name)):
             statement, made = self.block[position], self.made[position]
             if made is not None and (is_unused or made.name == name) and self._starts_again(made):
                 if made.name == name and (self.code.function is not None or self._is_next(index, position)):
@@ -273,16 +281,16 @@ class _Pair(msgspec.Struct, frozen=True):
                 return None
         return None
 
-    def _after(self, index: int, base: str | None) -> range:
-        """Where the statements stand that are looked at after the one at `index`, up to the last update of `base`."""
-        return range(index + 1, 1 + min(self.last.get(base, -1), index + _MOST_BETWEEN))
+    def _after(self, index: int, key: _Key) -> range:
+        """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
+        return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
 
     def put_back(self, index: int) -> Iterator[Problem]:
         """Look whether the update after the one at `index` puts an update of what a field held before into it."""
         first = self.first
         if self.code.function is None or first.name in self.variables.captured:
             return
-        for position in self._after(index, first.name):
+        for position in self._after(index, ("name", first.name)):
             statement, made = self.block[position], self.made[position]
             if made is not None and made.base == made.name == first.name and not made.is_array:
                 own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
