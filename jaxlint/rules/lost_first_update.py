@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 import msgspec
 
@@ -55,8 +54,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-_Key: TypeAlias = tuple[str, str | None]
-
 
 class _Made(msgspec.Struct, frozen=True):
     """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
@@ -71,7 +68,7 @@ class _Made(msgspec.Struct, frozen=True):
         return self.base.partition(".")[0]
 
     @property
-    def keys(self) -> tuple[_Key, _Key]:
+    def keys(self) -> tuple[object, object]:
         """What it starts from, and what it is kept in."""
         return ("base", self.base), ("name", self.name)
 
@@ -167,11 +164,8 @@ class LostFirstUpdate(BodyRule):
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         variables = Variables(code.body)
-        if in_loop:
-            yield from _in_loops(code, updates, outer, variables)
-        if len(updates) < 2:
-            return
-        for block, guards in _blocks(code.body, ()):
+        yield from _in_loops(code, updates, outer, variables) if in_loop else ()
+        for block, guards in _blocks(code.body, ()) if len(updates) > 1 else ():
             made = [_made(statement, updates) for statement in block]
             last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
@@ -261,7 +255,7 @@ class _Pair(msgspec.Struct, frozen=True):
     updates: dict[int, Update]
     variables: Variables
     #: Where the last update of each base, and for each name, stands in the block.
-    last: dict[_Key, int]
+    last: dict[object, int]
 
     def second(self, index: int) -> _Made | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
@@ -281,7 +275,7 @@ class _Pair(msgspec.Struct, frozen=True):
                 return None
         return None
 
-    def _after(self, index: int, key: _Key) -> range:
+    def _after(self, index: int, key: object) -> range:
         """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
         return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
 
