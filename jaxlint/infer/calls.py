@@ -13,6 +13,7 @@ from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue
+from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.higher_order import HigherOrder
 from jaxlint.infer.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.local_calls import LocalCalls
@@ -393,6 +394,8 @@ class CallEvaluator(MethodCalls, LocalCalls):
             receiver = plain(function.receiver) if function.receiver is not None else None
             if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
                 return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create
+            if _names_plain_class(value) and contradicts(value, self.return_of(function.symbol, function.receiver, {})):
+                return UNKNOWN
             return value
         return self._read_with(function, passed)
 
@@ -428,6 +431,14 @@ def _container(expr: Expr) -> Expr:
     while isinstance(expr, Subscript):
         expr = expr.value
     return expr
+
+
+def _names_plain_class(declared: Value) -> bool:
+    """Whether an ordinary class is declared of a result or of an item of it: a class that says little of a state."""
+    declared = plain(declared)
+    if isinstance(declared, Container) and declared.items is not None:
+        return any(_names_plain_class(item) for item in declared.items)
+    return isinstance(declared, Instance) and not declared.cls.is_pytree
 
 
 def keeps_return_value(name: str) -> bool:

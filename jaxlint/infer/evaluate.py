@@ -64,6 +64,8 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 #: How many values are few: a parity or a phase compiles that often, and then no more.
 _FEW = 8
 _BOUNDING = frozenset({"<", "<=", ">", ">=", "==", "!="})
+#: Constants of modules that are Python numbers.
+_FLOATS = frozenset(f"{m}.{n}" for m in ("math", "numpy", "jax.numpy") for n in ("inf", "nan", "pi", "e"))
 _MAX_STATIC_DEPTH = 8
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})
@@ -105,6 +107,8 @@ class Evaluator(Narrowing, Attributes):
             return ClassObject(cls)
         match symbol:
             case External(name=name):
+                if name in _FLOATS:
+                    return Scalar("float")
                 found = described(name)
                 return FunctionValue(found) if isinstance(found, FunctionSymbol) else Symbolic(symbol)
             case ModuleSymbol():

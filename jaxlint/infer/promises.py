@@ -42,7 +42,7 @@ class Promises:
             return Container("tuple", None, value)
         if parameter.default is None or isinstance(value, UnknownValue):
             return value
-        return self._unless(value, [Placed(parameter.default, module, function.scope)])
+        return self._unless(value, [Placed(parameter.default, module, function.scope)], sizes=True)
 
     def returned(self, function: Function, module: Module, owner: PytreeClass | None = None) -> Value:
         """What a function with an annotated result returns; `owner` is what `Self` stands for."""

@@ -10,9 +10,23 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Attribute, DictDisplay, Display, Expr, Name, Span, Starred, children, is_none
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Span,
+    Starred,
+    Unary,
+    children,
+    is_none,
+)
 
 _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
+#: Attributes of `math`, `numpy` and `jax.numpy` that are numbers.
+_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
 
 
 class AttributeReader:
@@ -99,9 +113,20 @@ class AttributeReader:
                 return replace(field, annotation=Placed(assignment.annotation, self.module, init.scope))
             if isinstance(assignment.value, Name):
                 for parameter in init.parameters:
-                    if parameter.name == assignment.value.id and parameter.annotation and "*" not in parameter.kind:
+                    if parameter.name != assignment.value.id or _is_number(parameter.default):
+                        continue  # `beta: jax.Array = 0.9` says what its author hoped
+                    if parameter.annotation and "*" not in parameter.kind:
                         return replace(field, annotation=Placed(parameter.annotation, self.module, init.scope))
             if assignment.value is not None:
                 scope = f"{init.qualname}.<locals>"
                 return replace(field, assigned=Placed(assignment.value, self.module, scope))
         return field
+
+
+def _is_number(expr: Expr | None) -> bool:
+    """Whether an expression is a Python number: a literal, or a constant of a module such as `jnp.inf`."""
+    if isinstance(expr, Unary):
+        return _is_number(expr.operand)
+    if isinstance(expr, Attribute):
+        return expr.attr in _CONSTANTS
+    return isinstance(expr, Constant) and expr.kind in ("int", "float", "bool", "complex")
