@@ -35,7 +35,7 @@ def compared(
     `makers` are the names of the class in the second; None where nothing is wrong, or where that is not told.
     """
     given = flattened(first)
-    back = None if given is None else rebuilt(second, makers, len(given.children))
+    back = None if given is None else rebuilt(second, makers, given)
     found = None if given is None or back is None else _mismatch(cls, given, back)
     return None if given is None or back is None or found is None else (given, back, found)
 

@@ -34,6 +34,9 @@ class Flattened(msgspec.Struct, frozen=True):
 
     children: tuple[str, ...]
     aux: frozenset[str]
+    #: What the aux data passes to a function by `*aux`, so many arguments, or by `**aux`: None if that is not told.
+    aux_count: int | None = None
+    aux_keys: frozenset[str] | None = None
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -95,7 +98,17 @@ def flattened(routine: Routine) -> Flattened | None:
     held = _attributes(aux, own, bound)
     if held is None or any(name is None for name in names):
         return None
-    return Flattened(tuple(name for name in names if name is not None), held)
+    count = len(aux.items) if isinstance(aux, Display) and not aux.has_star and aux.kind != "set" else None
+    return Flattened(tuple(name for name in names if name is not None), held, count, _keys(aux))
+
+
+def _keys(aux: Expr) -> frozenset[str] | None:
+    """The keys of a dict that is written out."""
+    keys = (
+        [key.value if isinstance(key, Constant) else None for key in aux.keys] if isinstance(aux, DictDisplay) else []
+    )
+    names = frozenset(key for key in keys if isinstance(key, str))
+    return names if keys and len(names) == len(keys) else None
 
 
 def _without_key(item: Expr, bound: dict[str, Expr]) -> Expr | None:
@@ -104,21 +117,21 @@ def _without_key(item: Expr, bound: dict[str, Expr]) -> Expr | None:
     return item.items[1] if isinstance(item, Display) and len(item.items) == 2 else None
 
 
-def rebuilt(routine: Routine, makers: set[str], children: int) -> Rebuilt | None:
-    """What is done with the children, so many, if nothing is done but to make an instance of them.
+def rebuilt(routine: Routine, makers: set[str], taken: Flattened) -> Rebuilt | None:
+    """What is done with what is taken of an instance, if nothing is done but to make another one of it.
 
     The last two parameters of the function are the aux data and the children; `makers` are the names of the class.
     """
     aux, given = routine.parameters[-2:]
-    return _Rebuilding(makers, aux, given, children).read(routine.body)
+    return _Rebuilding(makers, aux, given, taken).read(routine.body)
 
 
 class _Rebuilding:
     """Follows the children through the statements of `tree_unflatten`."""
 
-    def __init__(self, makers: set[str], aux: str, children: str, count: int) -> None:
+    def __init__(self, makers: set[str], aux: str, children: str, flattened: Flattened) -> None:
         self._makers = makers
-        self._aux, self._children, self._count = aux, children, count
+        self._aux, self._children, self._flattened = aux, children, flattened
         #: Where the children are taken apart.
         self._taken: Display | None = None
         #: What local names stand for: the position of a child, or -1 for a part of the aux data.
@@ -225,11 +238,14 @@ class _Rebuilding:
         index = 0
         for argument in expr.args:
             if argument.star == "*" and dotted(argument.value) == self._children:
-                targets.update({position: str(index + position) for position in range(self._count)})
-                index += self._count
+                count = len(self._flattened.children)
+                targets.update({position: str(index + position) for position in range(count)})
+                index += count
                 continue
-            if argument.star == "*" and dotted(argument.value) == self._aux and argument is expr.args[-1]:
-                takes_rest = True
+            if argument.star and dotted(argument.value) == self._aux and argument is expr.args[-1]:
+                more = self._passed_by_aux(argument.star, index)
+                takes_rest = more is None
+                passed |= more or set()
                 continue
             position = None if argument.star else self._position(argument.value)
             if position is None:
@@ -240,6 +256,13 @@ class _Rebuilding:
             index += 1
         every = None if takes_rest else frozenset(passed | set(targets.values()))
         return Rebuilt(targets, False, last, taken=self._taken, passed=every)
+
+    def _passed_by_aux(self, star: str, index: int) -> frozenset[str] | None:
+        """The parameters that `*aux` or `**aux` gives behind so many arguments; None if they are not told."""
+        if star == "**":
+            return self._flattened.aux_keys
+        count = self._flattened.aux_count
+        return None if count is None else frozenset(str(index + i) for i in range(count))
 
 
 def _bound_once(body: Body) -> dict[str, Expr] | None:
