@@ -19,7 +19,13 @@ _CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
 #: What is right only because a method returns something else than its base class has promised, or an attribute holds
 #: something else than it is declared to hold: mypy believes what is declared. For mypy `TYPE_CHECKING` is true.
-_PROMISED = {"good_overridden_method", "good_annotated_in_init", "good_assigned_otherwise", "good_for_type_checkers"}
+_PROMISED = {
+    "good_given_numbers",
+    "good_overridden_method",
+    "good_annotated_in_init",
+    "good_assigned_otherwise",
+    "good_for_type_checkers",
+}
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
 _COMPARING = {"array-equality", "unhashable-instance"}
 _SCALARS = "replace_unknown_field_good_looked_up_"
