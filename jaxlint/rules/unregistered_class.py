@@ -19,8 +19,8 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript, dotted
-from jaxlint.syntax.statements import all_parts
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted
+from jaxlint.syntax.statements import all_parts, bound_once, looked_up
 
 
 class UnregisteredClass(ClassRule, EventRule):
@@ -239,10 +239,15 @@ def _is_item(expr: Expr, name: str) -> bool:
 
 
 def _returned(function: Function, module: Module, evaluator: Evaluator) -> Iterator[tuple[Value, object]]:
-    """The instances that a function makes and returns."""
+    """The instances that a function makes and returns, also by way of a variable that is bound once."""
     pending: list[Expr] = list(function.return_values)
+    own = {p.name for p in function.parameters}
+    body = None if function.name == "<lambda>" else evaluator.calls.body_of(FunctionSymbol(module, function))
+    bound = bound_once(body or ())
     while pending:
         expr = pending.pop()
+        if isinstance(expr, Name) and expr.id not in own:
+            expr = looked_up(expr, bound)
         if isinstance(expr, Display):
             pending += expr.items
         elif isinstance(expr, Call):

@@ -8,6 +8,7 @@ it is reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -396,6 +397,15 @@ def own_names(body: Body) -> frozenset[str]:
 def is_own(name: str, params: Container[str], body: Body) -> bool:
     """Whether a function with these parameters and that body has a variable of that name of its own."""
     return name in params or name in own_names(body)
+
+
+@lru_cache(maxsize=16)
+def bound_once(body: Body) -> Mapping[str, Expr]:
+    """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
+    bound = Counter(name for statement in walk(body) for name in bound_names(statement))
+    assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
+    names = [(s.targets[0].id, s.value) for s in assigned if isinstance(s.targets[0], Name)]
+    return {name: value for name, value in names if bound[name] == 1}
 
 
 def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -17,7 +16,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Augment, Body, Statement, assigned_names, bound_by, target_names, walk
+from jaxlint.syntax.statements import Assign, Body, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
@@ -107,7 +106,7 @@ class TracedLeaves:
         """The fields that `name = name.replace(...)` gives anew in a body; None if something else is bound to it."""
         changed: set[str] = set()
         for statement in walk(self._body):
-            if name not in _bound(statement):
+            if name not in bound_names(statement):
                 continue
             match statement:
                 case Assign(targets=(Name(),), value=Call() as call):
@@ -122,7 +121,7 @@ class TracedLeaves:
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
         """The other variables that are bound once, to what."""
-        return {name: value for name, value in _bound_once(self._body).items() if name not in self._given}
+        return {name: value for name, value in bound_once(self._body).items() if name not in self._given}
 
     def instance(self, expr: Expr) -> Instance | None:
         """The traced instance that an expression is."""
@@ -181,18 +180,3 @@ def _copied(call: Call, cls: PytreeClass) -> Expr | None:
     if isinstance(func, Attribute) and not call.positional:
         return func.value if func.attr == cls.framework.replace_method and cls.has_framework_replace else None
     return call.args[0].value if call.positional and last_name(func) == "replace" else None
-
-
-@lru_cache(maxsize=16)
-def _bound_once(body: Body) -> Mapping[str, Expr]:
-    """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
-    bound = Counter(name for statement in walk(body) for name in _bound(statement))
-    assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
-    names = [(s.targets[0].id, s.value) for s in assigned if isinstance(s.targets[0], Name)]
-    return {name: value for name, value in names if bound[name] == 1}
-
-
-def _bound(statement: Statement) -> Iterator[str]:
-    """The variables that a statement binds itself."""
-    targets = (statement.target,) if isinstance(statement, Augment) else bound_by(statement)
-    return (name for target in targets for name in target_names(target))
