@@ -12,7 +12,7 @@ from jaxlint.rules.analyses.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.library_forms import is_key, number_kind
 from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import Attribute, Binary, Expr, Name, last_name
-from jaxlint.syntax.statements import Assign, bound_names, walk
+from jaxlint.syntax.statements import bound_once, looked_up
 
 #: Arrays of these cannot be differentiated.
 _WHAT = {"int": "an array of integers", "bool": "an array of booleans", "key": "a PRNG key"}
@@ -67,9 +67,5 @@ def _steps(value: Expr, field: Field) -> bool:
 def _kind(value: Expr, function: Function | None, module: Module, evaluator: Evaluator) -> str:
     """The kind of numbers that a value is: "int", "float", "bool" or "key"; empty if that is not known."""
     if isinstance(value, Name) and function is not None:
-        body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-        bound = [s for s in walk(body) if value.id in bound_names(s)]
-        assigned = bound[0] if len(bound) == 1 else None
-        if isinstance(assigned, Assign) and len(assigned.targets) == 1 and isinstance(assigned.targets[0], Name):
-            value = assigned.value
+        value = looked_up(value, bound_once(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()))
     return "key" if is_key(value) else number_kind(value)
