@@ -8,6 +8,7 @@ import libcst as cst
 
 from jaxlint.cst.changes import CallFactory, MakeFactory
 from jaxlint.cst.declaring import declared_at
+from jaxlint.cst.names import called_name, is_label
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, rewriters
 from jaxlint.cst.trees import Tree
 
@@ -89,10 +90,7 @@ def _renamed_variables(
     used = {name.value for name in _names(method)}
     bound = {one.target.value for one in tree.all(cst.AssignTarget) if isinstance(one.target, cst.Name)}
     for name in _names(method.body):
-        around = next(tree.around(name))
-        if name.value not in fields or (isinstance(around, cst.Attribute) and around.attr is name):
-            continue
-        if isinstance(around, cst.Arg) and around.keyword is name:
+        if name.value not in fields or is_label(name, tree):
             continue
         if name.value not in bound or f"new_{name.value}" in used | fields:
             raise CannotChange("a name means something else")
@@ -116,14 +114,8 @@ def _call_factory(change: CallFactory, tree: Tree, locate: Locate) -> dict[cst.C
         return {name: lambda old: cst.Attribute(name, cst.Name(change.name))}
     if isinstance(around, cst.Attribute) and around.attr is name:
         raise CannotChange("it is called through something else")
-    if isinstance(around, cst.Arg) and around.keyword is None and _called(around, tree) not in _ASKING:
-        raise CannotChange("the class is handed on")
+    if isinstance(around, cst.Arg) and around.keyword is None:
+        call = next(tree.around(around))
+        if not isinstance(call, cst.Call) or called_name(call) not in _ASKING:
+            raise CannotChange("the class is handed on")
     return {}
-
-
-def _called(argument: cst.Arg, tree: Tree) -> str:
-    """The last name of the function that is given an argument."""
-    call = next(tree.around(argument))
-    func = call.func if isinstance(call, cst.Call) else None
-    last = func.attr if isinstance(func, cst.Attribute) else func
-    return last.value if isinstance(last, cst.Name) else ""

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 import libcst as cst
 
 from jaxlint.cst.changes import AssignTo, CallSetattr, Change, Rename, Rewrite, SetItem, UpdateField
+from jaxlint.cst.names import binds, is_label
 from jaxlint.cst.trees import Tree
 from jaxlint.cst.wanted import is_own_array, is_wanted
 from jaxlint.syntax.expressions import Span
@@ -129,7 +130,7 @@ def _through_variable(
     made = assignment(change.base, _copy(change, value, tree), cst.MaybeSentinel.DEFAULT)
     line = cst.SimpleStatementLine([made])
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
-    if isinstance(around, cst.Assign) and any(_is_named(one.target, change.base) for one in around.targets):
+    if isinstance(around, cst.Assign) and any(binds(one.target, change.base) for one in around.targets):
         raise CannotChange("the variable is bound there, too")
 
     def followed(old: cst.CSTNode) -> New:
@@ -154,30 +155,15 @@ def _is_target(node: cst.CSTNode, statement: cst.Assign | cst.For | cst.With, tr
     return isinstance(around, (cst.AssignTarget, cst.AsName)) and statement in tree.around(around)
 
 
-def _is_named(target: cst.BaseExpression, name: str) -> bool:
-    """Whether a target is a variable, or has it in it."""
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return any(_is_named(one.value, name) for one in target.elements)
-    return isinstance(target, cst.Name) and target.value == name
-
-
 def _new_name(name: str, target: cst.CSTNode, tree: Tree) -> str:
     """The name of a variable that a function does not know yet, like this one."""
     if tree.nearest(target, cst.FunctionDef) is None:
         raise CannotChange("others may see the variable")
-    used = {one.value for one in tree.all(cst.Name) if not _is_attribute(one, tree)}
+    used = {one.value for one in tree.all(cst.Name) if not is_label(one, tree)}
     for free in (name, f"new_{name}"):
         if free not in used:
             return free
     raise CannotChange("there is no name for the variable")
-
-
-def _is_attribute(name: cst.Name, tree: Tree) -> bool:
-    """Whether a name is that of an attribute or of a keyword."""
-    around = next(tree.around(name))
-    return (isinstance(around, cst.Attribute) and around.attr is name) or (
-        isinstance(around, cst.Arg) and around.keyword is name
-    )
 
 
 @rewriters.register

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from jaxlint.cst.names import binds, called_name, is_label
 from jaxlint.cst.trees import Tree
 
 #: Functions and methods that return what others hold, too.
@@ -20,7 +21,7 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     function = tree.nearest(statement, cst.FunctionDef)
     if function is None:
         return True
-    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+    if any(binds(loop.target, name) for loop in tree.all(cst.For)):
         return False  # what is collected is not the copy
     row = tree.place_of(statement).end_row
     loops = [one for one in tree.around(statement) if isinstance(one, (cst.For, cst.While))]
@@ -41,10 +42,10 @@ def is_own_array(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     function = tree.nearest(statement, cst.FunctionDef)
     if function is None or name in parameters(function):
         return False
-    bound = [one for one in tree.all(cst.AssignTarget) if _binds(one.target, name) and function in tree.around(one)]
+    bound = [one for one in tree.all(cst.AssignTarget) if binds(one.target, name) and function in tree.around(one)]
     if not bound or _otherwise_bound(name, function, tree) or _annotated(name, function, tree):
         return False
-    if any(_binds(loop.target, name) for loop in tree.all(cst.For)):
+    if any(binds(loop.target, name) for loop in tree.all(cst.For)):
         return False
     return all(_is_made(next(tree.around(one))) for one in bound)
 
@@ -54,7 +55,7 @@ def _is_made(assignment: cst.CSTNode) -> bool:
     value = assignment.value if isinstance(assignment, cst.Assign) else None
     if isinstance(value, cst.Subscript):
         value = value.value
-    return isinstance(value, cst.Call) and _called(value) not in _CHOOSING
+    return isinstance(value, cst.Call) and called_name(value) not in _CHOOSING
 
 
 def _is_own(name: str, function: cst.FunctionDef, uses: list[cst.Name], tree: Tree) -> bool:
@@ -71,7 +72,7 @@ def _is_own(name: str, function: cst.FunctionDef, uses: list[cst.Name], tree: Tr
     if not bound or elements or _otherwise_bound(name, function, tree):
         return False
     made = [one.value for one in bound]
-    return all(isinstance(value, cst.Call) and _called(value) not in _CHOOSING for value in made)
+    return all(isinstance(value, cst.Call) and called_name(value) not in _CHOOSING for value in made)
 
 
 def _is_name(node: cst.CSTNode, name: str) -> bool:
@@ -90,22 +91,15 @@ def _otherwise_bound(name: str, function: cst.FunctionDef, tree: Tree) -> bool:
     return any(_is_name(one, name) and function in tree.around(one) for one in others)
 
 
-def _called(call: cst.Call) -> str:
-    function = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    return function.value if isinstance(function, cst.Name) else ""
-
-
 def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name]:
     """Where the value of a variable is asked for, in a function."""
     for one in tree.all(cst.Name):
         if one.value != name or function not in tree.around(one):
             continue
         around = next(tree.around(one))
-        is_other = isinstance(around, cst.Arg) and around.keyword is one
-        is_other |= isinstance(around, cst.Attribute) and around.attr is one
         is_bound = isinstance(around, (cst.AssignTarget, cst.Param))
         is_bound |= isinstance(around, cst.AnnAssign) and around.target is one
-        if not (is_other or is_bound):
+        if not (is_bound or is_label(one, tree)):
             yield one
 
 
@@ -113,9 +107,3 @@ def parameters(function: cst.FunctionDef) -> dict[str, cst.Param]:
     """The parameters of a function by name, without `*args` and `**kwargs`."""
     given = function.params
     return {p.name.value: p for p in (*given.posonly_params, *given.params, *given.kwonly_params)}
-
-
-def _binds(target: cst.BaseExpression, name: str) -> bool:
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return any(_binds(element.value, name) for element in target.elements)
-    return isinstance(target, cst.Name) and target.value == name

@@ -31,6 +31,7 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
+from jaxlint.libraries.arrays import NUMBER_CONSTANTS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -65,7 +66,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 _FEW = 8
 _BOUNDING = frozenset({"<", "<=", ">", ">=", "==", "!="})
 #: Constants of modules that are Python numbers.
-_FLOATS = frozenset(f"{m}.{n}" for m in ("math", "numpy", "jax.numpy") for n in ("inf", "nan", "pi", "e"))
+_FLOATS = frozenset(f"{m}.{n}" for m in ("math", "numpy", "jax.numpy") for n in NUMBER_CONSTANTS)
 _MAX_STATIC_DEPTH = 8
 #: Comparisons that are no array, whatever is compared.
 _TESTS = frozenset({"is", "is not", "in", "not in"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript, is_none
 
+#: Attributes of `math`, `numpy` and `jax.numpy` that are Python numbers.
+NUMBER_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
     "jax.Array": "jax",

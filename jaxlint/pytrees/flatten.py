@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from jaxlint.libraries.arrays import NUMBER_CONSTANTS
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed
@@ -25,8 +26,6 @@ from jaxlint.syntax.expressions import (
 )
 
 _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
-#: Attributes of `math`, `numpy` and `jax.numpy` that are numbers.
-_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
 
 
 class AttributeReader:
@@ -128,5 +127,5 @@ def _is_number(expr: Expr | None) -> bool:
     if isinstance(expr, Unary):
         return _is_number(expr.operand)
     if isinstance(expr, Attribute):
-        return expr.attr in _CONSTANTS
+        return expr.attr in NUMBER_CONSTANTS
     return isinstance(expr, Constant) and expr.kind in ("int", "float", "bool", "complex")

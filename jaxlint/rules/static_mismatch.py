@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -15,6 +15,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.branch_updates import differing_update
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -244,8 +245,7 @@ class _Instances:
         parameters = cls.constructor()
         if parameters is None or cls.custom_init() is not None or cls.method("__post_init__") is not None:
             return None
-        given = dict(zip((p.name for p in parameters if p.kind == "positional"), call.positional, strict=False))
-        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        given = _given(parameters, call)
         statics: dict[str, Expr] = {}
         for field in cls.static_fields:
             expr = given.get(field.name)
@@ -279,16 +279,17 @@ class _Instances:
     def _by_function(self, call: Call, varying: set[str]) -> tuple[_Made | None, set[str]]:
         """What a function makes of one instance, and those of its parameters that are given something that varies."""
         symbol = self.symbol(call.func)
-        made = self._returned_by(symbol) if isinstance(symbol, FunctionSymbol) and not call.has_star else None
-        given = _given(symbol, call) if made is not None and isinstance(symbol, FunctionSymbol) else {}
-        return made, {name for name, held in given.items() if _varies(held, varying)}
+        if not isinstance(symbol, FunctionSymbol) or call.has_star:
+            return None, set()
+        given = _given(symbol.declaration.parameters, call)
+        return self._returned_by(symbol), {name for name, held in given.items() if _varies(held, varying)}
 
     def _made_by(self, symbol: FunctionSymbol, call: Call) -> _Made | None:
         """What a function makes of one instance, with what the call gives to static fields."""
         made = self._returned_by(symbol) if not call.has_star else None
         if made is None:
             return None
-        given = _given(symbol, call)
+        given = _given(symbol.declaration.parameters, call)
         names = {p.name for p in symbol.declaration.parameters}
         statics = {
             name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
@@ -325,9 +326,9 @@ class _Instances:
         }
 
 
-def _given(symbol: FunctionSymbol, call: Call) -> dict[str, Expr]:
+def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:
     """What a call gives to the parameters of a function."""
-    positional = (p.name for p in symbol.declaration.parameters if p.kind == "positional")
+    positional = (p.name for p in parameters if p.kind == "positional")
     given = dict(zip(positional, call.positional, strict=False))
     return given | {a.keyword: a.value for a in call.args if a.keyword is not None}
 

@@ -18,6 +18,7 @@ import msgspec
 from jaxlint.syntax.expressions import (
     CHILDREN,
     Comprehension,
+    Constant,
     Display,
     Expr,
     Lambda,
@@ -406,6 +407,20 @@ def bound_once(body: Body) -> Mapping[str, Expr]:
     assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
     names = [(s.targets[0].id, s.value) for s in assigned if isinstance(s.targets[0], Name)]
     return {name: value for name, value in names if bound[name] == 1}
+
+
+def only_bound(body: Body) -> dict[str, Expr] | None:
+    """The variables of a body that does nothing but bind each of them once, to what; None if it does something else."""
+    bound: dict[str, Expr] = {}
+    for statement in body:
+        match statement:
+            case Do(value=Constant()):
+                continue
+            case Assign(targets=(Name(id=name),), value=value) if name not in bound:
+                bound[name] = value
+            case _:
+                return None
+    return bound
 
 
 def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:

@@ -15,7 +15,7 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Lambda, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, parts
+from jaxlint.syntax.statements import Body, FunctionDefinition, Return, only_bound, parts
 
 
 class _Branch(msgspec.Struct, frozen=True):
@@ -129,16 +129,9 @@ def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionS
 def _straight(function: Function, body: Body, module: Module, bound: int = 0) -> _Branch | None:
     """A function without decorators that does nothing but bind variables and return something."""
     params = tuple(p.name for p in function.parameters if p.kind == "positional")[bound:]
-    variables: dict[str, Expr] = {}
-    for statement in body[:-1]:
-        match statement:
-            case Assign(targets=(Name(id=name),), value=value) if name not in params and name not in variables:
-                variables[name] = value
-            case Do(value=Constant()):
-                continue
-            case _:
-                return None
-    last = body[-1]
+    variables, last = only_bound(body[:-1]), body[-1]
+    if variables is None or not variables.keys().isdisjoint(params):
+        return None
     if not isinstance(last, Return) or last.value is None or function.decorators:
         return None
     return _Branch(params, last.value, module, f"{function.qualname}.<locals>", variables)

@@ -26,7 +26,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return, looked_up
+from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return, looked_up, only_bound
 
 
 class Flattened(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class Routine(msgspec.Struct, frozen=True):
 def flattened(routine: Routine) -> Flattened | None:
     """What taking an instance apart gives, if these are its attributes and nothing else."""
     own, body = routine.parameters[0], routine.body
-    bound = _bound_once(body[:-1])
+    bound = only_bound(body[:-1])
     last = body[-1]
     if bound is None or not isinstance(last, Return) or last.value is None:
         return None
@@ -263,20 +263,6 @@ class _Rebuilding:
             return self._flattened.aux_keys
         count = self._flattened.aux_count
         return None if count is None else frozenset(str(index + i) for i in range(count))
-
-
-def _bound_once(body: Body) -> dict[str, Expr] | None:
-    """The local names of a body that only assigns names; None if it does something else."""
-    bound: dict[str, Expr] = {}
-    for statement in body:
-        match statement:
-            case Do(value=Constant()):
-                continue
-            case Assign(targets=(Name(id=name),), value=value) if name not in bound:
-                bound[name] = value
-            case _:
-                return None
-    return bound
 
 
 def _attribute(expr: Expr, own: str | None, bound: dict[str, Expr]) -> str | None:
