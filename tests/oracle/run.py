@@ -16,6 +16,7 @@ import io
 import json
 import os
 import sys
+import threading
 import types
 import warnings
 from typing import Any
@@ -66,10 +67,39 @@ def prepare() -> str:
     """Import jax, and make treex importable: 0.6.9 wants a private name of jax that 0.4.13 has no more."""
     import jax
 
-    if tuple(int(part) for part in jax.__version__.split(".")[:3]) <= (0, 4, 13):
+    version = tuple(int(part) for part in jax.__version__.split(".")[:3])
+    if version <= (0, 4, 13):
         lax_numpy = importlib.import_module("jax._src.numpy.lax_numpy")
         lax_numpy.__dict__["ndarray"] = jax.Array
+    if version >= (0, 10):
+        share("jax._src.interpreters.mlir", "make_ir_context")
+        share("jax._src.compilation_cache", "get_executable_and_time")
     return jax.__version__
+
+
+#: What is shared by programs, by function and first argument.
+SHARED: dict[tuple[str, ...], Any] = {}
+
+
+def share(module: str, name: str) -> None:
+    """Let all programs have what a function of jax returns for the same first argument, if there is such a function.
+
+    A context of MLIR takes longer to make than a small program to trace, and what XLA has compiled longer to load. Both
+    are the same for all programs, and jax makes them anew for each function that it compiles.
+    """
+    made = getattr(importlib.import_module(module), name, None)
+    if made is None:
+        return
+
+    def shared(*arguments: Any) -> Any:
+        key = (name, *map(str, arguments[:1]))
+        found = SHARED.get(key) or made(*arguments)
+        # None is what is not compiled yet
+        if threading.current_thread() is threading.main_thread() and found != (None, None):
+            SHARED[key] = found
+        return found
+
+    setattr(sys.modules[module], name, shared)
 
 
 def main() -> None:
@@ -79,10 +109,12 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
         print(json.dumps(prepare()), file=outcomes, flush=True)
+        gc.disable()  # a hundred programs leave less behind than it takes to look for it again and again
         for number, line in enumerate(jobs, 1):
             print(json.dumps(run(json.loads(line))), file=outcomes, flush=True)
             if number % 100 == 0:
                 sys.modules["jax"].clear_caches()
+                SHARED.clear()
                 gc.collect()
                 gc.freeze()  # what is left are the libraries, and is not looked at again
 
