@@ -341,17 +341,22 @@ def expand_case(case: Case) -> Iterator[Program]:
     return (Program(case, framework) for framework in sorted(ids))
 
 
+def by_case(some: Iterable[Program]) -> dict[str, list[Program]]:
+    """Programs by rule and case, as in `frozen-assignment/method`."""
+    found: dict[str, list[Program]] = {}
+    for program in some:
+        found.setdefault(f"{program.rule}/{program.case}", []).append(program)
+    return found
+
+
 def one_of_each(some: Iterable[Program]) -> list[Program]:
     """The last one of the programs of each case."""
-    return list({(program.rule, program.case): program for program in some}.values())
+    return [of_case[-1] for of_case in by_case(some).values()]
 
 
 def rotated(some: Iterable[Program]) -> list[Program]:
     """One of the programs of each case, of another framework from case to case."""
-    of_case: dict[tuple[str, str], list[Program]] = {}
-    for program in some:
-        of_case.setdefault((program.rule, program.case), []).append(program)
-    return [programs[number % len(programs)] for number, programs in enumerate(of_case.values())]
+    return [of_case[number % len(of_case)] for number, of_case in enumerate(by_case(some).values())]
 
 
 @cache

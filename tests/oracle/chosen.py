@@ -12,10 +12,8 @@ def chosen(request: pytest.FixtureRequest) -> list[Program]:
 
     If none is left, all of them: the test is about all.
     """
-    found: dict[str, Program] = {}
+    found: list[Program] = []
     for item in request.session.items:
         if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec"):
-            program = item.callspec.params.get("program")
-            if isinstance(program, Program):
-                found[program.id] = program
-    return list(found.values()) or list(programs())
+            found += item.callspec.params.get("of_case", ())
+    return found or list(programs())

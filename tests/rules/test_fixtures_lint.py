@@ -23,6 +23,7 @@ from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import readings
 
 PROGRAMS = cases.programs()
+CASES = cases.by_case(PROGRAMS)
 
 #: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
 DEBT = {"expect-missing": 2, "false-alarm": 0}
@@ -44,18 +45,26 @@ def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return lint(programs, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
-def test_reports_the_marked_lines(program: Program, findings: dict[str, list[Finding]]) -> None:
-    program = replace(program, column=MAIN)
-    program.check()
-    found = counted(program, findings.get(program.id, []))
-    wrong = complaints(program, found)
+@pytest.mark.parametrize("of_case", CASES.values(), ids=CASES)
+def test_reports_the_marked_lines(of_case: list[Program], findings: dict[str, list[Finding]]) -> None:
+    """In each program of a case, which differ in the framework that they are written for."""
+    wrong: list[str] = []
+    for program in (replace(one, column=MAIN) for one in of_case):
+        program.check()
+        found = counted(program, findings.get(program.id, []))
+        if differences := complaints(program, found):
+            wrong += [f"=== {program.id}", *differences, described(program, found)]
+    assert not wrong, "\n".join(wrong)
+
+
+def described(program: Program, found: list[Finding]) -> str:
+    """What was reported of a program, and the program."""
     source = "\n".join(
         f"--- {path}\n" + "\n".join(f"{row:3} {line}" for row, line in enumerate(text.splitlines(), 1))
         for path, text in program.files.items()
     )
     said = "\n".join(f"{f.path}:{f.row}:{f.column}: {f.code} {f.message}" for f in found)
-    assert not wrong, "\n".join([*wrong, "", "reported:", said or "nothing", source])
+    return f"\nreported:\n{said or 'nothing'}\n{source}\n"
 
 
 def test_messages_name_the_error_that_is_raised(

@@ -47,7 +47,7 @@ def recorded() -> dict[str, Run]:
 def record(name: str) -> Run:
     """Run the column `name`, and store what it has shown. Raises `Unavailable`."""
     report = environments.ENVIRONMENTS / f"{name}.xml"
-    command = [*column_command(environments.interpreter(name)), f"--junitxml={report}"]
+    command = [*column_command(environments.interpreter(name)), "-o", "junit_family=xunit1", f"--junitxml={report}"]
     subprocess.run(command, cwd=environments.ROOT, stdout=sys.stderr)
     run = read(report, name)
     _store(name, run)
@@ -80,8 +80,8 @@ def _needing_others(name: str) -> Counter[str]:
 def read(report: Path, name: str) -> Run:
     """What the report of pytest on a column says."""
     known = environments.versions_in(name)
-    programs = Counter[str]()
-    model, failed, shown = 0, list[str](), dict[str, bool]()
+    model, ran, wrong = 0, 0, list[str]()
+    failed, shown = list[str](), dict[str, bool]()
     for case in ElementTree.parse(report).iter("testcase"):
         function, _, parameter = case.get("name", "").removesuffix("]").partition("[")
         test = f"{case.get('classname', '').rpartition('.')[2]}.{function}"
@@ -90,15 +90,17 @@ def read(report: Path, name: str) -> Run:
         if outcome in ("failure", "error"):
             failed.append(f"{test}[{parameter}]")
         if kind == "programs":
-            programs[outcome] += 1
+            values = {one.get("name"): one.get("value", "") for one in case.iter("property")}
+            ran += int(values.get("ran", 0))
+            wrong += values.get("failed", "").split()
         elif outcome == "passed" and kind == "facts":
             shown[parameter] = facts.is_declared(FACTS[parameter], known)
         elif outcome == "passed":
             model += 1
     return Run(
         versions={one: dotted(known[one]) for one in sorted({"python", *DISTRIBUTIONS}) if one in known},
-        programs=sum(programs.values()) - programs["skipped"],
-        passed=programs["passed"],
+        programs=ran,
+        passed=ran - len(wrong),
         skipped=dict(sorted(_needing_others(name).items())),
         model=model,
         failed=sorted(failed),
