@@ -25,21 +25,40 @@ _ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"}
 
 
 def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
-    """The fix of an assignment that is refused: the variable is bound to a copy with the new value."""
+    """The fix of an assignment that is refused: what may be assigned before it is bound to a copy with the new value.
+
+    That is the variable, or an attribute on the way: `trainer.state` of `trainer.state.step = 1`.
+    """
     base = event.receiver_text
-    if base is None or event.how not in _ASSIGNED or event.alternatives:
+    if base is None or event.how not in _ASSIGNED or any(o.cls is not event.receiver.cls for o in event.alternatives):
         return None
     root, *path = [*base.split("."), event.attr]
-    if not is_own_variable(root, event.place):
-        return None
     instances = [*reversed(event.holders), event.receiver]
     if len(instances) < len(path):
         return None  # nobody knows what holds it
-    copied = _copied(root, path, instances, event.place, evaluator)
+    depth = _assignable(path, instances)
+    if not depth and not is_own_variable(root, event.place):
+        return None
+    bound = ".".join([root, *path[:depth]])
+    copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator)
     if copied is None:
         return None
-    change = UpdateField(event.at, root, copied[0])
+    change = UpdateField(event.at, bound, copied[0])
+    if depth:
+        return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
     return _binding(change, Applicability.SAFE, copied[1], event.place, evaluator)
+
+
+def _assignable(path: Sequence[str], instances: Sequence[Instance | None]) -> int:
+    """The length of the longest path to an attribute that its class assigns, too; 0 if there is none.
+
+    The instances are what the path starts from, and what it leads to, but for its end.
+    """
+    for depth in range(len(path) - 1, 0, -1):
+        holder = instances[depth - 1]
+        if holder is not None and holder.cls.frozen is False and path[depth - 1] in holder.cls.assigned:
+            return depth
+    return 0
 
 
 def setting_item(event: AssignItem, applicability: Applicability, evaluator: Evaluator) -> Proposal | None:
