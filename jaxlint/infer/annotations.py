@@ -152,7 +152,7 @@ class AnnotationReader:
         def read(item: Expr) -> Value:
             return self._read(item, module, scope, owner, depth + 1)
 
-        if isinstance(symbol, External):
+        if isinstance(symbol, External) and items:
             name = symbol.name
             prefix, _, last = name.rpartition(".")
             if name == "typing.Optional":
@@ -161,7 +161,7 @@ class AnnotationReader:
                 return choice([read(i) for i in items])
             if name in _TRANSPARENT:
                 return read(items[0])
-            if prefix == "jaxtyping" and last in JAXTYPING_DTYPES and items:
+            if prefix == "jaxtyping" and last in JAXTYPING_DTYPES:
                 return _jaxtyping(read(items[0]), items[1] if len(items) > 1 else None)
             if f"{prefix}." in _TYPING:
                 if last in ("tuple", "Tuple"):

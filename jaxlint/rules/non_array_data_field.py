@@ -100,7 +100,8 @@ class NonArrayDataField(ClassRule, EventRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    The fix marks the field static, where the framework has a marker: that is unsafe. There is none where branches of
+    `cond` or `switch` return instances, which have to agree in what is static.
 
     ## When not to use it
 

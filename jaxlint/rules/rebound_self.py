@@ -145,7 +145,7 @@ def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
     if code.function is None or not updates:
         return
-    last = code.body[-1]
+    last = code.body[-1] if code.body else None
     returned = last.value if isinstance(last, Return) else None
     parameters = {p.name for p in code.function.parameters if p.name != code.function.self_name}
     for target, value in _assignments(code):

@@ -82,9 +82,10 @@ class Routine(msgspec.Struct, frozen=True):
 
 def flattened(routine: Routine) -> Flattened | None:
     """What taking an instance apart gives, if these are its attributes and nothing else."""
-    own, body = routine.parameters[0], routine.body
-    bound = only_bound(body[:-1])
-    last = body[-1]
+    if not routine.parameters or not routine.body:
+        return None
+    own, last = routine.parameters[0], routine.body[-1]
+    bound = only_bound(routine.body[:-1])
     if bound is None or not isinstance(last, Return) or last.value is None:
         return None
     pair = looked_up(last.value, bound)
