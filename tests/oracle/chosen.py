@@ -15,5 +15,6 @@ def chosen(request: pytest.FixtureRequest) -> list[Program]:
     found: list[Program] = []
     for item in request.session.items:
         if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec"):
-            found += item.callspec.params.get("of_case", ())
+            of_case = item.callspec.params.get("of_case")
+            found += of_case if isinstance(of_case, list) else []
     return found or list(programs())
