@@ -278,16 +278,21 @@ def _compares_fields(cls: PytreeClass) -> bool:
 
 
 def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
-    """A field that is compared and certainly holds an array, which may have several elements."""
-    for field in cls.fields:
-        if field.annotation is None or (field.call is not None and "compare" in field.call.keywords):
-            continue
-        kinds = options(plain(evaluator.promises.field(field, cls)))
-        if all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE) and set(kinds) != {NONE}:
-            is_one = is_given_number(field, cls, evaluator)  # whatever the annotation says
-            if not is_one and (field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default)))):
-                return field
-    return None
+    """A field that is compared and certainly holds an array."""
+    compared = (field for field in cls.fields if field.call is None or "compare" not in field.call.keywords)
+    return next((field for field in compared if is_array_field(field, cls, evaluator)), None)
+
+
+def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field certainly holds an array, which may have several elements."""
+    if field.annotation is None:
+        return False
+    kinds = options(plain(evaluator.promises.field(field, cls)))
+    if set(kinds) == {NONE} or not all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE):
+        return False
+    if is_given_number(field, cls, evaluator):  # whatever the annotation says
+        return False
+    return field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default)))
 
 
 def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:

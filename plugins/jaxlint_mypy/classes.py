@@ -7,12 +7,14 @@ import re
 from mypy import nodes
 from mypy.nodes import (
     MDEF,
+    AssignmentStmt,
     CallExpr,
     ClassDef,
     DataclassTransformSpec,
     FuncDef,
     IndexExpr,
     MypyFile,
+    NameExpr,
     RefExpr,
     SymbolTableNode,
     TypeInfo,
@@ -23,7 +25,7 @@ from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, da
 from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
 
-from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import EQUINOX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
 from jaxlint_mypy.internals import all_bases_seen
@@ -99,6 +101,8 @@ class ClassTeller:
         info = ctx.cls.info
         cls = self.front.class_of(info)
         if cls is not None and cls.is_pytree:
+            if cls.framework is EQUINOX:
+                _hide_abstract(ctx.cls, cls)
             self.methods.add(ctx.api, info, cls)
             self._protect(info, cls)
 
@@ -133,6 +137,22 @@ def as_mypy_does(ctx: ClassDefContext) -> bool:
         return dataclass_class_maker_callback(ctx)
     except AssertionError:
         return True
+
+
+def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
+    """`x: eqx.AbstractVar[T]` declares no field: mypy would make it a parameter, ahead of those of the subclass."""
+    if not cls.fields_known:
+        return
+    declared = {member.name for member in cls.members}
+    for statement in definition.defs.body:
+        target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) and statement.new_syntax else None
+        if not isinstance(statement, AssignmentStmt) or not isinstance(target, NameExpr) or target.name in declared:
+            continue
+        variable = target.node
+        if isinstance(variable, Var) and not variable.is_classvar:
+            statement.new_syntax = False  # what has none is no field to mypy's dataclasses
+            # it may be overridden by a property, and must be overridden by something
+            variable.is_property = variable.is_abstract_var = True
 
 
 def _is_protocol(definition: ClassDef) -> bool:

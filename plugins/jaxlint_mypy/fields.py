@@ -16,10 +16,13 @@ from mypy.types import (
     Instance,
     NoneType,
     Overloaded,
+    ProperType,
+    TupleType,
     Type,
     TypeVarLikeType,
     UninhabitedType,
     UnionType,
+    UnpackType,
     get_proper_type,
     has_type_vars,
 )
@@ -27,12 +30,15 @@ from mypy.types import (
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint_mypy.internals import class_body, type_of
 from jaxlint_mypy.parameters import ANY, fits
+from jaxlint_mypy.values import SCALARS
 
 #: The last parts of the names of the functions that declare fields.
 FIELD_NAMES = frozenset(name.rpartition(".")[2] for name in FIELD_FUNCTIONS)
 #: What `dataclasses.field` takes, to which the functions of frameworks pass on what they do not know.
 _PASSED_ON = ("default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only")
 _METADATA = "jaxlint"
+#: The classes of plain values.
+_PLAIN = frozenset(f"builtins.{name}" for name in SCALARS)
 _FIRST = (nodes.ARG_POS, nodes.ARG_OPT, nodes.ARG_STAR)
 
 
@@ -80,6 +86,16 @@ def _declared(checker: TypeChecker, call: CallExpr) -> Type | None:
     return None
 
 
+def _is_plain(typ: ProperType) -> bool:
+    return isinstance(typ, Instance) and typ.type.fullname in _PLAIN
+
+
+def _sizes_differ(given: TupleType, wanted: TupleType) -> bool:
+    """Whether two tuples have another number of items, which both of them tell."""
+    unpacked = any(isinstance(item, UnpackType) for item in (*given.items, *wanted.items))
+    return not unpacked and len(given.items) != len(wanted.items)
+
+
 def _made(factory: Type) -> Type | None:
     """What a default factory makes, without the arguments of generics."""
     proper = get_proper_type(factory)
@@ -97,6 +113,10 @@ def _may_be(given: Type, declared: Type) -> bool:
         return True
     if isinstance(wanted, (AnyType, FunctionLike)):
         return True
+    if _is_plain(proper) and _is_plain(wanted):
+        return is_subtype(proper, wanted)  # a default is written down: it is no array that stands for a number
+    if isinstance(proper, TupleType) and isinstance(wanted, TupleType) and _sizes_differ(proper, wanted):
+        return False
     return is_subtype(proper, wanted) or is_subtype(erase_type(proper), erase_type(wanted)) or fits(wanted, proper)
 
 

@@ -23,7 +23,7 @@ from mypy.plugin import (
     SemanticAnalyzerPluginInterface,
 )
 from mypy.plugins.dataclasses import dataclass_class_maker_callback
-from mypy.types import FunctionLike, Instance, Type, get_proper_type
+from mypy.types import AnyType, FunctionLike, Instance, Type, get_proper_type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
@@ -384,6 +384,8 @@ class Hooks:
         name = self.front.canonical(fullname)
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(name, 0)
+            if name == "equinox.tree_at":
+                return partial(self._tree_at, name, position)
             return partial(self._on_function, partial(self._function_update, name, position))
         if name in FIELD_FUNCTIONS and name != "dataclasses.field":
             return self._default_of_field
@@ -414,6 +416,16 @@ class Hooks:
         self.feeder.function_update(ctx, name, position)
         if name in REPLACE_FUNCTIONS:
             self.types_only.replaced(ctx, name)
+
+    def _tree_at(self, name: str, position: int, ctx: FunctionContext) -> Type:
+        """A copy of a module with other leaves, which equinox itself says nothing about, is one of the same class."""
+        self._function_update(name, position, ctx)
+        typ = ctx.arg_types[position][0] if len(ctx.arg_types) > position and ctx.arg_types[position] else None
+        copied = get_proper_type(typ)
+        if not isinstance(get_proper_type(ctx.default_return_type), AnyType) or not isinstance(copied, Instance):
+            return ctx.default_return_type
+        cls = None if copied.args else self.front.class_of(copied.type)
+        return copied if cls is not None and cls.is_pytree else ctx.default_return_type
 
     def _construct(self, cls: PytreeClass, ctx: FunctionContext) -> None:
         self.feeder.construct(ctx, cls)

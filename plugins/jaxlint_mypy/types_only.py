@@ -11,7 +11,7 @@ from mypy.errorcodes import ErrorCode
 from mypy.literals import literal_hash
 from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, TypeInfo
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext, SemanticAnalyzerPluginInterface
-from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
@@ -19,8 +19,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.array_equality import ArrayEquality, last_compared, unequal_message
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.array_equality import ArrayEquality, is_array_field, last_compared, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
@@ -184,9 +184,15 @@ class TypesOnly:
         if cls is None or instance is None or not cls.is_pytree or not cls.fields_known:
             return None
         keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
-        names = (f.name for f, given in keywords if not any(word in given for word in without))
-        array = next((name for name in names if _is_array(field_type(instance, name))), None)
+        asked = (f for f, given in keywords if not any(word in given for word in without))
+        array = next((f.name for f in asked if self._is_array(field_type(instance, f.name), f, cls)), None)
         return None if array is None else (cls, array)
+
+    def _is_array(self, typ: Type, field: Field, cls: PytreeClass) -> bool:
+        """Whether a field holds an array; what it is annotated with may come from a package without types."""
+        if isinstance(get_proper_type(typ), AnyType):
+            return is_array_field(field, cls, self.front.evaluator)
+        return _is_array(typ)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:
         """`dataclasses.replace(a, name=v)` where the constructor takes no `name`."""
@@ -305,4 +311,6 @@ def _is_itself(comparison: Context) -> bool:
 def _is_array(typ: Type) -> bool:
     """Whether a type is that of an array, and of nothing else."""
     proper = get_proper_type(typ)
+    if isinstance(proper, UnionType):
+        return all(map(_is_array, proper.items))
     return isinstance(proper, Instance) and any(base.fullname in ARRAYS for base in proper.type.mro)

@@ -41,6 +41,7 @@ REASONS = {
     "marker": r"\[jaxlint-foreign-static-marker\]",
     "leaf": r"\[jaxlint-non-array-data-field\]",
     "attribute": r"\[attr-defined\]",
+    "abstract": r"\[abstract\]",
     "splat": r"\[jaxlint-replace-unknown-field\]",
     "fields-later": r"\[jaxlint-register-dataclass-fields\]",
     "item": r"\[jaxlint-item-assignment\]|\[index\]",

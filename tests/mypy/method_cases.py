@@ -333,6 +333,8 @@ def f(b: B) -> jax.Array:
     z: str = FIELD(default_factory=lambda: 1)  # E: assignment
     s: str = FIELD(default=1, STATIC)  # E: assignment
     n: int = FIELD(unknown=1, default=2)  # E: unknown
+    i: int = FIELD(default=1.5)  # E: assignment
+    p: t.Tuple[int, int] = FIELD(default=(1, 2, 3))  # E: assignment
 """,
     "default_type_ok": "# only: flax node equinox"
     + """
@@ -352,6 +354,10 @@ def make() -> jax.Array:
     k: jax.Array = FIELD(default_factory=make, init=True, hash=None)
     e: t.Any = FIELD(default=object())
     u: t.Union[str, jax.Array] = FIELD(default=1.0)
+    b: float = FIELD(default=True)
+    c: complex = FIELD(default=1)
+    w: t.Tuple[float, jax.Array] = FIELD(default=(1, 2.0))
+    v: t.Tuple[int, ...] = FIELD(default=(1, 2, 3))
 """,
     "converter": "# only: equinox"
     + """
@@ -376,6 +382,60 @@ B(2.0, y=[1])
 B(2.0, [1], "a")  # E: type
 C(2.0, s=jnp.zeros(1))
 C(2.0, s=2)  # E: type
+""",
+    "abstract_variable": "# only: equinox"
+    + """
+class Abstract(eqx.Module):
+    scale: jax.Array
+    shape: eqx.AbstractVar[t.Tuple[int, ...]]
+    kind: eqx.AbstractClassVar[str]
+    def size(self) -> int:
+        return len(self.shape) + len(self.kind)
+class Half(Abstract):
+    kind = "half"
+class One(Half):
+    loc: jax.Array
+    shape: t.Tuple[int, ...]
+class Two(Abstract):
+    loc: jax.Array
+    kind: t.ClassVar[str] = "two"
+    @property
+    def shape(self) -> t.Tuple[int, ...]:
+        return self.loc.shape
+class Three(Half):
+    shape: t.Tuple[int, ...] = eqx.field(static=True)
+    def __init__(self, n: int) -> None:
+        self.shape, self.scale = (n,), jnp.ones(n)
+class Four(Half):
+    shape: t.Tuple[int, ...] = (2,)
+    bias: float = 0.0
+one = One(jnp.ones(1), jnp.zeros(2), (2,))
+two = Two(jnp.ones(1), loc=jnp.zeros(2))
+print(one.size() + two.size() + Three(3).size(), one.shape[0], two.shape[0], Four(jnp.ones(1), bias=1.0))
+One(jnp.ones(1), (2,), jnp.zeros(2))  # E: type
+Two(jnp.ones(1), jnp.zeros(2), (2,))  # E: unknown
+Half(jnp.ones(1))  # E: abstract
+one.shape = (3,)  # E: frozen
+""",
+    "tree_at_class": "# only: equinox"
+    + """
+class M(eqx.Module):
+    w: jax.Array
+    n: int = 0
+class N(M):
+    inner: t.Optional[M] = None
+K = t.TypeVar("K", bound=M)
+def zero(m: K) -> K:
+    return eqx.tree_at(lambda t: t.w, m, replace_fn=jnp.zeros_like)
+def f(n: N, pair: t.Tuple[M, M], any_: t.Any) -> N:
+    p = eqx.tree_at(lambda t: t[0].w, pair, jnp.ones(2))
+    a = eqx.tree_at(lambda t: t.nope, any_, 1)
+    print(p[0].w, a.nope, zero(n).inner)
+    q = eqx.tree_at(lambda t: t.w, n, jnp.ones(2))
+    print(q.nope)  # E: attribute
+    q.w = jnp.zeros(2)  # E: frozen
+    same: M = eqx.tree_at(where=lambda t: t.w, pytree=n, replace=jnp.ones(2))
+    return eqx.tree_at(lambda t: t.inner, n, same, is_leaf=lambda v: v is None)
 """,
     "converter_of_tuples": "# only: equinox"
     + """
@@ -622,6 +682,21 @@ class Maker:
             def f(self) -> None:
                 self.x = self.x * 2  # E: frozen
         return S
+""",
+    "untyped_annotation": "# only: chex"
+    + """
+@chex.dataclass(frozen=True, mappable_dataclass=False)
+class Key:
+    data: chex.Array
+@chex.dataclass(frozen=True, mappable_dataclass=False)
+class Name:
+    n: chex.Numeric
+    other: t.Any
+def f(a: Key, b: Key, named: t.Dict[Key, int], c: Name, d: Name) -> None:
+    print(a == b)  # E: equality
+    named[a] = 1  # E: unhashable
+    print(hash(b))  # E: unhashable
+    print(c == d)
 """,
     "searched": "# only: flax node jax jdc"
     + """
