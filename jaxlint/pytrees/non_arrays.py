@@ -103,7 +103,7 @@ class _Reader:
 
     def _generic(self, head: Expr, items: list[Expr], module: Module, scope: str, depth: int) -> str | None:
         symbol = self.resolver.resolve(head, module, scope)
-        if not isinstance(symbol, External):
+        if not isinstance(symbol, External) or not items:
             return self._named(symbol, depth + 1)
         if symbol.name == "typing.Literal":
             return "a str" if all(isinstance(i, Constant) and i.kind == "str" for i in items) else None
