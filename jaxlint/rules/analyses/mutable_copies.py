@@ -89,7 +89,7 @@ def is_certain(block: Block, body: Body) -> bool:
 
 def returning_copy(block: Block, returned: list[Expr]) -> Proposal | None:
     """The fix that returns the copy, wherever the original is returned behind the block."""
-    end = block.body[-1].at.end_lineno
+    end = max((statement.at.end_lineno for statement in block.body), default=place_of(block.call.at).end_row)
     behind = [part for part in returned if place_of(part.at).row > end]
     changes = tuple(Rename(part.at, block.copy) for part in behind)
     return Proposal(f"Return `{block.copy}`", Applicability.UNSAFE, changes) if changes else None
