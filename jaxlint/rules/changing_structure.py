@@ -25,6 +25,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     last_name,
 )
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Assign,
     Return,
@@ -231,6 +232,8 @@ def _changed(change: Change) -> Problem:
     """The problem of a loop or of a choice of branches."""
     transform, function = f"`{change.transform}`", f"`{change.function}`"
     found = change.difference
+    if found is not None and change.beside is not None:
+        return _changed_beside(change, found, change.beside)
     if found is None or found.cls is None:
         name = "" if change.returned is None else change.returned.cls.name
         way_out = "return a pair: the next carry, and what is to be collected (or None)"
@@ -280,6 +283,26 @@ def _changed(change: Change) -> Problem:
         message=(
             f"field {field} of {owner} is {_before(found)} in the initial carry, and {function} {after}:"
             f" {transform} refuses {refused} (TypeError); {way_out}"
+        ),
+        reason=reason,
+        help=way_out,
+    )
+
+
+def _changed_beside(change: Change, found: Difference, state: State) -> Problem:
+    """The problem of a difference beside an instance."""
+    holder = f", which holds {with_article(state.cls.name)}"
+    before, after = _beside(found.before, found.after), _beside(found.after, found.before)
+    way_out, reason = "give both the same structure and types", "all branches must return the same structure and types"
+    place = f"what the first branch returns{holder}, has {before}"
+    if change.transform in _CARRIES:
+        reason = "the carry of a loop must keep its structure and its types"
+        way_out, place = "keep the structure and the types", f"the initial carry{holder}, has {before}"
+    return Problem(
+        at=change.at,
+        message=(
+            f"{place}, where `{change.function}` returns {after}: `{change.transform}` refuses it (TypeError);"
+            f" {way_out}"
         ),
         reason=reason,
         help=way_out,

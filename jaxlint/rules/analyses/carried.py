@@ -47,7 +47,10 @@ class Change(msgspec.Struct, frozen=True):
     function: str
     #: What differs; None if the function of `lax.scan` returns an instance in place of a pair.
     difference: Difference | None
+    #: What is returned in place of a pair.
     returned: State | None = None
+    #: An instance in the tree, where what differs is no part of one.
+    beside: State | None = None
 
 
 def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
@@ -102,7 +105,7 @@ class _Loops(Tracer):
         if key not in things or function not in things:
             return UNKNOWN
         before = form_of(things[key])
-        if looks and _may_differ(before):
+        if looks and any(_states(before)):
             arguments: list[Thing] = [before]
             if name == _FORI:
                 arguments = [Leaf("int"), before]
@@ -125,7 +128,7 @@ class _Loops(Tracer):
             if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
                 return
             after = after.entries["0"]
-        self._note(at, name, function, differences(before, after, carried=True))
+        self._note(at, name, function, before, differences(before, after, carried=True))
 
     def _chosen(self, name: str, given: dict[str, Expr], operands: list[Form], frame: Frame, looks: bool) -> Form:
         """What one of the branches returns."""
@@ -145,7 +148,8 @@ class _Loops(Tracer):
         result: Form = returned[0][2] if returned else UNKNOWN
         for branch, code, form in returned[1:]:
             if looks:
-                self._note(self._at(branch, frame), name, code, differences(returned[0][2], form, carried=False))
+                first = returned[0][2]
+                self._note(self._at(branch, frame), name, code, first, differences(first, form, carried=False))
             result = join(result, form)
         return result
 
@@ -154,10 +158,16 @@ class _Loops(Tracer):
         is_here = frame.depth == 0 or frame.module is self._code_read.place.module or self._outer is None
         return expr.at if is_here or self._outer is None else self._outer.at
 
-    def _note(self, at: object, name: str, function: Code, found: Iterator[Difference]) -> None:
-        first = next((one for one in found if one.cls is not None), None)
-        if first is not None and all(change.at is not at for change in self.changes):
+    def _note(self, at: object, name: str, function: Code, before: Form, found: Iterator[Difference]) -> None:
+        if any(change.at is at for change in self.changes):
+            return
+        differing = list(found)
+        first = next((one for one in differing if one.cls is not None), None)
+        beside = next(_states(before), None)
+        if first is not None:
             self.changes.append(Change(at, name, function.name, first))
+        elif differing and beside is not None:
+            self.changes.append(Change(at, name, function.name, differing[0], beside=beside))
 
 
 def _item(xs: Expr | None, thing: Thing, frame: Frame) -> Form:
@@ -170,8 +180,9 @@ def _item(xs: Expr | None, thing: Thing, frame: Frame) -> Form:
     return item_of(form)
 
 
-def _may_differ(form: Form) -> bool:
-    """Whether a carry holds an instance of which something is known."""
-    if isinstance(form, Held):
-        return any(map(_may_differ, form.entries.values()))
-    return isinstance(form, State)
+def _states(form: Form) -> Iterator[State]:
+    """The instances in a tree of tuples, lists and dicts."""
+    if isinstance(form, State):
+        yield form
+    for entry in form.entries.values() if isinstance(form, Held) else ():
+        yield from _states(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -11,9 +11,10 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.spelling import with_article
 
-#: The kinds of numbers, each of which is promoted to those after it.
-_KINDS = ("bool", "int", "float")
-_ARTICLES = {"bool": "a boolean", "int": "an integer", "float": "a float"}
+#: The kinds of numbers, each of which is promoted to those after it; "inexact" is a float or a complex number.
+_KINDS = ("bool", "int", "float", "inexact")
+_ARTICLES = {"bool": "a boolean", "int": "an integer", "float": "a float", "inexact": "a float"}
+_INEXACT = frozenset({"float", "inexact"})
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """An array or a number: its kind ("bool", "int", "float", or "" for what is not known), and whether it is weak."""
+    """An array or a number: its kind (one of `_KINDS`, or "" for what is not known), and whether it is weak."""
 
     kind: str = ""
     #: Whether JAX adapts the type to others, as it does for Python's numbers; None if that is not known.
@@ -93,13 +94,16 @@ def _joined(one: Mapping[str, Form], other: Mapping[str, Form]) -> dict[str, For
 
 def promoted(forms: Iterable[Form]) -> Form:
     """What arithmetic makes of some numbers or arrays."""
-    leaves = []
-    for form in forms:
-        if not isinstance(form, Leaf):
-            return SOMETHING
-        leaves.append(form)
-    if not leaves or not all(leaf.kind in _KINDS for leaf in leaves):
-        return Leaf()
+    forms = list(forms)
+    leaves = [form for form in forms if isinstance(form, Leaf)]
+    if len(leaves) == len(forms) and leaves and all(leaf.kind in _KINDS for leaf in leaves):
+        return _widest(leaves)
+    if any(leaf.kind in _INEXACT for leaf in leaves):
+        return Leaf("inexact")  # whatever the other is
+    return Leaf() if len(leaves) == len(forms) else SOMETHING
+
+
+def _widest(leaves: Sequence[Leaf]) -> Leaf:
     kind = max((leaf.kind for leaf in leaves), key=_KINDS.index)
     weak = [leaf.weak for leaf in leaves if leaf.kind == kind]
     return Leaf(kind, False if False in weak else None if None in weak else True)
@@ -166,6 +170,8 @@ def _other_constant(before: State, after: State, name: str) -> Iterator[Differen
 
 def _are_other_types(before: Leaf, after: Leaf, carried: bool) -> bool:
     if before.kind not in _KINDS or after.kind not in _KINDS or before.kind == after.kind:
+        return False
+    if before.kind in _INEXACT and after.kind in _INEXACT:
         return False
     if not carried or before.kind == "bool" or before.weak is False:
         return True

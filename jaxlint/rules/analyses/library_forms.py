@@ -31,6 +31,8 @@ _TO_BOOLEAN = frozenset(
     """any all isnan isinf isfinite logical_and logical_or logical_not logical_xor equal not_equal less less_equal
     greater greater_equal array_equal allclose""".split()
 )
+#: Other functions that give floats or complex numbers.
+_INEXACT = frozenset(f"jax.numpy.linalg.{name}" for name in "norm det inv pinv solve cholesky cond".split())
 _TO_INTEGER = frozenset({"argmax", "argmin", "argsort", "count_nonzero", "searchsorted"})
 _RANDOM = {"normal": "float", "uniform": "float", "gumbel": "float", "randint": "int", "bernoulli": "bool"}
 _RANDOM |= {"categorical": "int", "exponential": "float", "truncated_normal": "float", "laplace": "float"}
@@ -84,7 +86,7 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
     if head == "jax.lax":
         return Leaf() if last in _OF_LAX else UNKNOWN
     if returned_library(name) is not None:
-        return Leaf()
+        return Leaf("inexact" if name in _INEXACT else "")
     if name in ("builtins.int", "builtins.float", "builtins.bool"):
         return Leaf(last, weak=True)
     return SOMETHING if head in ("jax.numpy", "numpy", "jax.nn") else UNKNOWN
@@ -113,11 +115,12 @@ def _of_numbers(
     if last == "where" and len(given) == 3:
         return _number(promoted(given[1:]))
     if last in _TO_FLOAT:
-        return Leaf("float", first.weak) if isinstance(first, Leaf) and first.kind else Leaf()
+        is_real = isinstance(first, Leaf) and first.kind in ("bool", "int", "float")
+        return Leaf("float", first.weak) if isinstance(first, Leaf) and is_real else Leaf("inexact")
     if last in _KEEPING:
         return _number(promoted(given[:2] if last in ("maximum", "minimum", "add", "subtract") else given[:1]))
     if last in _SUMS:
-        return first if isinstance(first, Leaf) and first.kind in ("int", "float") else Leaf()
+        return first if isinstance(first, Leaf) and first.kind in ("int", "float", "inexact") else Leaf()
     return None
 
 
@@ -146,9 +149,9 @@ def method(leaf: Leaf, name: str, given: Sequence[Form], positional: Sequence[Ex
     if name in _TO_INTEGER:
         return Leaf("int", False)
     if name in ("mean", "std", "var"):
-        return Leaf("float" if leaf.kind else "", leaf.weak)
+        return Leaf("float", leaf.weak) if leaf.kind in ("bool", "int", "float") else Leaf("inexact")
     if name in _SUMS:
-        return leaf if leaf.kind in ("int", "float") else Leaf()
+        return leaf if leaf.kind in ("int", "float", "inexact") else Leaf()
     if name in ("max", "min") or name in ARRAY_METHODS:
         return leaf if name not in ("view", "argsort") else Leaf()
     return UNKNOWN

@@ -38,6 +38,8 @@ class Code(msgspec.Struct, frozen=True, eq=False):
     defaults: Mapping[str, Placed] = msgspec.field(default_factory=dict)
     positional: tuple[Thing, ...] = ()
     keywords: Mapping[str, Thing] = msgspec.field(default_factory=dict)
+    #: The parameter `*args`.
+    rest: str = ""
 
 
 class ClassThing(msgspec.Struct, frozen=True, eq=False):
@@ -168,6 +170,7 @@ def code_of(function: Function, body: Body, module: Module, around: Mapping[str,
         f"{function.qualname}.<locals>",
         around or {},
         {p.name: Placed(p.default, module, function.scope) for p in function.parameters if p.default is not None},
+        rest=next((p.name for p in function.parameters if p.kind == "*"), ""),
     )
 
 

@@ -228,8 +228,9 @@ class Expressions:
         if op in ("+", "-", "*", "//", "%"):
             return numbers
         if op == "/" and isinstance(numbers, Leaf):
-            return Leaf("float", numbers.weak) if numbers.kind else numbers
-        if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind == "float") or op in "&|^"):
+            is_real = numbers.kind in ("bool", "int", "float")
+            return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
+        if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
             return numbers
         return Leaf() if isinstance(numbers, Leaf) else SOMETHING
 
@@ -272,6 +273,9 @@ class Expressions:
         if update is not None:
             return update
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
+            spread = _spread(call, values)
+            if isinstance(func, Code) and spread is not None:
+                return self.run(func, spread, keywords, frame.depth + 1)
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
@@ -389,9 +393,11 @@ class Expressions:
             return UNKNOWN
         found = owner.cls.method(name)
         self._handed(call, frame)
-        if found is not None and name == "create" and is_train_state(found[0]) and is_stub(found[0].module):
-            state = self._constructed(owner.cls, call, (), keywords, frame)
-            return State(state.cls, {n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
+        if found is not None and is_train_state(found[0]) and is_stub(found[0].module):
+            if name == "create":
+                return _without_step(self._constructed(owner.cls, call, (), keywords, frame))
+            if name == "apply_gradients" and isinstance(owner, State):
+                return _without_step(self._with(owner, call, keywords))
         code = self.bound(owner, name)
         if code is None:
             return UNKNOWN
@@ -422,6 +428,24 @@ class Expressions:
         if cls.is_pytree or name in cls.abstract_methods or not cls.bases_known:
             return False
         return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
+
+
+def _spread(call: Call, values: Sequence[Thing]) -> list[Thing] | None:
+    """The positional arguments of a call; None if it is not known what a star stands for."""
+    given: list[Thing] = []
+    for argument, value in zip(call.args, values, strict=True):
+        if not argument.star:
+            given += [value] if argument.keyword is None else []
+        elif argument.star == "*" and isinstance(value, Held) and value.kind != "dict":
+            given += value.entries.values()
+        else:
+            return None
+    return given
+
+
+def _without_step(state: State) -> State:
+    """What is known of a `TrainState` but for what each step changes."""
+    return replace(state, fields={n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
 
 
 def _operands(test: Expr) -> Iterator[Expr]:

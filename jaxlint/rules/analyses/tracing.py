@@ -25,6 +25,7 @@ from jaxlint.rules.analyses.things import (
     Thing,
     form_of,
     joined,
+    of_tuple,
     roots,
     unpacked,
     without_containers,
@@ -79,7 +80,8 @@ class Tracer(Expressions):
     def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
         """What a function returns."""
         positional = (*code.positional, *given)
-        if depth > _MAX_DEPTH or len(positional) > len(code.parameters):
+        count = len(code.parameters)
+        if depth > _MAX_DEPTH or (len(positional) > count and not code.rest):
             return UNKNOWN
         own = own_names(code.body) if isinstance(code.body, tuple) else ()
         variables = {
@@ -90,6 +92,8 @@ class Tracer(Expressions):
             **code.keywords,
             **keywords,
         }
+        if code.rest:
+            variables[code.rest] = of_tuple([form_of(thing) for thing in positional[count:]])
         frame = Frame(code.module, code.scope, variables, depth)
         if not isinstance(code.body, tuple):
             return form_of(self.value(code.body, frame))
