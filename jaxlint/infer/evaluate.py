@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -378,11 +379,10 @@ class Evaluator(Narrowing, Attributes):
 
 
 def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
-    """Whether a class calls a function of its body as `Cls.pad(x)`: that needs no `staticmethod`."""
-    row = owner.symbol.declaration.at.row
-    unit = next(unit for unit in owner.module.outline.units if unit.first <= row <= unit.last)
-    lines = owner.module.source.text.split("\n")[unit.first - 1 : unit.last]
-    return any(f"{owner.name}.{function.name}(" in line for line in lines)
+    """Whether a module speaks of a function of a class as `Cls.pad`, which may be inherited: it is no method."""
+    names = "|".join(map(re.escape, (declared.name for declared in owner.module.outline.classes.values())))
+    spoken_of = rf"(?:\b(?:{names}|__class__)|\btype\(self\))\.{re.escape(function.name)}\b"
+    return re.search(spoken_of, owner.module.source.text) is not None
 
 
 def _is_single(value: Value) -> bool:

@@ -27,6 +27,7 @@ class GivenClasses:
         self.model = model
         self.annotations = annotations
         self._refused: dict[tuple[str, str], bool] = {}
+        self._with_numbers: dict[tuple[str, str], bool] = {}
 
     def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
@@ -50,10 +51,25 @@ class GivenClasses:
         return cls is not None and holds(cls)
 
     def holds_numbers(self, cls: PytreeClass) -> bool:
-        """Whether some leaf of a pytree class is annotated with a type of Python's numbers."""
-        return cls.is_pytree and any(
-            f.role is Role.LEAF and f.annotation is not None and _names_number(f.annotation.expr) for f in cls.fields
-        )
+        """Whether some leaf of a pytree class, or of one that it holds, is annotated with a type of Python's numbers."""
+        key = cls.symbol.key
+        if key not in self._with_numbers:
+            self._with_numbers[key] = False  # stops cycles
+            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
+            self._with_numbers[key] = cls.is_pytree and (
+                any(_names_number(place.expr) for place in places) or any(map(self._names_numbers, places))
+            )
+        return self._with_numbers[key]
+
+    def _names_numbers(self, annotation: Placed) -> bool:
+        """Whether an annotation names a class that holds numbers."""
+        cls = self._annotated(annotation)
+        return cls is not None and self.holds_numbers(cls)
+
+    def _annotated(self, annotation: Placed) -> PytreeClass | None:
+        """The class that an annotation names."""
+        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
+        return self.model.class_of_symbol(symbol)
 
     def takes_unregistered(self, function: Function, module: Module) -> bool:
         """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
@@ -88,8 +104,7 @@ class GivenClasses:
         """Whether JAX refuses what is annotated so, or an instance that holds such a thing."""
         if non_array(annotation, self.model.resolver) is not None:
             return True
-        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
-        cls = self.model.class_of_symbol(symbol)
+        cls = self._annotated(annotation)
         return cls is not None and self.holds_non_arrays(cls)
 
     def takes_non_arrays(self, functions: list[Function], module: Module) -> bool:

@@ -16,11 +16,18 @@ from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
-from jaxlint.rules.analyses.traced_leaves import Leaf, Traced, TracedLeaves, abstracting, traced_parameters
+from jaxlint.rules.analyses.traced_leaves import (
+    Leaf,
+    Traced,
+    TracedLeaves,
+    abstracting,
+    is_overridden,
+    traced_parameters,
+)
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
-from jaxlint.syntax.statements import Body, all_parts
+from jaxlint.syntax.statements import Body, all_parts, bound_once
 
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
 _MAX_DEPTH = 2
@@ -173,12 +180,13 @@ class _Reader:
         def name_of(expr: Expr) -> str:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
-        uses = StaticUses(is_traced, kind_of, name_of).of(body) if any(map(_is_number, read)) else ()
+        bound = bound_once(body) if read else {}
+        uses = StaticUses(is_traced, kind_of, name_of, bound).of(body) if any(map(_is_number, read)) else ()
         for use in uses:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None
             yield use, leaf, use.expr.at, ""
-        uses = StaticUses(is_shape, kind_of, name_of).of(body) if any(map(_is_shape, read)) else ()
+        uses = StaticUses(is_shape, kind_of, name_of, bound).of(body) if any(map(_is_shape, read)) else ()
         for use in uses:
             leaf = leaves.leaf(use.expr)
             if leaf is not None and use.how == SHAPE:
@@ -206,17 +214,19 @@ class _Reader:
     def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a method (or a property) of a traced instance."""
         held = without_call(expr)
-        if not isinstance(held, Attribute):
-            return
-        traced = leaves.traced(held.value)
+        name = "__call__"
+        traced = leaves.traced(held) if isinstance(expr, Call) else None
+        if traced is None:
+            if not isinstance(held, Attribute):
+                return
+            traced, name = leaves.traced(held.value), held.attr
         if traced is None:
             return
         instance = traced.value
-        below = () if instance.exact else self._evaluator.model.subclasses(instance.cls)
-        if any(held.attr in cls.symbol.declaration.methods for cls in below):
+        if is_overridden(name, instance, self._evaluator):
             return
-        getter = None if isinstance(expr, Call) else self._evaluator.getter(instance.cls, held.attr)
-        found = instance.cls.method(held.attr) if isinstance(expr, Call) else None
+        getter = None if isinstance(expr, Call) else self._evaluator.getter(instance.cls, name)
+        found = instance.cls.method(name) if isinstance(expr, Call) else None
         symbol = getter or (None if found is None else FunctionSymbol(found[0].module, found[1]))
         if symbol is None or symbol.declaration.self_name is None:
             return

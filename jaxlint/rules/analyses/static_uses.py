@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Lambda,
+    Name,
     NamedExpr,
     Other,
     Subscript,
@@ -38,7 +39,7 @@ from jaxlint.syntax.statements import (
     expressions,
 )
 
-TRUTH, COUNT, SHAPE, SLICE, INDEX, KEY, CONVERSION = (
+TRUTH, COUNT, SHAPE, SLICE, INDEX, KEY, CONVERSION, AXIS, KEYS, LEAST = (
     "in a condition",
     "for the number of turns",
     "in a shape",
@@ -46,6 +47,9 @@ TRUTH, COUNT, SHAPE, SLICE, INDEX, KEY, CONVERSION = (
     "as an index",
     "as a key",
     "as a Python number",
+    "as an axis",
+    "for the number of keys",
+    "in a comparison",
 )
 #: What is raised for each (jax 0.10.2).
 ERRORS = {
@@ -56,20 +60,46 @@ ERRORS = {
     INDEX: "TracerIntegerConversionError",
     KEY: "TypeError (unhashable type)",
     CONVERSION: "ConcretizationTypeError",
+    AXIS: "TypeError or ValueError (an axis must be a Python integer)",
+    KEYS: "TypeError (it is part of a shape)",
+    LEAST: "TracerBoolConversionError",
 }
 #: Functions of `jax.numpy` and `jax.random` that take a shape or a number of elements: where, and by which keywords.
 _SHAPED = {
     **dict.fromkeys(("zeros", "ones", "empty", "full"), (0, "shape")),
     **dict.fromkeys(("eye", "identity", "arange"), (0, "N")),
     **dict.fromkeys(("reshape", "broadcast_to"), (1, "shape")),
+    **dict.fromkeys(("normal", "uniform", "exponential", "gumbel", "laplace", "randint"), (1, "shape")),
+    "bernoulli": (2, "shape"),
+    "categorical": (3, "shape"),
+    "dynamic_slice": (2, "slice_sizes"),
     "tile": (1, "reps"),
-    **dict.fromkeys(("normal", "uniform", "exponential", "gumbel", "laplace"), (1, "shape")),
+    "tri": (0, "N"),
     "one_hot": (1, "num_classes"),
     "top_k": (1, "k"),
 }
-#: Functions of `jax.numpy` that make so many numbers: where, and by which keyword.
-_COUNTED = dict.fromkeys(("linspace", "logspace", "geomspace"), (2, "num"))
-_RANDOM = frozenset({"normal", "uniform", "exponential", "gumbel", "laplace"})
+_RANDOM = frozenset("normal uniform exponential gumbel laplace randint bernoulli categorical".split())
+#: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
+#: which keyword, and what for.
+_NUMBERS = {
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", CONVERSION)),
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", CONVERSION)),
+    **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", CONVERSION)),
+    **dict.fromkeys(
+        (f"math.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor".split()), (0, "", CONVERSION)
+    ),
+    **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", CONVERSION)),
+    "jax.numpy.repeat": (1, "repeats", CONVERSION),
+    "jax.numpy.bincount": (9, "length", CONVERSION),
+    "jax.numpy.expand_dims": (1, "axis", AXIS),
+    "jax.lax.iota": (1, "size", SHAPE),
+    "jax.lax.dynamic_slice_in_dim": (2, "slice_size", INDEX),
+    "jax.lax.scan": (3, "length", COUNT),
+    "jax.random.split": (1, "num", KEYS),
+    "jax.random.permutation": (1, "x", CONVERSION),
+}
+#: The libraries whose functions want the number of an axis.
+_WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 _CONVERSIONS = frozenset({"int", "float", "bool"})
 
 
@@ -88,8 +118,16 @@ KindOf = Callable[[Expr], str]
 class StaticUses:
     """Finds the uses in a body; `is_traced` tells of the expressions that are traced themselves."""
 
-    def __init__(self, is_traced: IsTraced, kind_of: KindOf, name_of: Callable[[Expr], str]) -> None:
+    def __init__(
+        self,
+        is_traced: IsTraced,
+        kind_of: KindOf,
+        name_of: Callable[[Expr], str],
+        bound: Mapping[str, Expr] | None = None,
+    ) -> None:
         self._is_traced = is_traced
+        #: What variables stand for that are bound once.
+        self._bound = bound or {}
         self._kind_of = kind_of
         #: The dotted name of a function that is called, "" if it is not known.
         self._name_of = name_of
@@ -201,10 +239,13 @@ class StaticUses:
                 yield from self._use(argument, COUNT)
         elif module == "builtins" and last in _CONVERSIONS and len(positional) == 1:
             yield from self._use(positional[0], CONVERSION)
-        elif name == "jax.lax.scan":
-            length = positional[3] if len(positional) > 3 else call.keyword("length")
-            if length is not None:
-                yield from self._use(length, COUNT)
+        elif name in ("builtins.min", "builtins.max") and len(positional) > 1:
+            yield from self._least(positional)
+        elif name in _NUMBERS:
+            place, keyword, how = _NUMBERS[name]
+            number = positional[place] if place < len(positional) else call.keyword(keyword)
+            if number is not None and call.keyword("total_repeat_length") is None:
+                yield from self._use(number, how)
         elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
             index, keyword = _SHAPED[last]
             if (last in _RANDOM) is (module == "jax.random"):
@@ -214,20 +255,34 @@ class StaticUses:
                         yield from self._use(part, CONVERSION)
                 elif shape is not None:
                     yield from self._shape(shape)
-        elif last in _COUNTED and module == "jax.numpy":
-            index, keyword = _COUNTED[last]
-            number = positional[index] if index < len(positional) else call.keyword(keyword)
-            if number is not None:
-                yield from self._use(number, CONVERSION)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for part in positional:
                 yield from self._shape(part)
         elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
             yield from self._use(call.func.value, CONVERSION)
+        axis = call.keyword("axis") if module in _WITH_AXIS else None
+        if axis is not None:
+            yield from self._use(axis, AXIS)
+
+    def _least(self, numbers: Sequence[Expr]) -> Iterator[Use]:
+        """The use of the first traced number of those of which Python looks for the least or greatest."""
+        found = next((traced for number in numbers if (traced := self._traced_in(number)) is not None), None)
+        if found is not None:
+            yield Use(found, LEAST)
 
     def _shape(self, shape: Expr) -> Iterator[Use]:
-        for part in shape.items if isinstance(shape, Display) else (shape,):
-            yield from self._use(part, SHAPE)
+        """The uses in what is given for a shape."""
+        match shape:
+            case Name(id=name) if isinstance(self._bound.get(name), (Display, Binary)):
+                yield from self._shape(self._bound[name])
+            case Display(items=items):
+                for part in items:
+                    yield from self._use(part, SHAPE)
+            case Binary(op="+", left=left, right=right) if isinstance(left, Display) or isinstance(right, Display):
+                yield from self._shape(left)
+                yield from self._shape(right)
+            case _:
+                yield from self._use(shape, SHAPE)
 
     def _item(self, held: Expr, index: Expr) -> Iterator[Use]:
         parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)

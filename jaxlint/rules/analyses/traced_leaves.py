@@ -15,8 +15,8 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Body, assigned_names, bound_names, bound_once, walk
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import Assign, Body, Do, Return, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
@@ -162,14 +162,36 @@ class TracedLeaves:
                 return self._leaf(self._aliases[name], depth + 1)
             case Attribute(value=held, attr=attr):
                 owner = self._traced(held, depth + 1)
-                field = None if owner is None or attr in owner.replaced else owner.value.cls.field(attr)
-                if owner is None or field is None or field.role is not Role.LEAF or field.annotation is None:
+                if owner is None or attr in owner.replaced:
                     return None
-                cls = owner.value.cls
+                cls, field = owner.value.cls, owner.value.cls.field(attr)
+                if field is None:
+                    return self._computed(owner, attr, depth)
+                if field.role is not Role.LEAF or field.annotation is None:
+                    return None
                 if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
                     return None  # JAX203's, or an attribute of the class
                 return Leaf(cls, field, self._evaluator.promises.field(field, cls))
         return None
+
+    def _computed(self, owner: Traced, name: str, depth: int) -> Leaf | None:
+        """The leaf that a property returns, if it does nothing else."""
+        symbol = self._evaluator.getter(owner.value.cls, name) if depth <= _MAX_DEPTH else None
+        receiver = None if symbol is None else symbol.declaration.self_name
+        if symbol is None or receiver is None or is_overridden(name, owner.value, self._evaluator):
+            return None
+        body = self._evaluator.calls.body_of(symbol) or ()
+        match [s for s in body if not (isinstance(s, Do) and isinstance(s.value, Constant))]:
+            case [Return(value=Attribute() as returned)]:
+                given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
+                return TracedLeaves(given, body, self._evaluator, replaced)._leaf(returned, depth + 1)
+        return None
+
+
+def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
+    """Whether an instance may be of a subclass that has a method of its own of that name."""
+    below = () if instance.exact else evaluator.model.subclasses(instance.cls)
+    return any(name in cls.symbol.declaration.methods for cls in below)
 
 
 def _copied(call: Call, cls: PytreeClass) -> Expr | None:
