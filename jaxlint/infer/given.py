@@ -51,7 +51,7 @@ class GivenClasses:
         return cls is not None and holds(cls)
 
     def holds_numbers(self, cls: PytreeClass) -> bool:
-        """Whether some leaf of a pytree class, or of one that it holds, is annotated with a type of Python's numbers."""
+        """Whether some leaf of a pytree class, or of one that it holds, is annotated as a number of Python."""
         key = cls.symbol.key
         if key not in self._with_numbers:
             self._with_numbers[key] = False  # stops cycles
