@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,7 @@ from jaxlint.pytrees.target import Target
 if TYPE_CHECKING:
     from jaxlint.rules.base import Rule
 
-_CODE_PREFIX = re.compile(r"([A-Z]+)([0-9]{0,3})", re.IGNORECASE)
+_CODE = re.compile(r"([A-Z]+)([0-9]{0,3})")
 #: How specific a whole group of rules is: as much as the prefix `JAX4`.
 _GROUP_SPECIFICITY = 4
 _EXACT = 6
@@ -123,23 +124,26 @@ def is_sure_enough(confidence: Confidence, settings: Settings) -> bool:
 
 
 def specificity(rule: type[Rule], selectors: Iterable[str]) -> int:
-    """How exactly the best of `selectors` means `rule`: 0 for `ALL`, 6 for its code or name, -1 for none."""
-    best = -1
-    for selector in selectors:
-        if selector.upper() == "ALL":
-            best = max(best, 0)
-        elif selector.lower() == rule.name:
-            best = _EXACT
-        elif selector.lower() == rule.group.lower():
-            best = max(best, _GROUP_SPECIFICITY)
-        else:
-            best = max(best, _digits(selector, rule.code))
-    return best
+    """How exactly the best of `selectors` means `rule`: 0 for `ALL`, 6 for its code or name, -1 for none.
 
-
-def _digits(selector: str, code: str) -> int:
-    """How specific the prefix of a code is: 3 for its letters, and one for each digit; -1 if it is no such prefix."""
-    found, own = _CODE_PREFIX.fullmatch(selector), _CODE_PREFIX.fullmatch(code)
-    if found is None or own is None or found[1].upper() != own[1] or not own[2].startswith(found[2]):
+    A prefix of its code counts 3 for the letters, and one for each digit.
+    """
+    words = _lower(tuple(selectors))
+    if not words:
         return -1
-    return 3 + len(found[2])
+    if rule.name in words:
+        return _EXACT
+    best = 0 if "all" in words else -1
+    if rule.group.lower() in words:
+        best = _GROUP_SPECIFICITY
+    own = _CODE.fullmatch(rule.code)
+    if own is None:
+        return best
+    prefixes = (number for number in range(len(own[2]), -1, -1) if (own[1] + own[2][:number]).lower() in words)
+    return max(best, 3 + next(prefixes, -4))
+
+
+@lru_cache
+def _lower(words: tuple[str, ...]) -> frozenset[str]:
+    """Words in lower case: a run asks the same selectors about each rule, again and again."""
+    return frozenset(word.lower() for word in words)
