@@ -128,7 +128,9 @@ def jaxlint(project: Path, *arguments: str) -> list[tuple[str, int, int, str]]:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("method", ["", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", ["", *(pytest.param(one, marks=pytest.mark.comparisons) for one in ("spawn", "forkserver"))]
+)
 def test_same_findings(project: Path, jobs: str, method: str) -> None:
     expected = jaxlint(project)
     assert {path for path, *_ in expected} == {"pkg/state.py", "pkg/step.py", "pkg/latin.py"}

@@ -104,6 +104,7 @@ def test_what_is_known(project: Path) -> None:
     }
 
 
+@pytest.mark.comparisons
 def test_a_rule_of_fixit(project: Path) -> None:
     (project / "pyproject.toml").write_text(
         '[tool.fixit]\nroot = true\nenable = [".needless"]\ndisable = ["fixit.rules"]\n'

@@ -70,6 +70,7 @@ def test_is_partial() -> None:
     assert (STUBS / "flax-stubs" / "py.typed").read_text() == "partial\n"
 
 
+@pytest.mark.comparisons
 def test_pyright(folder: Path) -> None:
     (folder / "pyrightconfig.json").write_text(
         json.dumps({"stubPath": str(STUBS), "pythonVersion": "3.11", "reportMissingImports": False})
@@ -79,6 +80,7 @@ def test_pyright(folder: Path) -> None:
     assert rows == MARKED
 
 
+@pytest.mark.comparisons
 def test_pyrefly(folder: Path) -> None:
     (folder / "pyrefly.toml").write_text(f'search-path = ["{STUBS}"]\n')
     command = (tool("pyrefly"), "check", "--output-format=json", "program.py")
@@ -87,6 +89,7 @@ def test_pyrefly(folder: Path) -> None:
     assert {error["line"] for error in found["errors"]} == MARKED
 
 
+@pytest.mark.comparisons
 def test_ty(folder: Path) -> None:
     command = (tool("ty"), "check", "--output-format=concise", f"--extra-search-path={STUBS}", "program.py")
     output = run(folder, *command, f"--python={sys.executable}")

@@ -111,7 +111,7 @@ def build(name: str, requirements: Path, kept: bool = False) -> str | Unavailabl
             try:
                 step = subprocess.run(command, capture_output=True, text=True)
             except FileNotFoundError:
-                return Unavailable("uv is not installed: see [dev] in pyproject.toml")
+                return Unavailable("uv is not installed: see [ci] in pyproject.toml")
             if step.returncode:
                 return Unavailable(f"{' '.join(command)} failed:\n{step.stdout[-2000:]}{step.stderr[-4000:]}")
         done.touch()

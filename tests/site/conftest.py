@@ -13,7 +13,7 @@ from tools.site.__main__ import BUILT, ROOT, WRITTEN, build, write
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the built site; every warning fails."""
-    pytest.importorskip("zensical", reason="the builder of the site needs Python 3.11")
+    pytest.importorskip("zensical", reason="the builder of the site comes with `.[ci]`, and needs Python 3.11")
     root = tmp_path_factory.mktemp("site")
     shutil.copy(ROOT / "mkdocs.yml", root)
     write(root / WRITTEN)

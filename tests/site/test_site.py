@@ -44,6 +44,7 @@ class Page(HTMLParser):
                 self.anchors.add(value)
 
 
+@pytest.mark.comparisons
 def test_no_link_inside_is_dead(site: Path) -> None:
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     followed, dead = 0, []
@@ -62,6 +63,7 @@ def test_no_link_inside_is_dead(site: Path) -> None:
     assert dead == [] and followed > 3000
 
 
+@pytest.mark.comparisons
 def test_every_rule_has_its_page_where_findings_say(site: Path) -> None:
     address = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["site_url"]
     assert f"{address}rules" == DOCS_URL
@@ -70,6 +72,7 @@ def test_every_rule_has_its_page_where_findings_say(site: Path) -> None:
         assert f"{rule.name} ({rule.code})" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.comparisons
 def test_addresses_in_texts_of_ours_are_pages(site: Path) -> None:
     address = DOCS_URL.removesuffix("rules")
     names = ["README.md", "CONTRIBUTING.md", "plugins/vscode/README.md", *map(str, (ROOT / "docs").rglob("*.md"))]
