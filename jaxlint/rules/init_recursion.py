@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.project.resolution import External
+from jaxlint.infer.values import Instance
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.traced_leaves import is_overridden
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -41,6 +43,7 @@ from jaxlint.syntax.statements import (
 )
 
 _HOOK = "__post_init__"
+_MAX_DEPTH = 2
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: Expressions that need not evaluate what is inside of them.
 _CONDITIONAL = (BoolOp, Comprehension, Conditional, Lambda)
@@ -124,20 +127,48 @@ class InitRecursion(BodyRule):
             return
         if not cls.is_pytree or cls.custom_init() is not None or cls.params is None or function.self_name is None:
             return
-        for statement in _always_run(code.body):
-            for part in _always_evaluated(statement):
-                what = _makes_another(part, cls, function, evaluator)
-                if what:
-                    yield Problem(
-                        at=part.at,
-                        message=(
-                            f"`{_HOOK}` of `{cls.name}` {what}, which runs `{_HOOK}` again: no instance can be made"
-                            " (RecursionError); compute the fields in a classmethod"
-                        ),
-                        reason="each instance is made by the constructor, which calls `__post_init__` at its end",
-                        help="write a classmethod that computes the fields and returns `cls(...)`",
-                    )
-                    return
+        for at, what in _making(code.body, cls, FunctionSymbol(code.place.module, function), evaluator):
+            yield Problem(
+                at=at,
+                message=(
+                    f"`{_HOOK}` of `{cls.name}` {what}, which runs `{_HOOK}` again: no instance can be made"
+                    " (RecursionError); compute the fields in a classmethod"
+                ),
+                reason="each instance is made by the constructor, which calls `__post_init__` at its end",
+                help="write a classmethod that computes the fields and returns `cls(...)`",
+            )
+            return
+
+
+def _making(
+    body: Body, cls: PytreeClass, method: FunctionSymbol, evaluator: Evaluator, depth: int = 0
+) -> Iterator[tuple[object, str]]:
+    """Where a method always makes another instance of the class, or another method that it always calls; and how."""
+    function = method.declaration
+    for statement in _always_run(body):
+        for part in _always_evaluated(statement):
+            what = _makes_another(part, cls, function, evaluator)
+            if what:
+                yield part.at, what
+                continue
+            called = _own_method(part, cls, function, evaluator) if depth < _MAX_DEPTH else None
+            inner = None if called is None else evaluator.calls.body_of(called)
+            if called is not None and inner is not None:
+                for at, how in _making(inner, cls, called, evaluator, depth + 1):
+                    through = f"calls `{called.declaration.name}`, which {how}"
+                    yield at if called.module is method.module else part.at, through
+
+
+def _own_method(expr: Expr, cls: PytreeClass, function: Function, evaluator: Evaluator) -> FunctionSymbol | None:
+    """The method that `self.method(...)` calls, of whatever subclass `self` is."""
+    if not (isinstance(expr, Call) and isinstance(expr.func, Attribute) and _is(expr.func.value, function.self_name)):
+        return None
+    found = cls.method(expr.func.attr)
+    if found is None or found[1].decorators or found[1].is_generator or found[1].is_async:
+        return None
+    if is_overridden(expr.func.attr, Instance(cls), evaluator):
+        return None
+    return FunctionSymbol(found[0].module, found[1])
 
 
 def _always_run(body: Body) -> Iterator[Statement]:
