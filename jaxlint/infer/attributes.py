@@ -133,7 +133,7 @@ class Attributes:
             value = self.promises.field(field, cls)
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
-            if receiver.refilled:  # with a numpy array, perhaps
+            if receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         getter = self.getter(cls, attr)
@@ -196,7 +196,7 @@ class Attributes:
             if isinstance(declared, UnknownValue):
                 return UNKNOWN
             seen = (self._seen(placed) for placed in found if placed is not None)
-            return UNKNOWN if any(contradicts(declared, one) for one in seen) else declared
+            return UNKNOWN if any(contradicts(declared, one) for one in seen) else of_any_library(declared)
         known_values = [placed for placed in found if placed is not None]
         if len(known_values) < len(found):
             return UNKNOWN

@@ -193,7 +193,7 @@ class MethodCalls:
         if name == "nonzero":
             return Container("tuple", None, Array(array.library))
         if name in arrays.ARRAY_METHODS:
-            return Array(array.library, array.single, array.declared and name in arrays.VIEWS)
+            return Array(array.library, array.single, array.declared)
         if name == "tolist":
             return Container("list") if array.single is not True else UNKNOWN
         return UNKNOWN

@@ -178,8 +178,6 @@ ARRAY_METHODS = frozenset(
     """astype reshape ravel flatten transpose copy squeeze swapaxes repeat round clip conj cumsum cumprod argsort sort
     take view block_until_ready""".split()
 )
-#: Those that references have, too, and return references: what an annotation calls an array may be one after them.
-VIEWS = frozenset({"reshape", "transpose"})
 #: Methods of jax arrays that reduce to one element unless an axis is given.
 ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
 #: Attributes of arrays that are arrays.
