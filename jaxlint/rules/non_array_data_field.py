@@ -18,13 +18,13 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
-from jaxlint.rules.analyses.given_literals import is_given
+from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.expressions import Call, Span
 
 _FUNCTION = "a function"
 _OPTIMIZER = "an optimizer"
@@ -176,12 +176,30 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         field = cls.field(argument.name)
         if field is None or field.role is not Role.LEAF or not _is_function(argument.value):
             continue
-        if not is_kept(field.name, cls):
+        if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
         fix = _marking(field, cls, event.place.module, traced, evaluator)
         yield _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
+
+
+def _others_hold_pytrees(field: Field, event: Construct, evaluator: Evaluator) -> bool:
+    """Whether the module gives other instances a pytree that can be called: then these may be the ones that cross.
+
+    Where declarations send the class into a transformation, all instances may come.
+    """
+    cls, module = event.cls.cls, event.place.module
+    if evaluator.traced.is_declared(cls.symbol):
+        return False
+    names = frozenset({cls.name})
+    for call, _ in calls_giving(field.name, names, module, evaluator):
+        value = giving(field, cls, call, names)
+        if isinstance(value, Call):
+            made = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, module))
+            if made is not None and made.is_pytree and made.method("__call__") is not None:
+                return True
+    return False
 
 
 def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
