@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.project.modules import Module
+from jaxlint.project.modules import OPAQUE_PACKAGES, Module
 from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.framework import FieldFunction
@@ -55,6 +56,8 @@ class BodyReader:
         self, resolver: Resolver, callees: CalleeFinder, functions: Mapping[str, FieldFunction], run: Interpreter
     ) -> None:
         self.functions = functions
+        #: The packages of which it is known what declares a field.
+        self._described = OPAQUE_PACKAGES | {name.partition(".")[0] for name in functions}
         self.run = run
         self.resolver = resolver
         self.callees = callees
@@ -117,7 +120,7 @@ class BodyReader:
         callee = self._declaring(value, module, scope) if isinstance(value, Call) else None
         if callee is None or callee.name not in self.functions:
             placed = Placed(value, module, scope) if value is not None else None
-            opaque = isinstance(value, Call) and callee is None
+            opaque = isinstance(value, Call) and (callee is None or self._is_out_of_sight(callee.name))
             return DeclaredField(declaration, {}, placed, None, True, kw_only, None, opaque)
         return DeclaredField(
             declaration,
@@ -129,6 +132,11 @@ class BodyReader:
             FieldCall(callee.name, callee.positional, frozenset(name for name, _ in callee.keywords)),
             not callee.complete,
         )
+
+    def _is_out_of_sight(self, name: str) -> bool:
+        """Whether a function is of a module that is not there to be read: it may be one that declares fields."""
+        package = name.partition(".")[0]
+        return package not in self._described and package not in sys.stdlib_module_names
 
     def _declaring(self, call: Call, module: Module, scope: str) -> Callee | None:
         """What a call calls in the end: a helper of the project that does more than to pass on what it gets is run."""
