@@ -24,7 +24,7 @@ from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none, last_name
 from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
 
@@ -144,7 +144,7 @@ class LostMutation(BodyRule):
             slot = origin(mutation.slot, code.body, parameters)
             if slot is not None and slot.root in rebuilt and not _passes_as_it_is(mutation, function, code):
                 if _is_rebuilt(mutation, slot, code, evaluator):
-                    found.append((mutation, slot))
+                    found.append((mutation, _kept_at(slot, mutation, evaluator)))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
@@ -202,6 +202,13 @@ def _is_changed_container(value: Value, slot: Slot) -> bool:
     if isinstance(value, Container) and value.kind in CONTAINERS:
         return True
     return isinstance(value, UnknownValue) and slot.path[-1].startswith(("['", '["'))
+
+
+def _kept_at(slot: Slot, mutation: Mutation, evaluator: Evaluator) -> Slot:
+    """Where a change ends up: what a property sets is kept in other attributes of the same object."""
+    owner = mutation.owner
+    is_property = owner is not None and mutation.of_attribute and evaluator.getter(owner, slot.path[-1]) is not None
+    return Slot(slot.root, slot.path[:-1]) if is_property else slot
 
 
 def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mutation, Slot]]:
@@ -266,7 +273,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
     changed = Changed(mutation.slot, mutation.at, code.body)
     if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
         return  # filled at each trace, for what comes behind
-    if _is_put_back(f"{root}.{attr}", function, code.body):
+    if _is_put_back(f"{root}.{attr}", function, code.body) or _is_emptied(f"{root}.{attr}", code.body):
         return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
@@ -300,6 +307,12 @@ def _is_put_back(path: str, function: Function, body: Body) -> bool:
             names = {target.id for target in statement.targets if isinstance(target, Name)}
             kept |= {name for name in names if dotted(value) == path and bound[name] == 1}
     return False
+
+
+def _is_emptied(path: str, body: Body) -> bool:
+    """Whether a body gives an attribute `None` once it is done with it."""
+    values = [s.value for s in body if isinstance(s, Assign) and path in map(dotted, s.targets)]
+    return bool(values) and is_none(values[-1])
 
 
 def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -14,9 +14,10 @@ from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.branches_taken import left_out
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children, is_none
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -184,14 +185,19 @@ class _Finder:
         slot = slot_of(call.func.value) if isinstance(call.func, Attribute) else None
         if slot is None or not isinstance(call.func, Attribute) or not _changes(cls):
             return
-        found = self._assigned_in(cls, call.func.attr)
+        found = self._assigned_in(cls, call.func.attr, call)
         if found is not None:
             attr, purpose = found
             lasts = self._is_on_self(call) and cls.is_pytree
             yield Mutation(call.at, slot.below(attr), Purpose(purpose.updates, lasts, purpose.computed), cls, True)
 
-    def _assigned_in(self, cls: PytreeClass, name: str, depth: int = 0) -> tuple[str, Purpose] | None:
-        """The first attribute that a method assigns on its `self`, unless it returns that, or only fills a cache."""
+    def _assigned_in(
+        self, cls: PytreeClass, name: str, call: Call | None, depth: int = 0
+    ) -> tuple[str, Purpose] | None:
+        """The first attribute that a method assigns on its `self`, unless it returns that, or only fills a cache.
+
+        What stands in a branch that the call does not come to does not count.
+        """
         found = cls.method(name)
         self_name = found[1].self_name if found is not None else None
         if found is None or self_name is None or depth > _MAX_DEPTH:
@@ -202,12 +208,18 @@ class _Finder:
                 return None
         body = () if not method.self_assignments else self.evaluator.calls.body_of(FunctionSymbol(owner.module, method))
         made = _made_from({p.name for p in method.parameters} - {self_name}, body or ())
+        left = left_out(call, method, body or (), self._optional()) if call is not None else frozenset()
         for statement in walk(body or (), nested=False):
-            for _, slot in changed_by(statement):
+            for _, slot in changed_by(statement) if id(statement) not in left else ():
                 if slot.root == self_name and len(slot.path) == 1 and not is_cache(slot, body or ()):
                     return slot.path[0], _purpose(statement, slot, False, made)
-        inner = (self._assigned_in(cls, called, depth + 1) for called in sorted(method.self_calls - {name}))
+        inner = (self._assigned_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
         return next((one for one in inner if one is not None), None)
+
+    def _optional(self) -> set[str]:
+        """The parameters of the function that may be None."""
+        function = self.code.function
+        return {p.name for p in function.parameters if is_none(p.default)} if function is not None else set()
 
     def _purpose(self, statement: Statement | None, slot: Slot, on_self: bool) -> Purpose:
         return _purpose(statement, slot, on_self, self.made)
