@@ -157,12 +157,12 @@ def forgets(cls: PytreeClass) -> bool:
 
 
 def called_in_construction(cls: PytreeClass) -> set[str]:
-    """The constructor, and the methods that it calls."""
+    """The constructors, those of base classes too, and the methods that they call."""
     names = {"__init__", "__post_init__", "__new__", "__setattr__", "__setstate__"}
-    for name in ("__init__", "__post_init__"):
-        found = cls.method(name)
-        if found is not None:
-            names |= found[1].self_calls
+    for ancestor in cls.mro:
+        for method in own_methods(ancestor):
+            if method.name in ("__init__", "__post_init__"):
+                names |= method.self_calls
     return names
 
 
