@@ -292,7 +292,7 @@ class Project:
             stem = os.path.splitext(base)[0]
             is_package = stem == "__init__"
             name = package if is_package else f"{package}.{stem}" if package else stem
-            module = Module(path, name, is_package, self._own_roots(root))
+            module = Module(path, name, is_package, self._roots(root, folder))
             text = self._texts.get(path)
             if isinstance(text, Source):
                 module._source, module._is_given, module._is_edited = text, True, True
@@ -359,11 +359,23 @@ class Project:
         parts: list[str] = []
         while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
             parent, name = os.path.split(folder)
-            if parent == folder:
-                break
+            if parent == folder or not name.isidentifier():
+                break  # nothing can import a folder of that name
             parts.insert(0, name)
             folder = parent
         return folder, ".".join(parts)
+
+    def _roots(self, root: str, folder: str) -> tuple[str, ...]:
+        """Where the imports of a file in `folder` start: as `_own_roots`, and in a project that is a package itself.
+
+        A stray `__init__.py` beside `train.py` makes a package of a repository whose scripts run in it.
+        """
+        roots = self._own_roots(root)
+        while folder not in (root, os.path.dirname(folder)):
+            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
+                return (*roots, folder)
+            folder = os.path.dirname(folder)
+        return roots
 
     def _own_roots(self, root: str) -> tuple[str, ...]:
         """Where the imports of a file start: its package root and, for namespace packages, the folders above."""

@@ -1013,3 +1013,18 @@ def test_conditional_definitions(tmp_path: Path) -> None:
 def test_deleted_name(tmp_path: Path) -> None:
     use = textwrap.dedent(STATE) + "del State\n" + textwrap.dedent(STEP).replace("# JAX401", "")
     check(tmp_path, {"main.py": use})
+
+
+@pytest.mark.parametrize("folder", ["agents", "my-agents"])
+def test_stray_init_beside_the_scripts(folder: str, tmp_path: Path) -> None:
+    """A repository whose root holds an `__init__.py`; its scripts run in it, and import what stands beside them."""
+    files = {
+        f"{folder}/pyproject.toml": "",
+        f"{folder}/__init__.py": "",
+        f"{folder}/lib/__init__.py": "",
+        f"{folder}/lib/states.py": STATE,
+        f"{folder}/train.py": USE,
+        f"{folder}/runs/__init__.py": "",
+        f"{folder}/runs/evaluate.py": USE,
+    }
+    check(tmp_path, files)
