@@ -60,6 +60,8 @@ class ClassBuilder(ClassMembers):
             flattened = attributes.from_flatten(self._flatten_function())
             if flattened is not None:
                 fields, explicit = flattened, tuple(f.name for f in flattened if f.role is Role.LEAF)
+                if not explicit and not attributes.has_no_children(self._flatten_function()):
+                    explicit = None  # what the children are is computed
             else:
                 fields = [with_role(f, Role.UNKNOWN) for f in fields]
             known = False

@@ -43,10 +43,8 @@ class AttributeReader:
         for method in (function,) if function is not None else map(self._method, _FLATTEN):
             if method is None or not method.parameters:
                 continue
-            if len(method.return_values) != 1:
-                return None
-            returned = self._local(method.return_values[0], method)
-            if not isinstance(returned, Display) or len(returned.items) != 2:
+            returned = self._pair(method)
+            if returned is None:
                 return None
             if is_none(self._local(returned.items[0], method)):
                 return None  # jax wants children that can be iterated over: no instance is ever flattened
@@ -56,6 +54,20 @@ class AttributeReader:
             static = [replace(self._attribute(attr, Role.STATIC), at=at) for attr, at in aux_part.items()]
             return leaves + [f for f in static if f.name not in children_part]
         return None
+
+    def has_no_children(self, function: Function | None = None) -> bool:
+        """Whether an instance is flattened into aux data and nothing else, for all to see."""
+        method = function or self._method("tree_flatten")
+        pair = None if method is None else self._pair(method)
+        part = None if method is None or pair is None else self._local(pair.items[0], method)
+        return isinstance(part, Display) and not part.items
+
+    def _pair(self, method: Function) -> Display | None:
+        """The children and the aux data that a method returns."""
+        if len(method.return_values) != 1:
+            return None
+        returned = self._local(method.return_values[0], method)
+        return returned if isinstance(returned, Display) and len(returned.items) == 2 else None
 
     def from_init(self, declared: list[Field], static: Collection[str]) -> list[Field]:
         """Every attribute that `__init__` assigns: a leaf unless a class body marks it `static`."""

@@ -202,7 +202,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     registered_by_base: bool | None = False
     #: The lists of fields that its registration gives, if it gives any.
     lists: FieldLists | None = None
-    #: The order of the leaves where it is neither of declaration nor alphabetical.
+    #: The order of the leaves where it is neither of declaration nor alphabetical, without computed children.
     explicit_leaves: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:

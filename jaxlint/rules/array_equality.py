@@ -116,8 +116,9 @@ class ArrayEquality(BodyRule):
 
     ## When not to use it
 
-    An instance is equal to itself without a look at its fields; what is annotated as an array of one element is not
-    reported. In tests, `chex.assert_trees_all_equal` tells where two trees differ.
+    An instance is equal to itself without a look at its fields, and is found in `[instance]` likewise; what is
+    annotated as an array of one element is not reported. In tests, `chex.assert_trees_all_equal` tells where two trees
+    differ.
 
     ## References
 
@@ -208,6 +209,8 @@ def _compared(
         if isinstance(held, Container) and held.kind in _HASHING:
             one = instances.instance(left)
             return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
+        if isinstance(right, Display) and right.items and dotted(left) == dotted(right.items[0]) is not None:
+            return None  # the same object is found before anything is compared
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
         if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)

@@ -103,7 +103,8 @@ class DataFieldAsStatic(BodyRule):
     ## When not to use it
 
     Code that asks for the type of a value before is not reported. `jax.vmap` and `jax.grad` alone are not looked at:
-    they know the values of what they do not map or differentiate.
+    they know the values of what they do not map or differentiate. Nor is a function that its module calls only where
+    `jax.disable_jit` turns compilation off.
 
     ## References
 
@@ -121,7 +122,7 @@ class DataFieldAsStatic(BodyRule):
         """Look at a transformed function, and at the methods of its arguments that it calls."""
         function = code.function
         instances = {name: v for name, v in traced_parameters(code).items() if isinstance(plain(v), Instance)}
-        if function is None or not instances:
+        if function is None or not instances or _is_run_without_jit(function, code.place.module):
             return
         transform = abstracting(code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
@@ -129,6 +130,12 @@ class DataFieldAsStatic(BodyRule):
             changes = _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
+
+
+def _is_run_without_jit(function: Function, module: Module) -> bool:
+    """Whether all that calls a function in its module turns compilation off: its arguments are no tracers then."""
+    callers = [unit for unit in module.outline.units if function.name in unit.calls]
+    return bool(callers) and all("disable_jit" in unit.calls for unit in callers)
 
 
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:

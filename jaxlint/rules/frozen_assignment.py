@@ -17,6 +17,7 @@ from jaxlint.rules.analyses.frozen import (
     may_be_in_construction,
     refuses_assignment,
 )
+from jaxlint.rules.analyses.lookups import is_belied
 from jaxlint.rules.analyses.rebinding import rebinding, rebinding_help
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
@@ -90,6 +91,8 @@ class FrozenAssignment(EventRule):
     ## When not to use it
 
     Code that expects the error (`pytest.raises`, `try … except FrozenInstanceError`) is recognised and not reported.
+    Nor is an assignment to what is only annotated with the class, if the function reads attributes of it that the class
+    does not have: another class is meant.
 
     ## References
 
@@ -111,6 +114,8 @@ class FrozenAssignment(EventRule):
             return  # what is assigned while an instance is made is JAX306's
         if may_be_in_construction(event, evaluator) or may_be_given_mutable_copy(event, evaluator):
             return
+        if is_belied(event, evaluator):
+            return  # it is an instance of another class
         fact = cls.framework.deletion_fact
         is_deleted = fact is None or evaluator.model.target.holds(fact) is not False
         if event.how == "delete" and cls.framework.deletion and is_deleted:

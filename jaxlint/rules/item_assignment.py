@@ -23,6 +23,7 @@ from jaxlint.syntax.statements import For, all_parts, parts, walk
 
 #: Methods of mappings.
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "pop", "setdefault", "update", "values"})
+_ARRAY_MODULES = frozenset({"numpy", "jax.numpy"})
 _OPERATOR = {"delete": "__delitem__"}
 
 
@@ -97,7 +98,8 @@ class ItemAssignment(EventRule):
     extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
     array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
     called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in a
-    module that imports numpy and not jax; nor of an index that may be the key of a dict.
+    module that imports numpy and not jax, or where an argument says which of the two to use (`xp=np`); nor of an index
+    that may be the key of a dict.
 
     ## References
 
@@ -128,6 +130,8 @@ class ItemAssignment(EventRule):
             return
         if declared and (is_whole(event.index) or _is_on_host(event.place.module)):
             return  # which is how references are written, or an array of numpy
+        if declared and _is_written_for_both(event.place.module, evaluator):
+            return
         if declared and _is_keyed(event, evaluator):
             return  # a mapping, whatever the annotation says
         if arrays and may_be_rewritten(event.place, evaluator):
@@ -210,6 +214,16 @@ def _is_on_host(module: Module) -> bool:
     """Whether a module works with numpy alone: what it calls an array is one of numpy where it writes to it."""
     imported = {name.partition(".")[0] for level, name in module.outline.imported_modules if level == 0}
     return "numpy" in imported and "jax" not in imported
+
+
+def _is_written_for_both(module: Module, evaluator: Evaluator) -> bool:
+    """Whether functions of a module are told by an argument whether to work with numpy or jax.numpy: `xp=np`."""
+    return any(
+        evaluator.model.resolver.library_name(parameter.default, module, function.scope) in _ARRAY_MODULES
+        for function in module.outline.functions.values()
+        for parameter in function.parameters
+        if isinstance(parameter.default, (Name, Attribute))
+    )
 
 
 def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:

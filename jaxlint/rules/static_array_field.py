@@ -32,6 +32,7 @@ from jaxlint.pytrees.frameworks import (
     FLAX_NODE,
     JAX_DATACLASSES,
     MJX,
+    PYTREE_NODE_CLASS,
     REGISTER_DATACLASS,
     SIMPLE_PYTREE,
     TJAX,
@@ -114,8 +115,8 @@ class StaticArrayField(ClassRule, EventRule):
     An array of one element compares without error (and recompiles for every value); where that is certain, as for
     `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static,
     hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. Of a dataclass
-    without array leaves, such as a bundle of constants, whose instances are not seen to go into a transformation, the
-    fields are reported with low confidence only.
+    without array leaves, such as a bundle of constants, or a class that is flattened into no children, whose instances
+    are not seen to go into a transformation, the fields are reported with low confidence only.
 
     ## References
 
@@ -192,8 +193,8 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
         return False  # static values and keys of dicts say how they are hashed
     if cls.framework.filters:
         return cls.leaves != () or any(one.symbol.declaration.methods for one in cls.mro)  # else a record of the host
-    if cls.leaves == ():
-        return False
+    if cls.leaves == () or (cls.framework is PYTREE_NODE_CLASS and cls.explicit_leaves == ()):
+        return False  # nothing in it is traced: it may be registered so that it can go along, and never do
     if cls.framework not in _FOR_DATA or any(is_stub(one.module) for one in cls.mro):
         return True
     return carries_arrays(cls, evaluator)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Replace
+from jaxlint.infer.events import AssignAttribute, Replace
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
-from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, own_parts, walk
+from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
 
 #: Functions that tell whether an instance has a field, or which ones.
 _LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
@@ -75,16 +77,39 @@ def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evalua
         dotted(update.base) if update.base is not None else None,
         update.receiver.cls,
     )
-    if base is None or base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
+    if base is None:
         return False
-    read = {part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == base}
-    missing = {attr for attr in read if misses_attribute(cls, attr, evaluator)}
+    missing = _read_and_missing(base, cls, body, evaluator)
+    if base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
+        return field in missing  # what callers or other classes declare is further away than what the code does
     if not missing:
         return False
     resolver = evaluator.model.resolver
     named = (resolver.follow(resolver.resolve_name(name, module, "")) for name in module.outline.module_scope.bindings)
     others = (evaluator.model.class_of_symbol(symbol) for symbol in named)
     return any(all(c.field(name) is not None for name in missing | {field}) for c in others if c is not None)
+
+
+def is_belied(assignment: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether code reads what the class of an instance lacks that it assigns to: its annotation names another class."""
+    functions, base = assignment.place.functions, assignment.receiver_text
+    if assignment.receiver.exact or assignment.on_self or base is None or not functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(assignment.place.module, functions[0])) or ()
+    return not _read_and_missing(base, assignment.receiver.cls, body, evaluator) <= {assignment.attr}
+
+
+def _read_and_missing(base: str, cls: PytreeClass, body: Body, evaluator: Evaluator) -> set[str]:
+    """The attributes that code reads of a variable and that instances of the class certainly do not have."""
+    if not cls.fields_known or any(is_stub(one.module) for one in cls.mro):
+        return set()
+    written = {id(target) for statement in walk(body) for target in bound_by(statement)}
+    read = {
+        part.attr
+        for part in all_parts(body)
+        if isinstance(part, Attribute) and id(part) not in written and dotted(part.value) == base
+    }
+    return {attr for attr in read if misses_attribute(cls, attr, evaluator)}
 
 
 def _tells_of(expr: Expr, base: str) -> bool:
