@@ -11,11 +11,13 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
+from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.analyses.traced_leaves import (
     Leaf,
     Traced,
@@ -103,8 +105,8 @@ class DataFieldAsStatic(BodyRule):
     ## When not to use it
 
     Code that asks for the type of a value before is not reported. `jax.vmap` and `jax.grad` alone are not looked at:
-    they know the values of what they do not map or differentiate. Nor is a function that its module calls only where
-    `jax.disable_jit` turns compilation off.
+    they know the values of what they do not map or differentiate. Nor is what is compiled in a module that turns
+    compilation off somewhere (`jax.disable_jit`).
 
     ## References
 
@@ -122,7 +124,9 @@ class DataFieldAsStatic(BodyRule):
         """Look at a transformed function, and at the methods of its arguments that it calls."""
         function = code.function
         instances = {name: v for name, v in traced_parameters(code).items() if isinstance(plain(v), Instance)}
-        if function is None or not instances or _is_run_without_jit(function, code.place.module):
+        if function is None or not instances:
+            return
+        if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
             return
         transform = abstracting(code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
@@ -130,12 +134,6 @@ class DataFieldAsStatic(BodyRule):
             changes = _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
-
-
-def _is_run_without_jit(function: Function, module: Module) -> bool:
-    """Whether all that calls a function in its module turns compilation off: its arguments are no tracers then."""
-    callers = [unit for unit in module.outline.units if function.name in unit.calls]
-    return bool(callers) and all("disable_jit" in unit.calls for unit in callers)
 
 
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:

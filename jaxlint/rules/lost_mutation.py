@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
@@ -21,11 +20,11 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.analyses.returning import returning_also
 from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by
+from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none, last_name
-from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
 
 #: Attributes that are meant to be written while tracing: the structure of what is traced is the same at every call.
@@ -127,7 +126,7 @@ class LostMutation(BodyRule):
             return
         if evaluator.calls.transformed.is_wrapped(function, code.place.module):
             return
-        if all(a.transform.kind is Kind.JIT for a in applied) and _may_run_uncompiled(code.place.module.source):
+        if all(a.transform.kind is Kind.JIT for a in applied) and may_run_uncompiled(code.place.module.source):
             return
         changes = mutations(code, evaluator)
         if not changes:
@@ -154,13 +153,6 @@ class LostMutation(BodyRule):
             if all(one.transform.kind is Kind.JIT for one in code.applied):
                 fix = returning_also(slot.root, code.place, function, code.body, evaluator)
             yield _lost(mutation, slot.root, function, first, fix)
-
-
-@lru_cache(maxsize=8)
-def _may_run_uncompiled(source: Source) -> bool:
-    """Whether a module turns `jax.jit` off: with `jax.disable_jit()`, or by its configuration."""
-    text = source.text
-    return "disable_jit" in text and any("disable_jit" in line.partition("#")[0] for line in text.split("\n"))
 
 
 def _where_tracing_is_tested(body: Body) -> Iterator[int]:

@@ -13,7 +13,7 @@ from mypy.types import Type
 from jaxlint_mypy.internals import known_type, looking_again, typed_expressions
 from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.statements import functions_at
-from jaxlint_mypy.types_only import TypesOnly
+from jaxlint_mypy.types_only import TypesOnly, are_one
 
 _KEY, _MEMBER = "to be a key of a dict", "to be a member of a set"
 #: What hashes what is looked for in it.
@@ -61,6 +61,8 @@ class Displays:
             container = known_type(checker, held)
             if container is None or _name_of(container) not in _SEARCHED:
                 continue
+            if isinstance(held, (nodes.ListExpr, nodes.TupleExpr)) and held.items and are_one(one, held.items[0]):
+                continue  # the same object is found before anything is compared
             found = self._types_only.compared_with(container, known_type(checker, one))
             if found is not None:
                 with self._around(checker, node):

@@ -303,8 +303,13 @@ def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
 
 
 def _is_itself(comparison: Context) -> bool:
-    """Whether `a == a` is written, which needs no look at the fields; two calls make two instances."""
-    hashes = {literal_hash(one) for one in comparison.operands} if isinstance(comparison, ComparisonExpr) else set()
+    """Whether `a == a` is written, which needs no look at the fields."""
+    return isinstance(comparison, ComparisonExpr) and are_one(*comparison.operands)
+
+
+def are_one(*expressions: Expression) -> bool:
+    """Whether expressions are written alike and stand for one object; two calls make two instances."""
+    hashes = {literal_hash(one) for one in expressions}
     return len(hashes) == 1 and None not in hashes
 
 

@@ -95,6 +95,8 @@ def is_belied(assignment: AssignAttribute, evaluator: Evaluator) -> bool:
     functions, base = assignment.place.functions, assignment.receiver_text
     if assignment.receiver.exact or assignment.on_self or base is None or not functions:
         return False
+    if base.partition(".")[0] not in {p.name for function in functions for p in function.parameters}:
+        return False
     body = evaluator.calls.body_of(FunctionSymbol(assignment.place.module, functions[0])) or ()
     return not _read_and_missing(base, assignment.receiver.cls, body, evaluator) <= {assignment.attr}
 

@@ -203,6 +203,8 @@ class _Finder:
         if found is None or self_name is None or depth > _MAX_DEPTH:
             return None
         owner, method = found
+        if self.evaluator.getter(cls, name) is not None:
+            return None  # what a property gives is called, and not its setter
         for value in method.return_values:
             if any(isinstance(p, Name) and p.id == self_name for p in (value, *getattr(value, "items", ()))):
                 return None

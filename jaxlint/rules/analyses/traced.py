@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
@@ -11,6 +13,7 @@ from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
+from jaxlint.syntax.source import Source
 
 _MAX_DEPTH = 4
 _REGISTERED_BY_HAND = (REGISTER_DATACLASS, PYTREE_NODE_CLASS)
@@ -43,6 +46,13 @@ def carries_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """
     required = [leaf for leaf in cls.leaves or () if not leaf.has_default]
     return any(isinstance(plain(evaluator.promises.field(leaf, cls)), Array) for leaf in required)
+
+
+@lru_cache(maxsize=8)
+def may_run_uncompiled(source: Source) -> bool:
+    """Whether a module turns `jax.jit` off: with `jax.disable_jit()`, or by its configuration."""
+    text = source.text
+    return "disable_jit" in text and any("disable_jit" in line.partition("#")[0] for line in text.split("\n"))
 
 
 def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
