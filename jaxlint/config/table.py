@@ -85,9 +85,9 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
         list[str] | UnsetType,
         _key(
             "What a walk through a directory leaves out, in addition to what `.gitignore` files name and to"
-            " directories that hold no sources of one's own (`.venv`, `build`, `node_modules`, …): patterns as in a"
-            " `.gitignore`, relative to the directory of the configuration. `!build` takes `build` in. A path that"
-            " is named on the command line is always checked.",
+            " directories that hold no sources of one's own (`.venv`, `build`, `node_modules`, …) or templates"
+            " (`{{ name }}`): patterns as in a `.gitignore`, relative to the directory of the configuration. `!build`"
+            " takes `build` in. A path that is named on the command line is always checked.",
             must=_STRINGS,
             example='exclude = ["third_party/", "*_pb2.py"]',
             default=[],

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from jaxlint.cache.digests import digest
 from jaxlint.config.settings import Settings
-from jaxlint.project.files import DEFAULT_EXCLUDES, SUFFIXES
+from jaxlint.project.files import SUFFIXES, holds_no_sources
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.paths import stamp
 
@@ -180,7 +180,7 @@ def _python_files_below(roots: Iterable[str]) -> set[str] | None:
             with contextlib.suppress(OSError), os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in DEFAULT_EXCLUDES:
+                        if not holds_no_sources(entry.name):
                             pending.append(entry.path)
                     elif entry.name.endswith(SUFFIXES):
                         found.add(entry.path)

@@ -46,7 +46,7 @@ def discover(
     """The absolute paths of all files to check, sorted, each real file once.
 
     A file in `paths` is always taken, unless `force` makes `excludes` hold for it too. A directory is walked
-    for `*.py` and `*.pyi`, without `DEFAULT_EXCLUDES`, virtual environments, what a .gitignore names, and what
+    for `*.py` and `*.pyi`, without what `holds_no_sources`, virtual environments, what a .gitignore names, and what
     `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
     Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
     listed, a link to nowhere): `Source.read` says why. `visit` is called with each directory. Raises `PathError` for a
@@ -271,6 +271,11 @@ def _walk(
                 yield (os.path.realpath(entry.path) if is_link else os.path.join(real, entry.name)), entry.path
 
 
+def holds_no_sources(directory_name: str) -> bool:
+    """Whether a directory is not walked into by its name: one of `DEFAULT_EXCLUDES`, or of templates, `{{ name }}`."""
+    return directory_name in DEFAULT_EXCLUDES or ("{{" in directory_name and "}}" in directory_name)
+
+
 def _is_python(name: str) -> bool:
     """Whether a file of this name is checked; `.#name.py` is the lock of an editor, a link to nowhere."""
     return name.endswith(SUFFIXES) and not name.startswith(".#")
@@ -281,7 +286,7 @@ def _is_left_out(directory_name: str, path: str, layers: Sequence[_Layer | _Abov
     verdict = _verdict(path, excluded) if excluded else None
     if verdict is not None:
         return verdict
-    return directory_name in DEFAULT_EXCLUDES or (bool(layers) and _is_ignored(path, layers))
+    return holds_no_sources(directory_name) or (bool(layers) and _is_ignored(path, layers))
 
 
 def _is_ignored(path: str, layers: Sequence[_Layer | _Above]) -> bool:

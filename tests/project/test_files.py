@@ -79,6 +79,13 @@ def test_default_excludes() -> None:
     assert found("my-env") == ["my-env/lib/f.py"]
 
 
+def test_templates_are_no_sources() -> None:
+    make("{{ cookiecutter.name }}/src/a.py", "hooks/b.py", "src/{{name}}/c.py")
+    assert found() == ["hooks/b.py"]
+    assert found("src/{{name}}") == ["src/{{name}}/c.py"]
+    assert found(exclude=["!{{*}}"]) == ["hooks/b.py", "src/{{name}}/c.py", "{{ cookiecutter.name }}/src/a.py"]
+
+
 def test_exclude() -> None:
     make("a.py", "gen/a.py", "src/gen/b.py", "src/x_pb2.py", "src/keep_pb2.py", "build/c.py", "docs/conf.py")
     assert found(exclude=["gen"]) == ["a.py", "docs/conf.py", "src/keep_pb2.py", "src/x_pb2.py"]
