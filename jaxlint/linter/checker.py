@@ -344,7 +344,7 @@ class Checker:
         try:
             return self._with_fix(finding, problem.fix, rule, module)
         except RecursionError:
-            return finding  # libcst prints and walks by recursion: what nests too deeply for it has no fix
+            return finding  # what nests too deeply for libcst has no fix
         except Exception as error:
             self._failed(f"the fix of {rule.code}", module, error)
             return finding
