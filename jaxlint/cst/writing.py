@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 #: The edits of changes in some rows, by the text of the rows; None where a change does not fit.
 StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 
-#: How many rows are rewritten for the fixes of one function, for each of them prints the whole of it, which takes some
-#: six seconds in all. In one of 3,000 rows the first 16 fixes are made; `--fix` makes the others in later rounds.
-_MOST_ROWS = 50_000
+#: How many letters are rewritten for the fixes of one function, for each of them prints the whole of it: some six
+#: seconds in all. In one of 2,000 rows the first 16 fixes are made; `--fix` makes the others in later rounds.
+_MOST_LETTERS = 1_000_000
 
 #: How many lines a help shows.
 _MOST_LINES = 3
@@ -44,7 +44,7 @@ class Writer:
         self._outline = outline
         self._stored = stored
         self._trees: dict[Rows, Tree | None] = {}
-        #: How many rows were rewritten, by the function.
+        #: How many letters were rewritten, by the function.
         self._rewritten: Counter[Rows] = Counter()
 
     @cached_property
@@ -66,8 +66,8 @@ class Writer:
                 return None
             code.setdefault(rows, []).append(change)
         for rows, changes in code.items():
-            self._rewritten[rows] += rows[1] - rows[0] + 1
-            if self._rewritten[rows] > _MOST_ROWS:
+            self._rewritten[rows] += self.source.offset(rows[1] + 1, 0) - self.source.offset(rows[0], 0)
+            if self._rewritten[rows] > _MOST_LETTERS:
                 return None
             made = self._edits_of(rows, changes) if self._stored is None else self._edits_once(rows, changes)
             if made is None:

@@ -67,15 +67,26 @@ class AnnotationReader:
         self.model = model
         #: What the annotations of declarations promise, by where they stand.
         self._known: dict[tuple[str, str, Span, tuple[str, str] | None], Value] = {}
+        #: Those that promise the same whatever class they are read for.
+        self._of_all: dict[tuple[str, str, Span], Value] = {}
+        #: Whether what is being read depends on the class.
+        self._asks_owner = False
 
     def read(self, placed: Placed, self_class: PytreeClass | None = None) -> Value:
         """The value that the annotation promises; `self_class` is what `Self` stands for."""
         at = placed.expr.at
         if not isinstance(at, Span) or self.model.is_building:
             return self._read(placed.expr, placed.module, placed.scope, self_class, 0)
-        key = (placed.module.path, placed.scope, at, None if self_class is None else self_class.symbol.key)
+        place = (placed.module.path, placed.scope, at)
+        if place in self._of_all:
+            return self._of_all[place]
+        key = (*place, None if self_class is None else self_class.symbol.key)
         if key not in self._known:
-            self._known[key] = self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+            asked, self._asks_owner = self._asks_owner, False
+            self._known[key] = value = self._read(placed.expr, placed.module, placed.scope, self_class, 0)
+            if not self._asks_owner:
+                self._of_all[place] = value
+            self._asks_owner |= asked
         return self._known[key]
 
     def _read(self, expr: Expr, module: Module, scope: str, owner: PytreeClass | None, depth: int) -> Value:
@@ -113,6 +124,7 @@ class AnnotationReader:
                 if name in REFERENCES:
                     return Symbolic(symbol)
                 if name == "typing.Self":
+                    self._asks_owner = True
                     return Instance(owner) if owner is not None else UNKNOWN
                 prefix, _, last = name.rpartition(".")
                 if prefix == "builtins" and last in _SCALARS:
@@ -126,6 +138,7 @@ class AnnotationReader:
             case ValueSymbol(module=module, scope=scope, assignment=assignment) as variable:
                 value = assignment.value
                 if isinstance(value, Call):
+                    self._asks_owner = True
                     given = None if owner is None else type_argument(variable, owner, self.model.resolver)
                     if given is not None:
                         return self._read(given.expr, given.module, given.scope, owner, depth + 1)

@@ -105,8 +105,11 @@ def misplaced_field(cls: PytreeClass) -> tuple[Field, Field] | None:
     if not cls.framework.is_tuple and (cls.params is None or cls.params.init is not True):
         return None
     defaulted: Field | None = None
+    methods = {name for c in cls.mro for name in c.symbol.declaration.methods}
     for field in cls.members:
-        if not field.init or field.kw_only or field.opaque or field.kind is Kind.CLASS_VAR or _has_method(cls, field):
+        if not field.init or field.kw_only or field.opaque or field.kind is Kind.CLASS_VAR:
+            continue
+        if field.name in methods and _has_method(cls, field):
             continue
         if field.has_default:
             defaulted = defaulted or field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from jaxlint.symbols.outline import Class, Function
@@ -34,11 +35,17 @@ class Declarations:
         """The statement that defines a function of the outline."""
         wanted, body = (function.at.row, function.at.column), self._body
         while body:
-            around = next((s for s in body if s.at.lineno <= wanted[0] <= s.at.end_lineno), None)
+            around = _at_row(body, wanted[0])
             if isinstance(around, FunctionDefinition) and _place(around) == wanted:
                 return around
             body = () if around is None else _block_at(around, wanted[0])
         return None
+
+
+def _at_row(body: Body, row: int) -> Statement | None:
+    """The statement of a block that holds a row; the last of several in one row: a function is alone in its first."""
+    last = bisect_right(body, row, key=lambda s: s.at.lineno) - 1
+    return body[last] if last >= 0 and row <= body[last].at.end_lineno else None
 
 
 def _place(statement: FunctionDefinition | ClassDefinition) -> tuple[int, int]:

@@ -27,6 +27,8 @@ class Indexer:
         self._transformed = transformed
         #: The classes that were looked at.
         self._seen: set[Key] = set()
+        #: Those of them that are pytrees.
+        self._seen_pytrees: set[Key] = set()
 
     def build_index(self, module: Module) -> None:
         """Add what a module tells, whose turn it is."""
@@ -105,8 +107,11 @@ class Indexer:
         project_index.pytree_class_names.add(cls.name)
         project_index.static_field_names.update(f.name for f in cls.static_fields)
         project_index.array_field_names.update(
-            f.name for f in cls.fields if f.annotation and names_array(f.annotation.expr)
+            f.name
+            for f in cls.fields
+            if f.annotation and f.owner.key not in self._seen_pytrees and names_array(f.annotation.expr)
         )
+        self._seen_pytrees.add(cls.symbol.key)
         project_index.updating_method_names |= cls.framework.copying_methods
         for name, qualnames in cls.symbol.declaration.methods.items():
             function = cls.module.outline.functions[qualnames[-1]]

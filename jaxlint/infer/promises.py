@@ -11,6 +11,7 @@ from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.values import UNKNOWN, Array, Container, Scalar, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import DictDisplay, Lambda
 
@@ -30,6 +31,7 @@ class Promises:
         self.seen = seen
         self._returned: dict[_Key, Value] = {}
         self._fields: dict[tuple[str, str, str, tuple[str, str]], Value] = {}
+        self._non_arrays: dict[tuple[str, str, str], str | None] = {}
 
     def parameter(self, parameter: Parameter, function: Function, module: Module) -> Value:
         """What a parameter with an annotation is."""
@@ -82,6 +84,15 @@ class Promises:
             if not isinstance(value, UnknownValue):
                 self._fields[key] = self._assigned(self._unless(value, made_by_defaults(field), sizes=True), field, cls)
         return self._fields[key]
+
+    def non_array(self, field: Field) -> str | None:
+        """What a field with an annotation holds if that is certainly no array: see `pytrees.non_arrays`."""
+        if field.annotation is None:
+            return None
+        key = (*field.owner.key, field.name)
+        if key not in self._non_arrays:
+            self._non_arrays[key] = non_array(field.annotation, self.annotations.model.resolver)
+        return self._non_arrays[key]
 
     def _assigned(self, declared: Value, field: Field, cls: PytreeClass) -> Value:
         """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""

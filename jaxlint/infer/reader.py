@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -32,6 +32,8 @@ from jaxlint.syntax.source import Source, Unreadable
 from jaxlint.syntax.statements import Body, FunctionDefinition
 
 _UNITS_STORED = 24
+#: How many functions of a unit are read by themselves, when they are asked for; for the next one all of it is read.
+_FEW_FUNCTIONS = 16
 _MAX_RETURN_DEPTH = 5
 
 
@@ -46,6 +48,10 @@ class ModuleReader:
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
+        #: How many functions of a unit (path, first row) were read by themselves.
+        self._by_themselves: Counter[tuple[str, int]] = Counter()
+        #: The declarations of units all of which was read, beside its statements.
+        self._whole: dict[tuple[str, int], tuple[Body, Declarations]] = {}
         #: Units that were parsed by other readers, if they are stored.
         self.stored_units: ByText[Body | None] | None = None
         #: Called before each unit is read; what it raises ends the reading.
@@ -181,12 +187,24 @@ class ModuleReader:
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
-        body = self.statements(module, unit, Rows.around(declaration.at.row, unit))
+        declarations = self._declarations(module, unit, declaration.at.row)
+        node = None if declarations is None else declarations.statement_of(declaration)
+        return None if declarations is None or node is None else (declarations, node)
+
+    def _declarations(self, module: Module, unit: Unit, row: int) -> Declarations | None:
+        """The declarations in what is read of a unit for the function in a row."""
+        place = (module.path, unit.first)
+        self._by_themselves[place] += 1
+        is_whole = self._by_themselves[place] > _FEW_FUNCTIONS
+        body = self.statements(module, unit, None if is_whole else Rows.around(row, unit))
         if body is None:
             return None
-        declarations = Declarations(self.triggers.declared(module, unit), body)
-        node = declarations.statement_of(declaration)
-        return None if node is None else (declarations, node)
+        if is_whole and place in self._whole and self._whole[place][0] is body:
+            return self._whole[place][1]
+        found = Declarations(self.triggers.declared(module, unit), body)
+        if is_whole:
+            self._whole = {place: (body, found)}
+        return found
 
     def _read_return(
         self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool

@@ -35,8 +35,11 @@ class ClassMembers(DeclaredClass):
             bases = ancestors_of(self.parents)
         if not is_dataclass:
             bases = next(([b] for b in bases if b.is_dataclass), [])
+        merging = bases
+        if len(self.parents) == 1 and self.parents[0].is_dataclass and not self.parents[0].framework.is_tuple:
+            merging = bases[:1]  # it has merged the members of all others, of which there may be a thousand
         relisted = (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None
-        for parent in reversed(bases):
+        for parent in reversed(merging):
             for field in parent.members:
                 known = parent.framework is framework and not relisted and not framework.reads_dict
                 merged[field.name] = field if known else with_role(field, self._role(field, framework))

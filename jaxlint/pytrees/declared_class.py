@@ -323,6 +323,8 @@ def _is_none(placed: Placed | None) -> bool:
 
 def ancestors_of(parents: list[PytreeClass]) -> list[PytreeClass]:
     """All classes that the parents bring along, most derived first."""
+    if len(parents) == 1:
+        return list(parents[0].mro)
     return merge_mro([list(p.mro) for p in parents] + [list(parents)])
 
 

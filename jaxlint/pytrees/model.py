@@ -334,7 +334,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                 return cls, cls.module.outline.functions[qualnames[-1]]
         return None
 
-    @property
+    @cached_property
     def abstract_methods(self) -> frozenset[str]:
         """The names of the methods that subclasses are to define."""
         names = {name for c in self.mro for name in c.symbol.declaration.methods}

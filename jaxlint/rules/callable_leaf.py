@@ -12,7 +12,6 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -141,7 +140,7 @@ def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """A leaf of a class of the project that is annotated with a function."""
     for field in cls.fields:
         if field.role is Role.LEAF and field.annotation is not None and not field.has_default:
-            if non_array(field.annotation, evaluator.model.resolver) == "a function":
+            if evaluator.promises.non_array(field) == "a function":
                 return field.name
     return None
 

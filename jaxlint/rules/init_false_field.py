@@ -93,8 +93,9 @@ class InitFalseField(ClassRule):
         if cls.registered is not True or cls.unknown_decorator:
             return
         for field in cls.fields:
-            inherited = any(field in c.fields and c.framework is cls.framework for c in cls.mro[1:] if c.registered)
-            if not field.init and field.owner.module is cls.module and not inherited:
+            if field.init or field.owner.module is not cls.module:
+                continue
+            if not any(field in c.fields and c.framework is cls.framework for c in cls.mro[1:] if c.registered):
                 yield from _problem(cls, field, evaluator)
 
 

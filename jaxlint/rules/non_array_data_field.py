@@ -17,7 +17,6 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
@@ -243,7 +242,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     """What a leaf certainly holds that JAX refuses."""
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
         return None
-    what = non_array(field.annotation, evaluator.model.resolver)
+    what = evaluator.promises.non_array(field)
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN

@@ -38,7 +38,6 @@ from jaxlint.pytrees.frameworks import (
     TJAX,
 )
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.frozen import refuses_assignment
 from jaxlint.rules.analyses.given_literals import is_given_number
@@ -165,7 +164,7 @@ class StaticArrayField(ClassRule, EventRule):
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
-            if not sure and field.annotation is not None and non_array(field.annotation, evaluator.model.resolver):
+            if not sure and evaluator.promises.non_array(field):
                 continue  # two annotations contradict each other
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made

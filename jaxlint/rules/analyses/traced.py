@@ -11,7 +11,6 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.syntax.expressions import Subscript
 from jaxlint.syntax.source import Source
 
@@ -74,7 +73,7 @@ def _is_refused(cls: PytreeClass, evaluator: Evaluator) -> bool:
     for leaf in cls.leaves or ():
         if leaf.annotation is None or leaf.has_default:
             continue
-        if non_array(leaf.annotation, evaluator.model.resolver) is not None:
+        if evaluator.promises.non_array(leaf) is not None:
             return True
         if _is_function_type(plain(evaluator.promises.field(leaf, cls)), evaluator):
             return True
