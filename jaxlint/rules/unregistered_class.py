@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxlint.cst.changes import Decorate, Proposal
 from jaxlint.cst.imports import spelled
@@ -242,11 +242,12 @@ def _returned(function: Function, module: Module, evaluator: Evaluator) -> Itera
     """The instances that a function makes and returns, also by way of a variable that is bound once."""
     pending: list[Expr] = list(function.return_values)
     own = {p.name for p in function.parameters}
-    body = None if function.name == "<lambda>" else evaluator.calls.body_of(FunctionSymbol(module, function))
-    bound = bound_once(body or ())
+    bound: Mapping[str, Expr] | None = None
     while pending:
         expr = pending.pop()
-        if isinstance(expr, Name) and expr.id not in own:
+        if isinstance(expr, Name) and expr.id not in own and function.name != "<lambda>":
+            if bound is None:
+                bound = bound_once(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
             expr = looked_up(expr, bound)
         if isinstance(expr, Display):
             pending += expr.items
