@@ -20,7 +20,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Lambda, Name, Unary
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
 _NUMPY_BUFFERS = frozenset(
@@ -92,9 +92,9 @@ class UnannotatedField(ClassRule, EventRule):
     ## When not to use it
 
     A constant of the class is best written in capitals, with a leading underscore or as a `ClassVar`; none of these is
-    reported unless the constructor is given one. Numbers, strings, tables of literals (`np.array([...])`) and, in a
-    class without fields, matrices of literals are only reported if the file passes them to the constructor, or assigns
-    them on an instance.
+    reported unless the constructor is given one. Numbers, strings, tables of literals (`np.array([...])`, numbers that
+    `jnp.array` is given one by one) and, in a class without fields, matrices of literals are only reported if the file
+    passes them to the constructor, or assigns them on an instance.
 
     ## References
 
@@ -147,8 +147,8 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     if expr is None or name.startswith("_") or name.isupper() or cls.framework is PYTREE_NODE_CLASS:
         return False
     value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
-    if not cls.fields and _is_matrix(expr):
-        return False  # a constant of methods that need nothing else
+    if _is_written_out(expr) or (not cls.fields and _is_matrix(expr)):
+        return False  # a constant; a matrix is one of methods that need nothing else
     libraries = {a.library for a in arrays_in(value)}
     if libraries == {"numpy"}:
         symbol = evaluator.model.resolver.resolve(expr.func, cls.module) if isinstance(expr, Call) else None
@@ -160,6 +160,18 @@ def _is_matrix(expr: Expr) -> bool:
     """Whether an expression makes an array of rows that are written out."""
     rows = expr.args[0].value if isinstance(expr, Call) and expr.args else None
     return isinstance(rows, Display) and bool(rows.items) and all(isinstance(row, Display) for row in rows.items)
+
+
+def _is_written_out(expr: Expr | None) -> bool:
+    """Whether an expression makes an array of numbers that are written out, one by one: those of a constant."""
+    numbers = expr.args[0].value if isinstance(expr, Call) and expr.args else None
+    return isinstance(numbers, Display) and bool(numbers.items) and all(map(_is_number, numbers.items))
+
+
+def _is_number(expr: Expr) -> bool:
+    if isinstance(expr, Unary):
+        return _is_number(expr.operand)
+    return isinstance(expr, Constant) and expr.kind in ("int", "float")
 
 
 def _is_trainable(value: Value, evaluator: Evaluator) -> bool:
