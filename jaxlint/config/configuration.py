@@ -22,7 +22,15 @@ from jaxlint.config.layers import (
 )
 from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
-from jaxlint.config.versions import PROJECT_FILE, Known, installed, normalised, project_file, required
+from jaxlint.config.versions import (
+    REQUIREMENTS_FILE,
+    Known,
+    dependency_files,
+    installed,
+    listed,
+    normalised,
+    required,
+)
 from jaxlint.finding import Confidence
 from jaxlint.project.environment import in_use
 from jaxlint.project.files import Patterns
@@ -104,19 +112,19 @@ class Configuration:
         return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
 
     def _requirements(self, file: FileLayer | None, path: str) -> dict[str, Known]:
-        """What the project that a configuration file belongs to depends on."""
-        if not self._reads_files:
-            return {}
-        if file is not None and isinstance(file.project, dict):
-            return required(file.project, os.path.join(file.base, PROJECT_FILE))
-        found = project_file(os.path.abspath(path) if file is None else file.base)
-        if found is None:
-            return {}
-        try:
-            project = FileLayer(found).project
-        except ConfigError:
-            return {}  # the project file of somebody else
-        return required(project, found) if isinstance(project, dict) else {}
+        """What the project that a configuration file, or else a path, belongs to depends on."""
+        found: dict[str, Known] = {}
+        near = file.base if file is not None and file is not self._given else os.path.abspath(path)
+        for name in dependency_files(near):
+            if os.path.basename(name) == REQUIREMENTS_FILE:
+                found = {**listed(name), **found}
+                continue
+            try:
+                project = FileLayer(name).project
+            except ConfigError:
+                continue  # the project file of somebody else
+            found = {**found, **(required(project, name) if isinstance(project, dict) else {})}
+        return found
 
     def excludes(self, directory: str) -> Sequence[Patterns]:
         """What a walk leaves out below `directory`."""

@@ -17,6 +17,7 @@ from jaxlint.syntax.paths import ancestors, shown_path
 
 #: Where a project says what it depends on.
 PROJECT_FILE = "pyproject.toml"
+REQUIREMENTS_FILE = "requirements.txt"
 
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
@@ -50,16 +51,31 @@ def installed(python: str) -> dict[str, Known]:
 
 def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
     """What the table `[project]` of the file `path` asks for, where it sets a bound."""
-    found: dict[str, Known] = {}
     extras = project.get("optional-dependencies")
     lists = [project.get("dependencies"), *(extras.values() if isinstance(extras, dict) else ())]
-    for requirement in (word for words in lists if isinstance(words, list) for word in words):
-        match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None
-        if match is not None and (name := normalised(match["name"])) in DISTRIBUTIONS:
-            _add(found, name, match["bounds"], path)
+    found = _bounds((word for words in lists if isinstance(words, list) for word in words), path)
     python = project.get("requires-python")
     if isinstance(python, str):
         _add(found, "python", python, path)
+    return found
+
+
+def listed(path: str) -> dict[str, Known]:
+    """What a `requirements.txt` asks for, where it sets a bound; nothing if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    return _bounds((line.partition("#")[0] for line in lines), path)
+
+
+def _bounds(requirements: Iterable[object], path: str) -> dict[str, Known]:
+    found: dict[str, Known] = {}
+    for requirement in requirements:
+        match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None
+        if match is not None and (name := normalised(match["name"])) in DISTRIBUTIONS:
+            _add(found, name, match["bounds"], path)
     return found
 
 
@@ -81,10 +97,14 @@ def _names_in(folder: str) -> Iterable[str]:
         return ()
 
 
-def project_file(directory: str) -> str | None:
-    """The nearest `pyproject.toml` at or above a directory."""
-    paths = (os.path.join(above, PROJECT_FILE) for above in ancestors(directory))
-    return next(filter(os.path.isfile, paths), None)
+def dependency_files(directory: str) -> list[str]:
+    """Where the nearest project at or above a directory says what it depends on: what counts more stands first."""
+    for above in ancestors(directory):
+        paths = [os.path.join(above, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE)]
+        found = [path for path in paths if os.path.isfile(path)]
+        if found:
+            return found
+    return []
 
 
 def shown_versions(versions: Mapping[str, Known]) -> list[str]:

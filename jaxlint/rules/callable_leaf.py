@@ -77,8 +77,7 @@ class CallableLeaf(BodyRule):
 
     ## When not to use it
 
-    The rule is off unless selected: it has found nothing in the code of others yet, so that nobody knows how often it
-    is right there. Where it is right, the call fails.
+    If the transformation is a wrapper of your own that takes functions out, suppress the finding.
 
     ## References
 
@@ -90,7 +89,6 @@ class CallableLeaf(BodyRule):
     name = "callable-leaf"
     group = "transformations"
     since = "0.1.0"
-    enabled = False
     confidence = Confidence.MEDIUM
     calls = frozenset({"MLP", "Lambda", "apply_updates", "init"})
 

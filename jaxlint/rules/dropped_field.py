@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Name
+from jaxlint.syntax.statements import Assign, Return, target_names, walk
 
 
 class DroppedField(EventRule, BodyRule):
@@ -73,7 +77,8 @@ class DroppedField(EventRule, BodyRule):
     ## Frameworks
 
     `jax.tree_util.register_dataclass` with lists, jax_dataclasses and tjax. What the flattening of one's own forgets is
-    JAX112's.
+    JAX112's. A field that `drop_fields` names is meant to stay behind: what is put into it is only reported where a
+    compiled function puts it there and returns the instance.
 
     ## Fix safety
 
@@ -94,7 +99,6 @@ class DroppedField(EventRule, BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     events = (AssignAttribute, Construct, Replace)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -104,7 +108,7 @@ class DroppedField(EventRule, BodyRule):
                 is_changed = receiver.cls.frozen is False or event.mutable_copy
                 if event.how == "delete" or not is_changed or in_construction(event):
                     return
-                yield from _dropped(event.at, receiver.cls, attr, event.place, evaluator)
+                yield from _dropped(event.at, receiver.cls, attr, event.place, evaluator, event.receiver_text)
             case Construct(cls=made, arguments=given):
                 for argument in given:
                     if _is_taken(argument.name, made.cls):
@@ -124,7 +128,8 @@ class DroppedField(EventRule, BodyRule):
                     if instance is None or not isinstance(attr, str) or code.place.owner in instance.cls.mro:
                         continue
                     if instance.cls.frozen is True:
-                        yield from _dropped(call.at, instance.cls, attr, code.place, evaluator)
+                        variable = base.value.id if isinstance(base.value, Name) else None
+                        yield from _dropped(call.at, instance.cls, attr, code.place, evaluator, variable)
 
 
 def _is_taken(name: str, cls: PytreeClass) -> bool:
@@ -133,18 +138,41 @@ def _is_taken(name: str, cls: PytreeClass) -> bool:
     return field is not None and field.init
 
 
-def _dropped(at: object, cls: PytreeClass, name: str, place: Place, evaluator: Evaluator) -> Iterator[Problem]:
+def _dropped(
+    at: object, cls: PytreeClass, name: str, place: Place, evaluator: Evaluator, variable: str | None = None
+) -> Iterator[Problem]:
+    """The problem of what is put into a field of an instance, which is in a variable or made there."""
     field = cls.field(name)
-    compiled = any(place.applied(function) for function in place.functions)
-    if field is None or field.role is not Role.DROPPED or not (compiled or is_seen_to_cross(cls, evaluator)):
+    if field is None or field.role is not Role.DROPPED:
         return
-    way_out = f"make `{name}` a data field or a meta field"
-    yield Problem(
-        at=at,
-        message=(
-            f"`{name}` of `{cls.name}` is no part of the pytree: what is put into it is lost when the instance goes"
-            f" through a transformation; {way_out}"
-        ),
-        reason="a field that is dropped has its default again whenever the instance is rebuilt",
-        help=way_out,
-    )
+    compiled = any(place.applied(function) for function in place.functions)
+    if compiled or is_seen_to_cross(cls, evaluator):
+        is_named = cls.lists is not None and name in (cls.lists.dropped or ())
+        if is_named and not (compiled and _is_returned(at, variable, place, evaluator)):
+            return
+        way_out = f"make `{name}` a data field or a meta field"
+        yield Problem(
+            at=at,
+            message=(
+                f"`{name}` of `{cls.name}` is no part of the pytree: what is put into it is lost when the instance goes"
+                f" through a transformation; {way_out}"
+            ),
+            reason="a field that is dropped has its default again whenever the instance is rebuilt",
+            help=way_out,
+        )
+
+
+def _is_returned(at: object, variable: str | None, place: Place, evaluator: Evaluator) -> bool:
+    """Whether the function around returns the instance that a variable holds, or that is made at a place."""
+    function, inside = place.function, place_of(at)
+    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(place.module, function))
+    if body is None:
+        return False
+    statements = list(walk(body, nested=False))
+    returned = [s.value for s in statements if isinstance(s, Return) and s.value is not None]
+    names = {name.id for value in returned for name in returned_variables(value)}
+    if variable is not None:
+        return variable in names
+    holding = [s for s in statements if isinstance(s, Assign) and place_of(s.value.at).holds(inside)]
+    bound = {name for s in holding for target in s.targets for name in target_names(target)}
+    return not names.isdisjoint(bound) or any(place_of(value.at).holds(inside) for value in returned)

@@ -88,7 +88,6 @@ class LeafOrder(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     calls = frozenset({"leaves", "tree_leaves", "flatten", "tree_flatten"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

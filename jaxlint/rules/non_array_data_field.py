@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Span
+from jaxlint.syntax.expressions import Call
 
 _FUNCTION = "a function"
 _OPTIMIZER = "an optimizer"
@@ -209,18 +209,12 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
     for declaration in module.outline.classes.values():
         statements = {a.name: a.at for a in declaration.assignments} | {f.name: f.at for f in declaration.fields}
         for name, statement in statements.items():
-            if _holds(statement, at):
+            if statement.holds(at):
                 cls = evaluator.model.build(ClassSymbol(module, declaration))
                 field = cls.field(name)
                 is_leaf = field is not None and field.role is Role.LEAF
                 return not is_leaf or evaluator.traced.of(cls) is None
     return False
-
-
-def _holds(statement: Span, at: Span) -> bool:
-    """Whether a statement holds a place."""
-    begins = (statement.row, statement.column) <= (at.row, at.column)
-    return begins and (at.end_row, at.end_column) <= (statement.end_row, statement.end_column)
 
 
 def _is_function(value: Value) -> bool:

@@ -13,6 +13,7 @@ from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
+from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
@@ -113,7 +114,9 @@ class ReturnedOldState(BodyRule):
         if function is None or not returned:
             return
         yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
-        reader = _Reader(code, evaluator, frozenset(read.id for value in returned for read in _variables(value)))
+        reader = _Reader(
+            code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
+        )
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
         if not copies:
             return
@@ -195,18 +198,9 @@ def _bound_after(name: str, following: tuple[Statement, ...]) -> bool:
     return name in assigned_names(following)
 
 
-def _variables(value: Expr | None) -> Iterator[Name]:
-    """The variables that stand in what is returned: as the whole, or in a tuple."""
-    if isinstance(value, Display) and value.kind == "tuple":
-        for item in value.items:
-            yield from _variables(item)
-    elif isinstance(value, Name):
-        yield value
-
-
 def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
     """Where a variable stands in what is returned."""
-    return (read for read in _variables(value) if read.id == name)
+    return (read for read in returned_variables(value) if read.id == name)
 
 
 def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None:

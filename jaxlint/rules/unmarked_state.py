@@ -19,6 +19,7 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Subscript, dotted
 from jaxlint.syntax.statements import Assign, Do, walk
 
+_CONTAINERS = (Display, DictDisplay, Comprehension)
 #: Classes of flax.nnx whose instances are data.
 _DATA = frozenset(
     """BatchNorm BatchStat Cache Conv ConvTranspose Dropout Einsum Embed GRUCell GroupNorm Intermediate LSTMCell
@@ -90,7 +91,6 @@ class UnmarkedState(ClassRule):
     group = "roles"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the methods of an nnx class assign to attributes."""
@@ -99,6 +99,7 @@ class UnmarkedState(ClassRule):
         if not _is_pytree(cls) or cls.method("__setattr__") is not None:
             return
         declared = {field.name for c in cls.mro for field in c.symbol.declaration.fields}
+        declared |= {attr for attr, given in cls.assigned.items() if not all(map(_is_container, given))}
         for method in own_methods(cls):
             seen: set[str] = set()
             for attr, value, at in _assigned(method, cls, evaluator):
@@ -107,11 +108,16 @@ class UnmarkedState(ClassRule):
                     yield _problem(at, cls, attr, _wrapped(method, cls, attr, evaluator))
 
 
+def _is_container(given: Placed | None) -> bool:
+    """Whether an attribute is given a plain container: what else it is given may mark it, before or afterwards."""
+    return given is not None and isinstance(given.expr, _CONTAINERS)
+
+
 def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
     """What a method puts into containers that are attributes: at once, and by `append` or by item afterwards."""
     containers: set[str] = set()
     for assignment in method.self_assignments:
-        if isinstance(assignment.value, (Display, DictDisplay, Comprehension)):
+        if isinstance(assignment.value, _CONTAINERS):
             containers.add(assignment.attr)
             for item in _items(assignment.value):
                 yield assignment.attr, item, assignment.at
@@ -178,7 +184,7 @@ def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator
     for value in assigned:
         kind = "dict" if isinstance(value, DictDisplay) else getattr(value, "kind", "")
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
-        if not isinstance(value, (Display, DictDisplay, Comprehension)) or name is None:
+        if not isinstance(value, _CONTAINERS) or name is None:
             return None
         scope = f"{method.qualname}.<locals>"
         written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, scope)

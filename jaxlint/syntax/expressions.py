@@ -26,6 +26,10 @@ class Span(NamedTuple):
     end_row: int
     end_column: int
 
+    def holds(self, other: Span) -> bool:
+        """Whether another range is this one or a part of it."""
+        return self[:2] <= other[:2] and other[2:] <= self[2:]
+
 
 class _Base(msgspec.Struct, frozen=True, tag=True, gc=False, array_like=True):
     if TYPE_CHECKING:

@@ -40,10 +40,10 @@ def environment(*names: str, folder: str = "env") -> str:
     return str(Path(folder).absolute())
 
 
-def taken(path: str = ".", **options: object) -> dict[str, tuple[str, str]]:
+def taken(path: str = ".", *, isolated: bool = False, **options: object) -> dict[str, tuple[str, str]]:
     """The versions for a path, each with who says so."""
     given = {name.replace("_", "-"): value for name, value in options.items()}
-    known = Configuration(options=given).versions(path)
+    known = Configuration(options=given, isolated=isolated).versions(path)
     return {name: (str(one.versions), one.origin) for name, one in known.items()}
 
 
@@ -95,6 +95,24 @@ def test_what_counts_first(folder: Path) -> None:
         "flax": ("0.10.6", python),
         "chex": (">=0.1.80", str(folder / "pyproject.toml")),
     }
+
+
+def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
+    """`requirements.txt` counts where `pyproject.toml` sets no bound, with `--isolated` as well."""
+    Path("requirements.txt").write_text(
+        "# what it was run with\n-r more.txt\njax[cpu]==0.4.35  # not newer\nflax>=0.10,<0.11\nchex\n./vendored\n"
+    )
+    listed = str(folder / "requirements.txt")
+    expected = {"jax": ("0.4.35", listed), "flax": (">=0.10,<0.11", listed)}
+    Path("source").mkdir()
+    assert taken() == taken("source") == taken("source", isolated=True) == expected
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30', 'flax']\n")
+    assert taken("source") == expected | {"jax": (">=0.4.30", str(folder / "pyproject.toml"))}
+
+
+def test_requirements_that_cannot_be_read(folder: Path) -> None:
+    Path("requirements.txt").write_text("jax==0.4.35\n", encoding="utf-16")
+    assert taken() == {}
 
 
 @pytest.mark.parametrize("text", ["[project", "project = 3\n", "[project]\ndependencies = 'jax'\n", "[tool.poetry]\n"])

@@ -1,4 +1,4 @@
-"""Fixes that let a function return the copy that it makes of an argument, and its callers take it."""
+"""What functions return; fixes that let one return the copy that it makes of an argument, and its callers take it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Span, last_name
+from jaxlint.syntax.expressions import Display, Expr, Name, Span, last_name
 from jaxlint.syntax.statements import Body, Return, assigned_names, walk
 
 #: Decorators under which a method is no longer called like one.
@@ -108,3 +108,12 @@ def mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[
         row, column = source.place(match.start())
         start = len(source.line(row)[:column].encode())
         yield Span(row, start, row, start + len(name.encode()))
+
+
+def returned_variables(value: Expr | None) -> Iterator[Name]:
+    """The variables that stand in what is returned: as the whole, or in a tuple."""
+    if isinstance(value, Display) and value.kind == "tuple":
+        for item in value.items:
+            yield from returned_variables(item)
+    elif isinstance(value, Name):
+        yield value
