@@ -121,8 +121,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose name
     says that it goes up rarely (`depth`, `version`), or that changes by an argument (`z=self.z + dz`), is reported only
     where a compiled function is seen to change it, and no field if the same update makes a tuple or list longer. What a
-    loop counts and only returns is not reported. If the class need hold no arrays and is not seen to go into a
-    transformation, the finding has low confidence.
+    loop counts and only returns is not reported. If the class need hold no arrays, or the code around gives a field of
+    it to a compiled function, and it is not seen to go into a transformation, the finding has low confidence.
 
     ## References
 
@@ -348,9 +348,28 @@ def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return (
         _is_compiled(event)
         or is_seen_to_cross(cls, evaluator)
-        or carries_arrays(cls, evaluator)
+        or (carries_arrays(cls, evaluator) and not _hands_over_parts(event, cls, evaluator))
         or _is_called_compiled(event, evaluator)
     )
+
+
+def _hands_over_parts(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the code around the update gives a leaf to a compiled function, as do those that keep the rest outside.
+
+    equinox's filtered transformations take instances as a whole, which is not all seen.
+    """
+    if cls.framework.filters or not event.place.functions:
+        return False
+    module, function = event.place.module, event.place.functions[0]
+    scope, leaves = f"{function.qualname}.<locals>", {leaf.name for leaf in cls.leaves or ()}
+    for part in all_parts(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()):
+        if isinstance(part, Call) and any(isinstance(a, Attribute) and a.attr in leaves for a in part.positional):
+            symbol = evaluator.model.resolver.resolve(part.func, module, scope)
+            if isinstance(symbol, FunctionSymbol):
+                applied = evaluator.calls.transformed.of(symbol.declaration, symbol.module)
+                if any(one.transform.kind is Kind.JIT for one in applied):
+                    return True
+    return False
 
 
 def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
