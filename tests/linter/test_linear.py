@@ -49,6 +49,25 @@ REPEATED = {
 }
 
 
+METHODS = """
+@struct.dataclass
+class Big:
+    x: jax.Array
+"""
+#: Methods, each of which calls the next one.
+METHOD = """
+    @jax.jit
+    def m{i}(self, a):
+        return self.m{next}(a)
+"""
+#: Each class inherits the fields of all before it.
+SUBCLASS = """
+@struct.dataclass
+class C{i}(C{before}):
+    f{i}: jax.Array
+"""
+
+
 def calls(text: str) -> int:
     """How many functions of ours and of Python run while a text is checked."""
     count = 0
@@ -73,3 +92,25 @@ def test_twice_as_long_takes_twice_the_work(repeated: str) -> None:
     calls(text(2))  # what is loaded the first time
     once, twice, four_times = (calls(text(times)) for times in (40, 80, 160))
     assert four_times - twice < 2.6 * (twice - once)
+
+
+def test_methods_that_call_each_other() -> None:
+    def text(times: int) -> str:
+        methods = (METHOD.replace("{i}", str(i)).replace("{next}", str((i + 1) % times)) for i in range(times))
+        return HEAD + "    return state\n" + METHODS + "".join(methods)
+
+    calls(text(2))
+    once, twice, four_times = (calls(text(times)) for times in (40, 80, 160))
+    assert four_times - twice < 2.6 * (twice - once)
+
+
+def test_a_chain_of_subclasses() -> None:
+    """The fields of all classes together grow with the square of their number, and nothing grows faster."""
+
+    def text(times: int) -> str:
+        classes = (SUBCLASS.replace("{i}", str(i)).replace("{before}", str(i - 1)) for i in range(1, times))
+        return HEAD + "    return state\n" + METHODS.replace("Big", "C0") + "".join(classes)
+
+    calls(text(2))
+    once, twice, four_times = (calls(text(times)) for times in (40, 80, 160))
+    assert four_times - twice < 4.4 * (twice - once)

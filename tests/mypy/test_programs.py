@@ -18,6 +18,8 @@ import pytest
 
 from tests.mypy.frameworks import HAS_SIMPLE_PYTREE
 from tests.mypy.run import CONFIG, mypy, reports
+from tests.oracle import environments
+from tests.oracle.frameworks import MAIN
 from tests.patience import PATIENCE
 
 pytest.importorskip("flax")
@@ -72,9 +74,10 @@ def test_reports(kind: str, tmp_path: Path, libraries: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_runs(kind: str, tmp_path: Path) -> None:
+def test_runs(kind: str, tmp_path: Path, shared: Path) -> None:
     names = write(tmp_path, kind)
     command = [sys.executable, "-c", _RUN, *(name.replace("/", ".").removesuffix(".__init__") for name in names)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    env = environments.variables(environments.versions_in(MAIN), shared / "compiled")
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert not [line for line in done.stdout.splitlines() if line.startswith("odd:")], done.stdout

@@ -230,7 +230,7 @@ class Runners:
         try:
             return self._idle[name].pop()
         except IndexError:
-            return _Runner(interpreter(name), _variables(versions_in(name), self._compiled), self._compiled)
+            return _Runner(interpreter(name), variables(versions_in(name), self._compiled), self._compiled)
 
     def end(self) -> None:
         """End all processes."""
@@ -241,8 +241,8 @@ class Runners:
                 runner.end()
 
 
-def _variables(found: versions.Versions, compiled: Path) -> dict[str, str]:
-    """The environment variables of a runner in an environment with these versions.
+def variables(found: versions.Versions, compiled: Path) -> dict[str, str]:
+    """The environment variables of programs in an environment with these versions.
 
     The programs are tiny and run once: most of the time would go into compiling them. The same case in the spellings
     of several frameworks is the same program for XLA, which is compiled once.
