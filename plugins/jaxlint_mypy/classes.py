@@ -145,14 +145,23 @@ def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
         return
     declared = {member.name for member in cls.members}
     for statement in definition.defs.body:
-        target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) and statement.new_syntax else None
-        if not isinstance(statement, AssignmentStmt) or not isinstance(target, NameExpr) or target.name in declared:
+        target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
+        variable = target.node if isinstance(target, NameExpr) else None
+        if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
             continue
-        variable = target.node
-        if isinstance(variable, Var) and not variable.is_classvar:
+        if variable.is_classvar and _is_abstract(definition.info, variable.name):
+            variable.is_classvar = False  # mypy lets no class variable override what is none
             statement.new_syntax = False  # what has none is no field to mypy's dataclasses
+        elif not variable.is_classvar and variable.name not in declared:
+            statement.new_syntax = False
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+
+
+def _is_abstract(info: TypeInfo, name: str) -> bool:
+    """Whether a class inherits an `AbstractVar` of that name."""
+    inherited = [base.names[name].node for base in info.mro[1:] if name in base.names and not base.is_protocol]
+    return bool(inherited) and isinstance(inherited[0], Var) and inherited[0].is_abstract_var
 
 
 def _is_protocol(definition: ClassDef) -> bool:

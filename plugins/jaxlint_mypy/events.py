@@ -196,15 +196,29 @@ class EventFeeder:
         checker, call = ctx.api, ctx.context
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) < 2:
             return
-        name = call.args[1]
         receiver = self.front.value(ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else None)
+        self._set_named(checker, call, receiver, call.args, how)
+
+    def set_by_method(self, ctx: MethodContext) -> None:
+        """`x.__setattr__("name", value)`."""
+        checker, call = ctx.api, ctx.context
+        if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) != 2:
+            return
+        if isinstance(call.callee, MemberExpr):
+            given = [call.callee.expr, *call.args]
+            self._set_named(checker, call, self._type_value(checker, given[0]), given, "setattr")
+
+    def _set_named(
+        self, checker: TypeChecker, call: CallExpr, receiver: Value, given: Sequence[Expression], how: str
+    ) -> None:
+        """An attribute by its name; `given` is the instance, the name, and the value if there is one."""
         if as_instance(receiver) is None:
             return
         functions, statements = self.code(checker)
         notes, env = self.notes(checker, functions, statements.around(call.line))
-        value = self.value(checker, call.args[2]) if len(call.args) > 2 else UNKNOWN
-        attr = name.value if isinstance(name, nodes.StrExpr) else ""
-        notes.assign_attribute(span_of(call), to_expr(call.args[0]), receiver, attr, how, value, env)
+        value = self.value(checker, given[2]) if len(given) > 2 else UNKNOWN
+        attr = given[1].value if isinstance(given[1], nodes.StrExpr) else ""
+        notes.assign_attribute(span_of(call), to_expr(given[0]), receiver, attr, how, value, env)
         self.run(checker, notes)
 
     # -- updates ------------------------------------------------------------------------------

@@ -330,8 +330,13 @@ class Hooks:
             if self.front.class_named(owner) is None:
                 return None
             return partial(self._on_method, partial(self.types_only.compared, operator=_COMPARING[name]))
-        cls = None if name.startswith("__") else self.front.class_named(owner)
-        if cls is None or not cls.is_pytree or not self.front.updates(cls, name):
+        is_setter = name == "__setattr__"
+        cls = None if name.startswith("__") and not is_setter else self.front.class_named(owner)
+        if cls is None or not cls.is_pytree:
+            return None
+        if is_setter:
+            return partial(self._on_method, self.feeder.set_by_method)
+        if not self.front.updates(cls, name):
             return None
         return partial(self._on_method, partial(self._method_update, name))
 

@@ -407,7 +407,7 @@ class Three(Half):
     def __init__(self, n: int) -> None:
         self.shape, self.scale = (n,), jnp.ones(n)
 class Four(Half):
-    shape: t.Tuple[int, ...] = (2,)
+    shape: t.ClassVar[t.Tuple[int, ...]] = (2,)
     bias: float = 0.0
 one = One(jnp.ones(1), jnp.zeros(2), (2,))
 two = Two(jnp.ones(1), loc=jnp.zeros(2))
@@ -416,6 +416,8 @@ One(jnp.ones(1), (2,), jnp.zeros(2))  # E: type
 Two(jnp.ones(1), jnp.zeros(2), (2,))  # E: unknown
 Half(jnp.ones(1))  # E: abstract
 one.shape = (3,)  # E: frozen
+print(Four.shape[0], Four(jnp.ones(1)).shape[0])
+Four(jnp.ones(1), 1.0, (3,))  # E: unknown
 """,
     "tree_at_class": "# only: equinox"
     + """
@@ -540,6 +542,7 @@ def f(a: S, b: S) -> None:
 def g(s: S, name: str) -> S:
     object.__setattr__(s, "n", 1)  # E: bypass
     object.__setattr__(s, name, 1)
+    s.__setattr__("n", 1)  # E: frozen
     new = object.__new__(S)
     object.__setattr__(new, "n", 2)
     return new
