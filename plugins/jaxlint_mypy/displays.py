@@ -44,9 +44,7 @@ class Displays:
 
     def look(self, checker: TypeChecker) -> None:
         """Report the displays of a file that hash what has no hash, and the searches that compare arrays."""
-        for node in typed_expressions(checker):
-            if type(node) not in _KINDS:
-                continue
+        for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
             for key, how in _hashed(checker, node):
                 why = self._types_only.unhashable(known_type(checker, key))
                 if why:

@@ -155,7 +155,8 @@ class EventFeeder:
         if store.how != "delete" and self._is_read_only(receiver, node.name):
             return  # mypy says so itself
         around = statements.around(node.line)
-        value = UNKNOWN if store.value is None else self.value(checker, store.value)
+        is_asked_for = bool(around.copies) or _is_static(receiver, node.name)  # mypy has to look at it once more
+        value = self.value(checker, store.value) if store.value is not None and is_asked_for else UNKNOWN
         notes, env = self.notes(checker, functions, around)
         at = span_of(node)
         notes.assign_attribute(at, to_expr(node.expr), receiver, node.name, store.how, value, env)
@@ -356,6 +357,13 @@ class EventFeeder:
         changed = [at for statement in walk(body, nested=False) for at, _ in changed_by(statement)]
         here = next((at for at in changed if place_of(at)[:2] == event.at[:2]), event.at)
         return [event, CodeRead(function, place, body, function, {}, (replace(event, at=here),))]
+
+
+def _is_static(receiver: Value, name: str) -> bool:
+    """Whether an attribute is a static field of one of the classes that an instance may be of."""
+    instances = [as_instance(option) for option in options(plain(without_none(plain(receiver))))]
+    fields = [instance.cls.field(name) for instance in instances if instance is not None]
+    return any(field is not None and field.role is Role.STATIC for field in fields)
 
 
 def _may_be_open(receiver: Value, notes: Notes) -> bool:

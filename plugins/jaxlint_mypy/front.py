@@ -243,9 +243,9 @@ class FrontEnd:
                 if described is not None:
                     return described
         tree = self._modules.get(info.module_name)
-        if tree is None or not tree.path or not any(self._may_be_pytree(base) for base in info.mro):
+        if tree is None or not tree.path or is_known_package(info.module_name):
             return None
-        if is_known_package(info.module_name):
+        if not any(self._may_be_pytree(base) for base in info.mro):
             return None
         module = self.module(tree)
         declaration = self._declaration(info, module)

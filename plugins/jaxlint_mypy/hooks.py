@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, ParamSpec, TypeVar
@@ -50,8 +51,8 @@ _P = ParamSpec("_P")
 
 #: The last part of the names of decorators that make dataclasses.
 _DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if f.is_pytree and f.makes_dataclass)
-#: The ends of the names of methods that `MethodMaker` shows.
-_GENERATED = (".replace", ".tree_replace")
+#: The names of methods that `MethodMaker` shows.
+GENERATED = frozenset({"replace", "tree_replace"})
 _SIGNATURES = (".replace", ".tree_replace", ".create", ".apply_gradients")
 _CONTAINERS = frozenset(
     {
@@ -91,7 +92,7 @@ _SEARCHING = frozenset(
     for name in ("index", "count", "remove")
 )
 #: Where there are no bases of pytree classes, but for named tuples.
-_BARE = frozenset({"builtins", "typing", "abc", "enum"})
+_BARE = sys.stdlib_module_names
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -134,6 +135,13 @@ class Hooks:
     @cached_property
     def _fingerprint(self) -> str:
         return _fingerprint(self.front)
+
+    def answer(self, question: str, fullname: str) -> tuple[Callable[[Any], Any] | None, bool]:
+        """Who answers a question about a name, and whether that stays so."""
+        if self.front.stale:
+            self._refresh()
+        callback: Callable[[Any], Any] | None = getattr(self, question)(fullname)
+        return callback, self.is_settled(question, fullname)
 
     def is_settled(self, question: str = "", fullname: str = "") -> bool:
         """Whether what is known (of a name, by a question) stays true.
@@ -441,16 +449,16 @@ class Hooks:
         """Attributes of classes that refuse assignment, or that have static fields."""
         if not self.is_settled():
             self._refresh()
-        owner = fullname.rpartition(".")[0]
+        owner, _, name = fullname.rpartition(".")
         if owner not in self._attributes:
             self._attributes[owner] = self._is_telling(owner)
-        if fullname.endswith(_GENERATED):
+        if name in GENERATED:
             return self._on_generated
         return self._on_attribute if self._attributes[owner] else None
 
     def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
-        return self._on_generated if fullname.endswith(_GENERATED) else None
+        return self._on_generated if fullname.rpartition(".")[2] in GENERATED else None
 
     def _on_generated(self, ctx: AttributeContext) -> Type:
         """`x.replace` in the code; where protocols are compared mypy asks about no place in it."""

@@ -22,7 +22,7 @@ from mypy.types import FunctionLike, Type
 
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
-from jaxlint_mypy.hooks import Hooks
+from jaxlint_mypy.hooks import GENERATED, Hooks
 from jaxlint_mypy.internals import is_daemon, looking_again, note
 
 _C = TypeVar("_C")
@@ -42,8 +42,8 @@ class JaxlintPlugin(Plugin):
         self._failure = ""
         self._is_daemon = is_daemon(options)
         self._told = False
-        #: By these questions, names about which there is nothing to be said, unless something has failed.
-        self._dull: dict[str, set[str]] = {question: set() for question in _FREQUENT}
+        #: By these questions, what was answered about a name (of attributes: about the class).
+        self._known: dict[str, dict[str, Callable[[Any], Any] | None]] = {question: {} for question in _FREQUENT}
         #: The checkers of files in which something was asked, until these are done.
         self._checkers: dict[str, TypeChecker] = {}
         self._hooks = self._try("the start", lambda: None, self._start)
@@ -63,8 +63,8 @@ class JaxlintPlugin(Plugin):
         """A file is read: what was known of it may be out of date."""
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
-        for names in self._dull.values():
-            names.clear()
+        for answers in self._known.values():
+            answers.clear()
         return []
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
@@ -88,14 +88,14 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        if fullname in self._dull["class_decorator"] and not self._failure:
-            return None
+        if fullname in self._known["class_decorator"] and not self._failure:
+            return self._known["class_decorator"][fullname]
         return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        if fullname in self._dull["class_decorator_2"] and not self._failure:
-            return None
+        if fullname in self._known["class_decorator_2"] and not self._failure:
+            return self._known["class_decorator_2"][fullname]
         return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
@@ -106,44 +106,46 @@ class JaxlintPlugin(Plugin):
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Classes that inherit from pytree classes."""
-        if fullname in self._dull["base_class"] and not self._failure:
-            return None
+        if fullname in self._known["base_class"] and not self._failure:
+            return self._known["base_class"][fullname]
         return self._hook("a class", "base_class", fullname, lambda ctx: None)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
-        if fullname in self._dull["method_signature"] and not self._failure:
-            return None
+        if fullname in self._known["method_signature"] and not self._failure:
+            return self._known["method_signature"][fullname]
         return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
-        if fullname in self._dull["function_signature"] and not self._failure:
-            return None
+        if fullname in self._known["function_signature"] and not self._failure:
+            return self._known["function_signature"][fullname]
         return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if fullname in self._dull["method"] and not self._failure:
-            return None
+        if fullname in self._known["method"] and not self._failure:
+            return self._known["method"][fullname]
         return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, constructors, and fields."""
-        if fullname in self._dull["function"] and not self._failure:
-            return None
+        if fullname in self._known["function"] and not self._failure:
+            return self._known["function"][fullname]
         return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
-        if fullname in self._dull["attribute"] and not self._failure:
-            return None
-        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
+        owner, _, name = fullname.rpartition(".")
+        if owner in self._known["attribute"] and name not in GENERATED and not self._failure:
+            return self._known["attribute"][owner]
+        kept_as = "" if name in GENERATED else owner
+        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type, kept_as)
 
     def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
-        if fullname in self._dull["class_attribute"] and not self._failure:
-            return None
+        if fullname in self._known["class_attribute"] and not self._failure:
+            return self._known["class_attribute"][fullname]
         return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     # -- what must not happen ------------------------------------------------------------------
@@ -154,21 +156,30 @@ class JaxlintPlugin(Plugin):
         return self._try(what, lambda: None, getattr(self._hooks, question), *asked)
 
     def _hook(
-        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T]
+        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T], kept_as: str | None = None
     ) -> Callable[[_C], _T] | None:
-        """The callback that answers, made safe; None if there is nothing to be said about that name."""
-        callback: Callable[[_C], _T] | None = self._ask(what, question, fullname)
-        if callback is None and question in self._dull and self._ask(what, "is_settled", question, fullname):
-            self._dull[question].add(fullname)
-        if callback is None:
-            return self._teller(question, otherwise) if self._failure and not self._told else None
-        known = callback
+        """The callback that answers, made safe; None if there is nothing to be said about that name.
+
+        `kept_as` is the name by which the answer is kept, if that is another one; with none it is not kept.
+        """
+        answer: tuple[Callable[[_C], _T] | None, bool] | None = self._ask(what, "answer", question, fullname)
+        callback, is_settled = answer or (None, False)
+        if callback is None and self._failure:
+            return None if self._told else self._teller(question, otherwise)
+        found = None if callback is None else self._safe(what, callback, otherwise)
+        name = fullname if kept_as is None else kept_as
+        if is_settled and name and question in self._known:
+            self._known[question][name] = found
+        return found
+
+    def _safe(self, what: str, callback: Callable[[_C], _T], otherwise: Callable[[_C], _T]) -> Callable[[_C], _T]:
+        """A callback that mypy goes on without if it fails."""
 
         def safe(ctx: Any) -> _T:
             api = ctx.api
             if type(api) is TypeChecker:
                 self._checkers[api.tree.fullname] = api
-            found = self._try(what, lambda: otherwise(ctx), known, ctx)
+            found = self._try(what, lambda: otherwise(ctx), callback, ctx)
             self._tell(api, ctx)
             return found
 
