@@ -23,7 +23,7 @@ from mypy.nodes import (
 from mypy.plugin import ClassDefContext
 from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, dataclass_class_maker_callback
 from mypy.semanal_shared import find_dataclass_transform_spec
-from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType
+from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, UnboundType
 
 from jaxlint.pytrees.frameworks import EQUINOX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
@@ -152,10 +152,16 @@ def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
         if variable.is_classvar and _is_abstract(definition.info, variable.name):
             variable.is_classvar = False  # mypy lets no class variable override what is none
             statement.new_syntax = False  # what has none is no field to mypy's dataclasses
-        elif not variable.is_classvar and variable.name not in declared:
+        elif _says_abstract(statement) and not variable.is_classvar and variable.name not in declared:
             statement.new_syntax = False
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+
+
+def _says_abstract(statement: AssignmentStmt) -> bool:
+    """Whether an annotation is called like equinox's."""
+    written = statement.unanalyzed_type
+    return isinstance(written, UnboundType) and written.name.rpartition(".")[2] == "AbstractVar"
 
 
 def _is_abstract(info: TypeInfo, name: str) -> bool:

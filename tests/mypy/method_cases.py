@@ -408,6 +408,7 @@ class Three(Half):
         self.shape, self.scale = (n,), jnp.ones(n)
 class Four(Half):
     shape: t.ClassVar[t.Tuple[int, ...]] = (2,)
+    _: dataclasses.KW_ONLY
     bias: float = 0.0
 one = One(jnp.ones(1), jnp.zeros(2), (2,))
 two = Two(jnp.ones(1), loc=jnp.zeros(2))
@@ -417,7 +418,7 @@ Two(jnp.ones(1), jnp.zeros(2), (2,))  # E: unknown
 Half(jnp.ones(1))  # E: abstract
 one.shape = (3,)  # E: frozen
 print(Four.shape[0], Four(jnp.ones(1)).shape[0])
-Four(jnp.ones(1), 1.0, (3,))  # E: unknown
+Four(jnp.ones(1), 1.0)  # E: unknown
 """,
     "tree_at_class": "# only: equinox"
     + """
