@@ -86,11 +86,11 @@ class Attributes:
                 return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
             case Symbolic(symbol=symbol):
                 return self._member(symbol, attr)
-            case Array(library=library, single=single):
+            case Array(library=library, single=single, declared=declared):
                 if attr == "at":
                     return Indexed(receiver)
                 if attr in ARRAY_ATTRIBUTES:
-                    return Array(library, single)
+                    return Array(library, single, declared)
                 if attr == "shape":
                     return Container("tuple", None, Scalar("int"))
                 if attr in ("ndim", "size"):

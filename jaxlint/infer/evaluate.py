@@ -177,7 +177,8 @@ class Evaluator(Narrowing, Attributes):
             return Scalar("bool")
         arrays = [o for o in operands if isinstance(o, Array)]
         if arrays:
-            return Array(arrays[0].library, True if all(_is_single(o) for o in operands) else None)
+            single = True if all(_is_single(o) for o in operands) else None
+            return Array(arrays[0].library, single, _is_declared(arrays))
         return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
 
     def _conditional(self, expr: Conditional, env: Environment) -> Value:
@@ -285,9 +286,9 @@ class Evaluator(Narrowing, Attributes):
                         return items[position]
                 sliced = getattr(expr.index, "kind", "") == "Slice"
                 return Container(kind, None, element_of(value)) if sliced else element_of(value)
-            case Array(library=library):
+            case Array(library=library, declared=declared):
                 sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
-                return Array(library) if sliced else element_of(value)
+                return Array(library, None, declared) if sliced else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)
             case ClassObject() | Symbolic() | FunctionValue():
@@ -328,7 +329,8 @@ class Evaluator(Narrowing, Attributes):
             if all(isinstance(v, (Array, Scalar)) for v in (a, b)):
                 arrays = [v for v in (a, b) if isinstance(v, Array)]
                 library = arrays[0].library if len({v.library for v in arrays}) == 1 else "jax"
-                result = Array(library, True if all(_is_single(v) for v in (a, b)) else None)
+                single = True if all(_is_single(v) for v in (a, b)) else None
+                result = Array(library, single, _is_declared(arrays))
                 if library == "numpy" and (result.single or op == "@"):
                     result = UNKNOWN  # a number, and no array, or perhaps one
             elif any(isinstance(v, Array) and v.library == "jax" for v in (a, b)):
@@ -388,6 +390,11 @@ def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _is_declared(arrays: list[Array]) -> bool:
+    """Whether annotations alone say of which library an array is that is computed from others."""
+    return any(a.declared for a in arrays) and all(a.declared or a.library != "jax" for a in arrays)
 
 
 def _combined(op: str, a: Value, b: Value) -> Value:

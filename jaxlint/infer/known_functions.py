@@ -196,8 +196,8 @@ class KnownFunctions:
             return _bounded(values) or _extreme(call, values)
         if name == "filter" and len(values) == 2:
             return Container("sequence", None, element_of(values[1]))
-        if name == "iter" and values:
-            return first
+        if name == "iter" and len(values) == 1:
+            return Container("sequence", None, element_of(first))
         if name == "super" and not values and self.notes.place is not None and self.notes.place.owner is not None:
             parents = self.notes.place.owner.parents
             return Instance(parents[0]) if parents else UNKNOWN

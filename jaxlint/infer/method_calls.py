@@ -191,7 +191,7 @@ class MethodCalls:
                 return UNKNOWN  # a number, if there is no other axis
             return Array(array.library, full_reduction(call))
         if name == "nonzero":
-            return Container("tuple", None, Array(array.library))
+            return Container("tuple", None, Array(array.library, None, array.declared))
         if name in arrays.ARRAY_METHODS:
             return Array(array.library, array.single, array.declared)
         if name == "tolist":

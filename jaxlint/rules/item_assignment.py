@@ -13,12 +13,12 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.missing_members import misses_attribute
-from jaxlint.rules.analyses.numpy_fields import is_made_with_numpy
+from jaxlint.rules.analyses.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, root, same
 from jaxlint.syntax.statements import For, all_parts, parts, walk
 
 #: Methods of mappings.
@@ -93,7 +93,8 @@ class ItemAssignment(EventRule):
 
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
     that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
-    arrays of numpy into: one may have been put there, unless an array of jax is seen to be. What may be a numpy array
+    arrays of numpy into: one may have been put there, unless an array of jax is seen to be. Nor is a parameter for
+    which a caller gives what numpy makes. What may be a numpy array
     (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, or one that
     extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
     array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
@@ -132,8 +133,8 @@ class ItemAssignment(EventRule):
             return  # which is how references are written, or an array of numpy
         if declared and _is_written_for_both(event.place.module, evaluator):
             return
-        if declared and _is_keyed(event, evaluator):
-            return  # a mapping, whatever the annotation says
+        if declared and (_is_keyed(event, evaluator) or _is_given_numpy(event, evaluator)):
+            return  # a mapping, or an array of numpy, whatever the annotation says
         if arrays and may_be_rewritten(event.place, evaluator):
             return
         if declared and event.owner is not None:
@@ -201,6 +202,14 @@ def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, function)) or ()
     loops = [s for s in walk(body) if isinstance(s, For) and any(same(part, index) for part in parts(s.target))]
     return any(not _counts(loop.iterable) for loop in loops)
+
+
+def _is_given_numpy(event: AssignItem, evaluator: Evaluator) -> bool:
+    """Whether what is changed begins as a parameter of the function for which callers give arrays of numpy."""
+    function, start = event.place.functions[0] if event.place.functions else None, root(event.target)
+    if function is None or not isinstance(start, Name):
+        return False
+    return is_called_with_numpy(function, start.id, event.place.module, evaluator)
 
 
 def _counts(iterable: Expr) -> bool:

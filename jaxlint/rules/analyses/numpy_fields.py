@@ -1,4 +1,4 @@
-"""Whether code puts arrays of numpy into a field, whatever its annotation says."""
+"""Whether code puts arrays of numpy into a field, or gives them to a function, whatever an annotation says."""
 
 from __future__ import annotations
 
@@ -31,6 +31,20 @@ def is_made_with_numpy(classes: Sequence[PytreeClass], field: str, module: Modul
         given = (a.value for a in call.args if a.keyword == field or (constructs and a.keyword is None))
         if any(_is_numpy(value, function, around, evaluator) for value in given):
             return True
+    return False
+
+
+def is_called_with_numpy(function: Function, parameter: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether the module of a function, or one that imports it, gives such an array for a parameter."""
+    names = [p.name for p in function.parameters if p.kind == "positional" and p.name != function.self_name]
+    if parameter not in names:
+        return False
+    for around in (module, *evaluator.model.importers(module)):
+        for call, caller in calls_giving(parameter, {function.name}, around, evaluator):
+            if last_name(call.func) == function.name:
+                given = dict(zip(names, call.positional, strict=False)).get(parameter, call.keyword(parameter))
+                if given is not None and _is_numpy(given, caller, around, evaluator):
+                    return True
     return False
 
 
