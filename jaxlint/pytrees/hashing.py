@@ -15,9 +15,19 @@ def is_hashable(cls: PytreeClass) -> bool | None:
             return None if answer == "unknown" else answer == "yes"
         if ancestor.root_first and ancestor.framework.defines_eq:
             return True
+        if _is_made_over(ancestor):
+            return None
     if any(c.params and c.is_mapping is not False for c in cls.mro):
         return False  # collections.abc.Mapping has __eq__ and no __hash__
     return None if any(c.framework is PLAIN_CLASS and not c.fields_known for c in cls.mro) else True
+
+
+def _is_made_over(cls: PytreeClass) -> bool:
+    """Whether a base class that cannot be seen, or one that asks for it, may put methods on the class when it is made.
+
+    So does `flax.linen.Module`, which makes a dataclass with a hash of each of its subclasses.
+    """
+    return not cls.bases_known or any("__init_subclass__" in one.symbol.declaration.methods for one in cls.mro)
 
 
 def _own_hash(cls: PytreeClass) -> str:
