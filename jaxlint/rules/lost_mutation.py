@@ -262,6 +262,13 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced
+    if (
+        method is not None
+        and on_self
+        and not mutation.purpose.updates
+        and _is_set_anew(mutation, method, cls, code.body)
+    ):
+        return  # a variable of this method, which another one gives the value that stays
     changed = Changed(mutation.slot, mutation.at, code.body)
     if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
         return  # filled at each trace, for what comes behind
@@ -284,6 +291,18 @@ def _is_assigned_behind(attr: str, function: Function, method: Function) -> bool
     """Whether a method gives an attribute its value after a function inside of it, which assigns it too."""
     _, last = function.body_rows
     return function is not method and any(a.attr == attr and a.at.row > last for a in method.self_assignments)
+
+
+def _is_set_anew(mutation: Mutation, method: Function, cls: PytreeClass, body: Body) -> bool:
+    """Whether another method sets the attribute, too, and nothing reads it but this one, once it has set it."""
+    attr, row = mutation.slot.path[-1], place_of(mutation.at).row
+    inside = run_by(method, cls)
+    others = [m for one in cls.mro for m in own_methods(one) if m.name not in inside]
+    is_set = any(a.attr == attr for m in others if m.name != "__init__" for a in m.self_assignments)
+    if not is_set or any(attr in m.self_reads for m in (*others, *inside.values()) if m.name != method.name):
+        return False
+    path = f"{method.self_name}.{attr}"
+    return all(place_of(part.at).row >= row for part in all_parts(body) if dotted(part) == path)
 
 
 def _is_put_back(path: str, function: Function, body: Body) -> bool:

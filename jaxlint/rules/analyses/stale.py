@@ -84,6 +84,22 @@ def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Ev
     return found
 
 
+def _is_only_applied(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods read nothing of a train state but the function of its model, which no update changes."""
+    for name in inside:
+        owner, method = cls.method(name) or (cls, None)
+        if method is None or attr not in method.self_reads:
+            continue
+        body = evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+        if body is None:
+            return False
+        path = f"{method.self_name}.{attr}"
+        read = [dotted(part) for part in all_parts(body)]
+        if read.count(path) > read.count(f"{path}.apply_fn"):
+            return False
+    return True
+
+
 def _asks_for_parameter(test: Expr, method: Function) -> bool:
     """Whether a test is that of `parameter is not None`."""
     if not isinstance(test, Compare) or test.ops != ("is not",) or not is_none(test.comparators[0]):
@@ -110,7 +126,8 @@ def changing_method(
                 if not given or _puts_back(given, attr, function):
                     continue
                 if not any(_gives_back(value, attr, inside) for value in given):
-                    return None if _stands_in(attr, inside, cls, evaluator) else function
+                    same = _stands_in(attr, inside, cls, evaluator) or _is_only_applied(attr, inside, cls, evaluator)
+                    return None if same else function
     return None
 
 
