@@ -288,7 +288,7 @@ class Evaluator(Narrowing, Attributes):
                 return Container(kind, None, element_of(value)) if sliced else element_of(value)
             case Array(library=library, declared=declared):
                 sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
-                return Array(library, None, declared) if sliced else element_of(value)
+                return Array(library, None, declared) if sliced or _is_mask(expr.index) else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)
             case ClassObject() | Symbolic() | FunctionValue():
@@ -390,6 +390,11 @@ def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _is_mask(index: Expr) -> bool:
+    """Whether an index chooses items by what holds for them: `x[~seen]`, `x[y > 0]`."""
+    return isinstance(index, Compare) or (isinstance(index, Unary) and index.op == "~")
 
 
 def _is_declared(arrays: list[Array]) -> bool:
