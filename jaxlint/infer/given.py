@@ -16,7 +16,8 @@ from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import (
     Function,
 )
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
 
 
@@ -42,13 +43,18 @@ class GivenClasses:
     def _names(
         self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]
     ) -> bool:
-        if isinstance(annotation, Subscript):  # a list of instances
-            annotation = annotation.index
-        if not isinstance(annotation, (Name, Attribute)):
-            return False
-        symbol = self.model.resolver.resolve(annotation, module, function.scope)
-        cls = self.model.class_of_symbol(symbol)
-        return cls is not None and holds(cls)
+        match annotation:
+            case Constant(value=str(text)):
+                return self._names(parse_annotation(text, annotation.at), function, module, holds)
+            case Subscript(index=Display(items=items)):  # a tuple of instances
+                return any(self._names(item, function, module, holds) for item in items)
+            case Subscript(index=index):  # a list of instances
+                return self._names(index, function, module, holds)
+            case Name() | Attribute():
+                symbol = self.model.resolver.resolve(annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                return cls is not None and holds(cls)
+        return False
 
     def holds_numbers(self, cls: PytreeClass) -> bool:
         """Whether some leaf of a pytree class, or of one that it holds, is annotated as a number of Python."""

@@ -214,6 +214,11 @@ _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__clas
 #: What items are stored under, mostly: numbers and strings.
 _INDICES = frozenset("i j k l m n t u v x y z idx index indices key keys name names step mask slot row col pos".split())
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+#: The modules whose functions return arrays, as they are mostly called, and methods of arrays.
+_ARRAY_MODULES = frozenset({"jnp", "np", "jax", "lax", "numpy", "random", "nn"})
+_ARRAY_METHODS = frozenset(
+    {"astype", "reshape", "set", "add", "sum", "mean", "copy", "transpose", "squeeze", "flatten"}
+)
 _CHOICES = frozenset({"where", "select", "select_n", "stack", "concatenate"})
 
 
@@ -239,7 +244,10 @@ def compares_objects(node: ast.Compare) -> bool:
 
 
 def chooses_objects(call: ast.Call) -> bool:
-    """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names."""
+    """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names.
+
+    A call of a method of the user's may return such a thing.
+    """
     name = last_name(call.func)
     if name in SEARCHES:
         return len(call.args) == 1 and _is_object(call.args[0])
@@ -247,7 +255,16 @@ def chooses_objects(call: ast.Call) -> bool:
         return False
     first = call.args[0]
     given = first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args[1:]
-    return len(given) > 1 and all(map(_is_object, given))
+    return len(given) > 1 and all(_is_object(one) or _may_make_object(one) for one in given)
+
+
+def _may_make_object(node: ast.expr) -> bool:
+    """Whether a call may be one of a method of the user's."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    held, attr = node.func.value, node.func.attr
+    is_library = isinstance(held, ast.Name) and held.id in _ARRAY_MODULES
+    return isinstance(held, (ast.Name, ast.Attribute)) and not is_library and attr not in _ARRAY_METHODS
 
 
 def _is_object(node: ast.expr) -> bool:

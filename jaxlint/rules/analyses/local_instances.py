@@ -96,6 +96,12 @@ class LocalInstances:
                         yield name, partial(self.value, value) if isinstance(target, Name) else _nothing
             case Annotate(target=Name(id=name), annotation=annotation, value=value):
                 yield name, partial(self._annotated, annotation, value)
+            case Assign(targets=(Display(items=targets),), value=Call() as call) if all(
+                isinstance(target, Name) for target in targets
+            ):
+                for index, target in enumerate(targets):
+                    for name in target_names(target):
+                        yield name, partial(self._part, call, index, len(targets))
             case For(target=Name(id=name), iterable=iterable):
                 yield name, partial(self._element, iterable)
             case FunctionDefinition(name=name) | ClassDefinition(name=name):
@@ -104,6 +110,12 @@ class LocalInstances:
                 targets = (statement.target,) if isinstance(statement, Augment) else bound_by(statement)
                 for name in (name for target in targets for name in target_names(target)):
                     yield name, _nothing
+
+    def _part(self, call: Call, index: int, count: int) -> Value:
+        """One of the values of the tuple that a call returns."""
+        made = self.value(call)
+        items = made.items if isinstance(made, Container) and made.kind == "tuple" else None
+        return plain(items[index]) if items is not None and len(items) == count else UNKNOWN
 
     def _annotated(self, annotation: Expr, value: Expr | None) -> Value:
         """What an annotation says, unless what is assigned is certainly something else."""
@@ -170,7 +182,8 @@ class LocalInstances:
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
                         return plain(self._evaluator.promises.field(field, owner.cls))
-                    if not owner.cls.is_pytree and field is None:
+                    is_property = field is None and self._evaluator.getter(owner.cls, attr) is not None
+                    if is_property or (not owner.cls.is_pytree and field is None):
                         with self._evaluator.calls.notes.muted():
                             return plain(self._evaluator.attribute_of(owner, attr))
             case Display(kind="list", items=items) if items:
@@ -186,7 +199,11 @@ class LocalInstances:
         return UNKNOWN
 
     def _returned(self, call: Call) -> Value:
-        """What a function returns that no variable of the body stands for, by its annotation or its body."""
+        """What a method returns, or a function that no variable of the body stands for."""
+        if isinstance(call.func, Attribute):
+            receiver = self.value(call.func.value)
+            if isinstance(receiver, Instance):
+                return self._returned_by_method(receiver, call.func.attr)
         name = dotted(call.func)
         if name is None or name.partition(".")[0] in self._names:
             return UNKNOWN
@@ -195,12 +212,22 @@ class LocalInstances:
         function = self._called[name]
         if function is None:
             return UNKNOWN
+        if function.declaration.owner and isinstance(call.func, Attribute):
+            return self._returned_by_method(self._given(call.func.value), call.func.attr)
         if function.declaration.returns is not None:
             return plain(self._evaluator.promises.returned(function.declaration, function.module))
         given = [] if call.has_star else [self._given(argument) for argument in call.positional]
         with self._evaluator.calls.notes.muted():
             made = plain(self._evaluator.calls.returned_for(FunctionValue(function), given))
         return made if isinstance(made, Instance) else UNKNOWN
+
+    def _returned_by_method(self, receiver: Value, name: str) -> Value:
+        """What a method returns, if its annotation and those of the methods that override it say so."""
+        with self._evaluator.calls.notes.muted():
+            method = plain(self._evaluator.attribute_of(receiver, name))
+            if not isinstance(method, FunctionValue) or method.symbol.declaration.returns is None:
+                return UNKNOWN
+            return plain(self._evaluator.calls.returned(method))
 
     def _given(self, argument: Expr) -> Value:
         """What a function is given: an instance, or a class to make one of."""
@@ -214,7 +241,7 @@ class LocalInstances:
     def _function(self, func: Expr) -> FunctionSymbol | None:
         """The function of the project that a name stands for, if what it returns is what its caller gets."""
         symbol = self._evaluator.model.resolver.resolve(func, self._code.place.module, self._code.scope)
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner or symbol.declaration.is_async:
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.is_async:
             return None
         wrapped = self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module)
         return None if wrapped or symbol.declaration.is_generator else symbol
