@@ -8,7 +8,6 @@ from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Array, Instance, Scalar, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
@@ -23,10 +22,11 @@ from jaxlint.rules.analyses.exchanged import (
 )
 from jaxlint.rules.analyses.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.registered_pairs import registered_pairs
+from jaxlint.rules.analyses.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted, is_none
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted
 
 #: The decorators that take both methods from the class.
 _CLASS_DECORATORS = {
@@ -100,7 +100,8 @@ class MalformedFlatten(ClassRule, BodyRule):
     ## Frameworks
 
     `jax.tree_util.register_pytree_node_class` and `register_pytree_with_keys_class`; of the functions that
-    `register_pytree_node` and `register_pytree_with_keys` are given, whether attributes are exchanged or left out.
+    `register_pytree_node` and `register_pytree_with_keys` are given, what the first one returns, and whether attributes
+    are exchanged or left out.
     Arrays in the aux data are reported as JAX201.
 
     ## Fix safety
@@ -128,8 +129,12 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the functions that classes are registered with."""
-        for pair in registered_pairs(code, evaluator):
-            yield from _by_functions(*pair)
+        for cls, first, second, named in registered_pairs(code, evaluator):
+            flaw = flaw_of_pair(first, second, cls, evaluator)
+            if flaw is not None:
+                yield _flawed(cls, f"`{first.name}`" if first.name else "the lambda", flaw)
+            else:
+                yield from _by_functions(cls, first, second, named)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the two methods with what jax wants, and with each other."""
@@ -144,7 +149,9 @@ class MalformedFlatten(ClassRule, BodyRule):
                 yield _missing(cls, name)
         own = cls.symbol.declaration.methods
         if flatten is not None and names[0] in own:
-            yield from _returned(cls, flatten[1], names[0], evaluator)
+            flaw = _flaw_of_method(cls, flatten[1], unflatten, evaluator)
+            if flaw is not None:
+                yield _flawed(cls, f"`{names[0]}` of `{cls.name}`", flaw)
         if unflatten is not None and "tree_unflatten" in own:
             problem = _signature(cls, unflatten[1])
             if problem is not None:
@@ -155,6 +162,20 @@ class MalformedFlatten(ClassRule, BodyRule):
                 return
         if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
             yield from _compared(cls, flatten, unflatten, evaluator)
+
+
+def _flaw_of_method(
+    cls: PytreeClass, method: Function, other: tuple[PytreeClass, Function] | None, evaluator: Evaluator
+) -> Flaw | None:
+    """What is wrong with what `tree_flatten` returns."""
+    first = None if method.is_generator else Routine.of(FunctionSymbol(cls.module, method), evaluator)
+    second = None if other is None else Routine.of(FunctionSymbol(other[0].module, other[1]), evaluator)
+    return None if first is None or not first.parameters else flaw_of_pair(first, second, cls, evaluator)
+
+
+def _flawed(cls: PytreeClass, which: str, flaw: Flaw) -> Problem:
+    named = which if f"`{cls.name}`" in which else f"{which}, which flattens `{cls.name}`,"
+    return _problem(cls, flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
 
 
 def _sets(cls: PytreeClass, name: str) -> bool:
@@ -177,58 +198,6 @@ def _missing(cls: PytreeClass, name: str) -> Problem:
         reason="the decorator takes both methods from the class",
         help=f"write `{name}`, or use `jax.tree_util.register_dataclass`",
     )
-
-
-# -- what tree_flatten returns ------------------------------------------------------------------
-
-
-def _returned(cls: PytreeClass, method: Function, name: str, evaluator: Evaluator) -> Iterator[Problem]:
-    """Whether it is a pair whose first part is a tuple."""
-    if len(method.return_values) != 1 or method.is_generator:
-        return
-    value = method.return_values[0]
-    if isinstance(value, Display) and len(value.items) != 2 and value.kind in ("tuple", "list"):
-        if not value.has_star:
-            yield _problem(
-                cls,
-                value,
-                f"`{name}` of `{cls.name}` returns {len(value.items)} thing{'' if len(value.items) == 1 else 's'} where"
-                " jax wants children and aux data: it cannot be flattened (ValueError); return a pair",
-                "return `(children, aux_data)`, where the aux data may be None",
-                _paired(value, method),
-            )
-        return
-    if not isinstance(value, Display) or value.kind != "tuple":
-        return
-    children, aux = value.items
-    if is_none(children) and not is_none(aux):
-        what, advice = "returns None for its children: it cannot be flattened (ValueError)", "return the children first"
-        swapped = (Rewrite(children.at, "{0}", (aux.at,)), Rewrite(aux.at, "{0}", (children.at,)))
-        fix = Proposal("Return the children first", Applicability.SAFE, swapped)
-    elif _is_bare(children, method, cls, evaluator):
-        what = "returns an attribute for its children, which are to be a tuple: its elements become the leaves"
-        advice = "put a comma behind it"
-        fix = Proposal("Put a comma behind it", Applicability.UNSAFE, (Rewrite(children.at, "({0},)", (children.at,)),))
-    else:
-        return
-    yield _problem(cls, children, f"`{name}` of `{cls.name}` {what}; {advice}", "return `(self.x,), aux_data`", fix)
-
-
-def _paired(value: Display, method: Function) -> Proposal | None:
-    """The fix of attributes that are returned without aux data."""
-    own = [item for item in value.items if isinstance(item, Attribute) and dotted(item.value) == method.self_name]
-    if not value.items or len(own) < len(value.items) or value.kind != "tuple":
-        return None
-    change = Rewrite(value.at, "{0}, None", (value.at,))
-    return Proposal("Return a pair", Applicability.SAFE, (change,))
-
-
-def _is_bare(expr: Expr, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether an expression is an attribute that certainly holds an array, a number or an instance."""
-    if not isinstance(expr, Attribute) or not isinstance(expr.value, Name) or expr.value.id != method.self_name:
-        return False
-    value = plain(evaluator.attribute_of(Instance(cls), expr.attr))
-    return isinstance(value, (Array, Instance)) or (isinstance(value, Scalar) and value.kind in ("int", "float"))
 
 
 # -- tree_unflatten -----------------------------------------------------------------------------
