@@ -17,9 +17,23 @@ from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, 
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Name
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assign, Body, all_parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    For,
+    If,
+    Jump,
+    Raise,
+    Return,
+    While,
+    all_parts,
+    bound_names,
+    parts,
+    walk,
+)
 
 #: The transformations that look up what they have compiled by the hash of the function.
 _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
@@ -213,22 +227,45 @@ def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
 
 
 def _is_called_around(event: Transformed, assignment: AssignAttribute, body: Body) -> bool:
-    """Whether the compiled function is called before and after an attribute is assigned."""
-    name = next(
-        (
-            s.targets[0].id
-            for s in walk(body, nested=False)
-            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and s.value.at is event.at
-        ),
-        None,
+    """Whether the compiled function is called before and after an attribute of its instance is assigned."""
+    made = next((s for s in walk(body, nested=False) if isinstance(s, Assign) and s.value.at is event.at), None)
+    if made is None or not isinstance(made.targets[0], Name):
+        return False
+    given = made.value.positional[:1] if isinstance(made.value, Call) else ()
+    of = dotted(given[0].value) if given and isinstance(given[0], Attribute) else None
+    if of is not None and assignment.receiver_text not in (of, None):
+        return False
+    name, changed = made.targets[0].id, place_of(assignment.at).row
+    rows = _called_in(body, name)
+    if any(made.at.lineno < row < changed for row in rows) and any(row > changed for row in rows):
+        return True
+    loops = (s for s in walk(body, nested=False) if isinstance(s, (For, While)) and made.at.lineno < s.at.lineno)
+    return of is not None and any(_calls_after(loop, name, of, changed) for loop in loops)
+
+
+def _calls_after(loop: For | While, name: str, instance: str, row: int) -> bool:
+    """Whether a loop calls a function again after a row of it has given an attribute of the instance another value."""
+    inside = list(walk(loop.body, nested=False))
+    changing = next(
+        (s for s in inside if s.at.lineno <= row <= s.at.end_lineno and isinstance(s, (Assign, Augment))), None
     )
-    rows = [
+    bound = {one for statement in (loop, *inside) for one in bound_names(statement)}
+    if changing is None or not bound.isdisjoint((name, instance.partition(".")[0])):
+        return False
+    if any(isinstance(s, (Jump, Return, Raise)) for s in loop.body):
+        return False
+    called = _called_in(tuple(s for s in loop.body if not isinstance(s, If)), name)
+    differs = isinstance(changing, Augment) or any(isinstance(p, Name) and p.id in bound for p in parts(changing.value))
+    return bool(called) and (differs or min(called) < row)
+
+
+def _called_in(body: Body, name: str) -> list[int]:
+    """The rows in which a function is called by its name."""
+    return [
         place_of(part.at).row
         for part in all_parts(body, nested=False)
         if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == name
     ]
-    made, changed = place_of(event.at).row, place_of(assignment.at).row
-    return name is not None and any(made < row < changed for row in rows) and any(row > changed for row in rows)
 
 
 def _problem(event: Transformed, method: Function, cls: PytreeClass, attr: str, when: str) -> Problem:
