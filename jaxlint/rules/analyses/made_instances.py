@@ -1,0 +1,261 @@
+"""The instances that a body makes by calls that state the values of static fields, and the lists that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Parameter
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Comprehension,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Other,
+    same,
+)
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Do,
+    For,
+    FunctionDefinition,
+    Statement,
+    bound_by,
+    parts,
+    target_names,
+    walk,
+)
+
+_LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
+
+
+class Made(msgspec.Struct, frozen=True):
+    """An instance and the literals that its static fields were given, by name; those with a default take that."""
+
+    cls: PytreeClass
+    statics: dict[str, Expr]
+    #: The static fields that differ between the items, if it is a list of instances.
+    varying: str = ""
+
+
+class MadeInstances:
+    """The instances that a body makes by calls that state the values of static fields."""
+
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self.code = code
+        self._module = code.place.module
+        self._scope = code.scope
+        self.evaluator = evaluator
+
+    @cached_property
+    def functions(self) -> dict[str, Body]:
+        """The bodies of the functions inside."""
+        return {s.name: s.body for s in self.code.statements if isinstance(s, FunctionDefinition)}
+
+    @cached_property
+    def _variables(self) -> dict[str, Expr]:
+        bound: dict[str, list[Expr | None]] = {}
+        for statement in self.code.statements:
+            for name in _names(statement):
+                bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
+        return {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
+
+    @cached_property
+    def _updates(self) -> dict[int, Replace]:
+        return {id(e.call): e for e in self.code.events if isinstance(e, Replace)}
+
+    def may_be_list(self, expr: Expr) -> bool:
+        """Whether an expression is a comprehension or several things written out, or a variable that holds these.
+
+        Or it is a variable that holds what a loop appends to it.
+        """
+        value = self._variables.get(expr.id) if isinstance(expr, Name) else expr
+        is_written = isinstance(value, Display) and len(value.items) > 1 and value.kind != "set"
+        return is_written or isinstance(value, Comprehension) or id(value) in self.appended
+
+    def listed(self, expr: Expr) -> list[Expr]:
+        """The items of a display, or of a variable of the body or of the module that is given one."""
+        if isinstance(expr, Name) and expr.id in self._variables:
+            expr = self._variables[expr.id]
+        elif isinstance(expr, Name):
+            symbol = self.symbol(expr)
+            if isinstance(symbol, ValueSymbol) and symbol.module is self.code.place.module and not symbol.scope:
+                expr = symbol.assignment.value or expr
+        return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
+
+    def symbol(self, expr: Expr) -> Symbol:
+        """What a name in the body stands for."""
+        return self.evaluator.model.resolver.resolve(expr, self._module, self._scope)
+
+    def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
+        """What a name in a function of the project stands for."""
+        scope = f"{function.declaration.qualname}.<locals>"
+        return self.evaluator.model.resolver.resolve(expr, function.module, scope)
+
+    def of(self, expr: Expr, depth: int = 0) -> Made | None:
+        """The instance, or the list of instances, that an expression is."""
+        if depth > 4:
+            return None
+        match expr:
+            case Name(id=name):
+                value = self._variables.get(name)
+                return None if value is None else self.of(value, depth + 1)
+            case Call() if id(expr) in self._updates:
+                return self._updated(self._updates[id(expr)], depth)
+            case Call():
+                symbol = self.symbol(expr.func)
+                return self._made_by(symbol, expr) if isinstance(symbol, FunctionSymbol) else self.made(expr, symbol)
+            case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
+                return self._items(element, set(target_names(clause.target)), depth + 1)
+            case Display(kind="list", items=()) if id(expr) in self.appended:
+                loop, item = self.appended[id(expr)]
+                return self._items(item, set(target_names(loop.target)), depth + 1)
+            case Display(kind="list" | "tuple", items=items):
+                return _differing([self.of(item, depth + 1) for item in items])
+        return None
+
+    def made(self, call: Call, symbol: Symbol) -> Made | None:
+        """What a call of a class makes."""
+        cls = self.evaluator.model.class_of_symbol(symbol)
+        if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
+            return None
+        parameters = cls.constructor()
+        if parameters is None or cls.custom_init() is not None or cls.method("__post_init__") is not None:
+            return None
+        given = _given(parameters, call)
+        statics: dict[str, Expr] = {}
+        for field in cls.static_fields:
+            expr = given.get(field.name)
+            if expr is None and field.default is not None:
+                expr = field.default.expr
+            if expr is not None and not field.is_converted:
+                statics[field.name] = expr
+        return Made(cls, statics)
+
+    def _updated(self, update: Replace, depth: int) -> Made:
+        before = None if update.base is None else self.of(update.base, depth + 1)
+        exprs = {id(a.at): a.value for a in update.call.args}
+        given = {k.name: exprs.get(id(k.at)) for k in update.keywords}
+        cls = update.receiver.cls
+        names = {field.name for field in cls.static_fields}
+        statics = {**({} if before is None else before.statics), **{n: v for n, v in given.items() if n in names}}
+        return Made(cls, {name: value for name, value in statics.items() if value is not None})
+
+    def _items(self, item: Expr, varying: set[str], depth: int) -> Made | None:
+        """The instances that an expression makes turn by turn."""
+        made = self.of(item, depth)
+        if isinstance(item, Name) and item.id in self._variables:
+            item = self._variables[item.id]
+        if isinstance(item, Call) and isinstance(self.symbol(item.func), FunctionSymbol):
+            made, varying = self._by_function(item, varying)
+        if made is None:
+            return None
+        name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
+        return msgspec.structs.replace(made, varying=name) if name else made
+
+    def _by_function(self, call: Call, varying: set[str]) -> tuple[Made | None, set[str]]:
+        """What a function makes of one instance, and those of its parameters that are given something that varies."""
+        symbol = self.symbol(call.func)
+        if not isinstance(symbol, FunctionSymbol) or call.has_star:
+            return None, set()
+        given = _given(symbol.declaration.parameters, call)
+        return self._returned_by(symbol), {name for name, held in given.items() if _varies(held, varying)}
+
+    def _made_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
+        """What a function makes of one instance, with what the call gives to static fields."""
+        made = self._returned_by(symbol) if not call.has_star else None
+        if made is None:
+            return None
+        given = _given(symbol.declaration.parameters, call)
+        names = {p.name for p in symbol.declaration.parameters}
+        statics = {
+            name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
+            for name, value in made.statics.items()
+        }
+        known = {name: value for name, value in statics.items() if isinstance(value, (Constant, Name))}
+        return msgspec.structs.replace(made, statics=known)
+
+    def _returned_by(self, symbol: FunctionSymbol) -> Made | None:
+        """The instance that a function returns, made by a call of its class."""
+        values = symbol.declaration.return_values
+        value = values[0] if len(values) == 1 else None
+        if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
+            return None
+        return self.made(value, self.elsewhere(value.func, symbol))
+
+    @cached_property
+    def appended(self) -> dict[int, tuple[For, Expr]]:
+        """What loops append to lists that are empty at first, if that is done in one place, by the display."""
+        found: dict[str, list[tuple[For, Expr]]] = {}
+        for loop in (s for s in self.code.statements if isinstance(s, For)):
+            inside = list(walk(loop.body, nested=False))
+            bound = {name for statement in inside for name in _names(statement)}
+            for statement in inside:
+                match statement:
+                    case Do(value=Call(func=Attribute(value=Name(id=name), attr="append"), args=(argument,))) if (
+                        name not in bound
+                    ):
+                        found.setdefault(name, []).append((loop, argument.value))
+        return {
+            id(self._variables[name]): places[0]
+            for name, places in found.items()
+            if len(places) == 1 and name in self._variables
+        }
+
+
+def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:
+    """What a call gives to the parameters of a function."""
+    positional = (p.name for p in parameters if p.kind == "positional")
+    given = dict(zip(positional, call.positional, strict=False))
+    return given | {a.keyword: a.value for a in call.args if a.keyword is not None}
+
+
+def _varies(expr: Expr, varying: set[str]) -> bool:
+    """Whether an expression is a variable of a comprehension, that in a string, or a number added to it."""
+    match expr:
+        case Name(id=name):
+            return name in varying
+        case Other(kind="JoinedStr"):
+            return any(isinstance(part, Name) and part.id in varying for part in parts(expr))
+        case Binary(op="+" | "-" | "*", left=left, right=right):
+            sides = (left, right)
+            return any(_varies(s, varying) for s in sides) and any(isinstance(s, Constant) for s in sides)
+    return False
+
+
+def _names(statement: Statement) -> Iterator[str]:
+    return (name for target in bound_by(statement) for name in target_names(target))
+
+
+def difference(one: Made, other: Made) -> str | None:
+    """A static field that two instances of a class hold different literals in."""
+    if one.cls is not other.cls:
+        return None
+    for name, value in one.statics.items():
+        against = other.statics.get(name)
+        if isinstance(value, Constant) and isinstance(against, Constant) and not same(value, against):
+            if {value.kind, against.kind} <= _LITERALS and value.value != against.value:
+                return name
+    return None
+
+
+def _differing(items: list[Made | None]) -> Made | None:
+    """What a display of instances holds, with the static field in which two of them differ."""
+    first = next((item for item in items if item is not None), None)
+    for index, one in enumerate(items):
+        for other in items[:index]:
+            name = None if one is None or other is None else difference(one, other)
+            if name is not None and first is not None:
+                return msgspec.structs.replace(first, varying=name)
+    return first if None not in items else None
