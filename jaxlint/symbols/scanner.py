@@ -175,7 +175,7 @@ class Scanner:
         )
 
     def _note_mutation(self, held: ast.expr) -> None:
-        """Note the attribute, or the variable, that holds what is changed in place."""
+        """Note what holds what is changed in place: an attribute or a variable; and the variable that leads to it."""
         while isinstance(held, ast.Subscript):
             held = held.value
         if isinstance(held, ast.Name):
@@ -185,6 +185,10 @@ class Scanner:
             function, receiver = self.function, held.value
             if function is not None and isinstance(receiver, ast.Name) and receiver.id == function.self_name:
                 function.mutations.add(held.attr)
+            while isinstance(receiver, (ast.Attribute, ast.Subscript)):
+                receiver = receiver.value
+            if isinstance(receiver, ast.Name) and (function is None or receiver.id != function.self_name):
+                self.content.mutations.add(receiver.id)
 
     def _is_own(self, receiver: ast.expr) -> bool:
         """Whether what is changed is a container that the function has made, or no object but a module."""

@@ -10,7 +10,7 @@ import msgspec
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
 from jaxlint.infer.slots import Slot, changed_by, origin, slot_of
-from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, element_of, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -160,43 +160,56 @@ class _Finder:
             for _, slot in changed_by(statement):
                 filled = None if _removes(statement) else origin(slot, body, given)
                 held = slot_of(given[filled.root]) if filled is not None else None
-                if filled is None or held is None or len(filled.path) != 1:
+                if filled is None or held is None or not filled.path:
                     continue
-                if filled.path[0].startswith("["):
+                if len(filled.path) == 1 and filled.path[0].startswith("["):
                     yield Mutation(call.at, held.below(*filled.path), Purpose(computed=True))
                     return
-                cls = self._changed_instance(given[filled.root])
-                if cls is not None and cls.field(filled.path[0]) is not None and not is_cache(slot, body):
+                owner = self._changed_below(given[filled.root], filled.path)
+                if owner is not None and not is_cache(slot, body):
                     made = _made_from(set(given), body) if made is None else made
                     purpose = _purpose(statement, slot, False, made)
-                    yield Mutation(call.at, held.below(*filled.path), purpose, cls, True)
+                    is_attribute = not filled.path[-1].startswith("[")
+                    yield Mutation(call.at, held.below(*filled.path), purpose, owner, is_attribute)
 
-    def _changed_instance(self, given: Expr) -> PytreeClass | None:
-        """The class of a pytree instance that a function is given, if such instances can be changed."""
+    def _changed_below(self, given: Expr, path: tuple[str, ...]) -> PytreeClass | None:
+        """The class of the instance that a function is given, or that of the part of it whose attribute is changed.
+
+        None if it is not certain that this changes where it stands: a mutable instance, or a container.
+        """
         instance = LocalInstances.of(self.code, self.evaluator).instance(given)
-        return instance.cls if instance is not None and _changes(instance.cls) else None
+        value: Value = UNKNOWN if instance is None else instance
+        for step in path[:-1]:
+            value = element_of(value) if step.startswith("[") else plain(self.evaluator.attribute_of(value, step))
+        if instance is not None and path[-1].startswith("["):
+            return instance.cls if isinstance(value, Container) and value.kind in CONTAINERS else None
+        if not isinstance(value, Instance) or not value.cls.is_pytree or not _changes(value.cls):
+            return None
+        return value.cls if value.cls.field(path[-1]) is not None else None
 
     def _is_on_self(self, call: Call) -> bool:
         """Whether a call is one of a method of `self`."""
         return isinstance(call.func, Attribute) and slot_of(call.func.value) == Slot(self.self_name or "")
 
     def _by_method(self, call: Call, cls: PytreeClass) -> Iterator[Mutation]:
-        """`receiver.method()`, where the method assigns an attribute of its `self` and does not return that."""
+        """`receiver.method()`, where the method changes its `self` and does not return that."""
         slot = slot_of(call.func.value) if isinstance(call.func, Attribute) else None
-        if slot is None or not isinstance(call.func, Attribute) or not _changes(cls):
+        if slot is None or not isinstance(call.func, Attribute):
             return
-        found = self._assigned_in(cls, call.func.attr, call)
+        found = self._changed_in(cls, call.func.attr, call)
         if found is not None:
-            attr, purpose = found
+            path, purpose = found
             lasts = self._is_on_self(call) and cls.is_pytree
-            yield Mutation(call.at, slot.below(attr), Purpose(purpose.updates, lasts, purpose.computed), cls, True)
+            purpose = Purpose(purpose.updates, lasts, purpose.computed)
+            yield Mutation(call.at, slot.below(*path), purpose, cls, len(path) == 1)
 
-    def _assigned_in(
+    def _changed_in(
         self, cls: PytreeClass, name: str, call: Call | None, depth: int = 0
-    ) -> tuple[str, Purpose] | None:
-        """The first attribute that a method assigns on its `self`, unless it returns that, or only fills a cache.
+    ) -> tuple[tuple[str, ...], Purpose] | None:
+        """The first attribute of its `self` that a method assigns, or puts an item into: the path that leads there.
 
-        What stands in a branch that the call does not come to does not count.
+        None if it returns that, or only fills a cache. What stands in a branch that the call does not come to does not
+        count.
         """
         found = cls.method(name)
         self_name = found[1].self_name if found is not None else None
@@ -208,20 +221,31 @@ class _Finder:
         for value in method.return_values:
             if any(isinstance(p, Name) and p.id == self_name for p in (value, *getattr(value, "items", ()))):
                 return None
-        body = () if not method.self_assignments else self.evaluator.calls.body_of(FunctionSymbol(owner.module, method))
-        made = _made_from({p.name for p in method.parameters} - {self_name}, body or ())
-        left = left_out(call, method, body or (), self._optional()) if call is not None else frozenset()
-        for statement in walk(body or (), nested=False):
+        changes = method.self_assignments or method.self_mutations
+        body = (self.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) if changes else None) or ()
+        made = _made_from({p.name for p in method.parameters} - {self_name}, body)
+        left = left_out(call, method, body, self._optional()) if call is not None else frozenset()
+        for statement in walk(body, nested=False):
             for _, slot in changed_by(statement) if id(statement) not in left else ():
-                if slot.root == self_name and len(slot.path) == 1 and not is_cache(slot, body or ()):
-                    return slot.path[0], _purpose(statement, slot, False, made)
-        inner = (self._assigned_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
+                if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body):
+                    return slot.path, _purpose(statement, slot, False, made)
+        inner = (self._changed_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
         return next((one for one in inner if one is not None), None)
 
     def _optional(self) -> set[str]:
         """The parameters of the function that may be None."""
         function = self.code.function
         return {p.name for p in function.parameters if is_none(p.default)} if function is not None else set()
+
+    def _is_changed(self, slot: Slot, statement: Statement, cls: PytreeClass) -> bool:
+        """Whether a method changes an attribute of `self`, or the container that a field holds."""
+        if len(slot.path) == 1:
+            return _changes(cls)
+        field = cls.field(slot.path[0]) if len(slot.path) == 2 and slot.path[1].startswith("[") else None
+        if field is None or field.role is not Role.LEAF or not cls.is_pytree or _removes(statement):
+            return False
+        held = plain(self.evaluator.attribute_of(Instance(cls), slot.path[0]))
+        return isinstance(held, Container) and held.kind in CONTAINERS
 
     def _purpose(self, statement: Statement | None, slot: Slot, on_self: bool) -> Purpose:
         return _purpose(statement, slot, on_self, self.made)
