@@ -21,6 +21,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.analyses.taken_state import leaves
 from jaxlint.symbols.interface import changes_modules
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -78,6 +79,8 @@ _MODES = {
     "training": False,
     "is_training": False,
 }
+#: What writes a state into a module.
+_UPDATE = External("flax.nnx.update")
 #: Functions that take the state out of a module.
 _SPLITTING = frozenset({"split", "state", "pop", "to_pure_dict", "pure", "as_pure"})
 #: Methods that variables have, and that write to them.
@@ -147,7 +150,9 @@ class ModuleState:
                         return True
                     given = next((i for i, a in enumerate(part.args) if module.is_holder(a.value)), None)
                     if given is not None and _last(part.func) in _SPLITTING:
-                        return True
+                        if leaves(part, statement, code.body, name):
+                            return True
+                        continue
                     if (
                         given is not None
                         and returned is not None
@@ -216,6 +221,8 @@ class ModuleState:
         index = next((i for i, a in enumerate(call.positional) if isinstance(a, Name) and a.id == name), None)
         if index is None:
             return None
+        if index == 0 and self.evaluator.model.resolver.resolve(call.func, code.module, code.scope) == _UPDATE:
+            return StateChange("`nnx.update` writes to it")
         func = _function(call.func, code)
         while isinstance(func, Call):
             callee = self.evaluator.model.callees.of_call(func, code.module, code.scope)
