@@ -80,7 +80,8 @@ def _other_count(value: Display, first: Routine) -> Flaw:
     own = [item for item in value.items if isinstance(item, Attribute) and dotted(item.value) == first.parameters[0]]
     fix = None
     if value.items and len(own) == count and value.kind == "tuple":
-        fix = Proposal("Return a pair", Applicability.SAFE, (Rewrite(value.at, "{0}, None", (value.at,)),))
+        pair = "{0}, None" if first.name else "({0}, None)"  # a lambda stands among other arguments
+        fix = Proposal("Return a pair", Applicability.SAFE, (Rewrite(value.at, pair, (value.at,)),))
     return Flaw(value, what, "return a pair", "return `(children, aux_data)`, where the aux data may be None", fix)
 
 
