@@ -115,6 +115,8 @@ _OTHERS = frozenset(
     cho_factor eigh_tridiagonal expm_frechet funm hessenberg lu lu_factor polar qr_multiply rsf2csf schur
     fresnel sici csd istft stft welch""".split()
 )
+#: Functions of jax.numpy and numpy that look at what their argument is and not at its numbers: tracers have that, too.
+ASKING_KIND = frozenset("iscomplexobj isrealobj isscalar iterable result_type".split())
 #: Functions of numpy that read an array from somewhere.
 _READING = frozenset("fromfile fromiter fromstring genfromtxt load loadtxt memmap".split())
 #: What numpy.fft, scipy.fft and their kin in jax are made of.

@@ -11,7 +11,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
 from jaxlint.infer.straight_line import StraightLine
 from jaxlint.infer.values import NONE, Array, Choice, Instance, Scalar, UnknownValue, Value, plain, without_none
-from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_TYPES, is_conversion
+from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_TYPES, ASKING_KIND, is_conversion
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
@@ -352,9 +352,8 @@ class _Reader(StraightLine[Held]):
                 return Trait(first.field, "length", first.kind, call.at) if first.kind == "array" else None
             if name in _TRAIT_FUNCTIONS and first.kind != "other":
                 return Trait(first.field, "shape", "array", call.at, soft=True)
-        if name.startswith(("jax.numpy.", "numpy.", "math.")) or name in _PASSING:
-            return computed_from(first_held(values), call)
-        return None
+        computes = name.startswith(("jax.numpy.", "numpy.", "math.")) and name.rpartition(".")[2] not in ASKING_KIND
+        return computed_from(first_held(values), call) if computes or name in _PASSING else None
 
     def _asserted(self, what: str, call: Call, first: Held) -> None:
         """`chex.assert_rank(x, 2)`, `chex.assert_equal_shape([x, y])`."""
