@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
@@ -90,6 +91,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
+        self.calling = CallingFunctions()
         self._shared: dict[str, frozenset[str]] = {}
         self._stored: dict[Key, Mapping[str, str]] = {}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from jaxlint.infer.applications import Application
+from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.transformed import TransformedFunctions
@@ -24,6 +25,7 @@ class Calls(Protocol):
 
     notes: Notes
     transformed: TransformedFunctions
+    calling: CallingFunctions
     #: The statements of a function, or None if they cannot be read.
     body_of: Callable[[FunctionSymbol], Body | None]
 

@@ -62,7 +62,7 @@ class ModuleReader:
         self.checked: Module | None = None
         #: What happens in functions when they are called with instances.
         self._called: list[tuple[FunctionSymbol, list[Event]]] = []
-        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations)
+        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self._return_depth = 0

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
+from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.given import GivenClasses, is_pytree, may_take_no_items
 from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
@@ -61,8 +62,15 @@ _PIECES_STORED = 1_000
 class Triggers:
     """Chooses the units of a module that are read, and their functions."""
 
-    def __init__(self, model: PytreeModel, transformed: TransformedFunctions, annotations: AnnotationReader) -> None:
+    def __init__(
+        self,
+        model: PytreeModel,
+        transformed: TransformedFunctions,
+        annotations: AnnotationReader,
+        calling: CallingFunctions,
+    ) -> None:
         self.model = model
+        self.calling = calling
         self.annotations = annotations
         self.transformed = transformed
         self.given = GivenClasses(model, annotations)
@@ -246,7 +254,7 @@ class Triggers:
             or "__dict__" in unit.mutations
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (not unit.calls.isdisjoint(self.waiting.instance_calls) and self._may_hold_pytrees(unit, module))
-            or self.waiting.wants(Candidate(unit, self._functions(module, unit), module, self.given))
+            or self.waiting.wants(Candidate(unit, self._functions(module, unit), module, self.given, self.calling))
             or self._holds_class_of_interest(unit, module)
         )
 

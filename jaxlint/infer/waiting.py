@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.given import GivenClasses
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
@@ -19,10 +20,15 @@ class Candidate(msgspec.Struct, frozen=True):
     functions: Sequence[Function]
     module: Module
     given: GivenClasses
+    callers: CallingFunctions
 
     def takes(self, function: Function, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether one of its functions takes an instance of a class of some kind, by its annotations or as `self`."""
         return self.given.takes(function, self.module, holds)
+
+    def calling(self, called: frozenset[str]) -> frozenset[str]:
+        """The names of the functions of the module that may call something of one of the names."""
+        return self.callers.names(self.module, called)
 
     def cls(self, qualname: str) -> PytreeClass:
         """A class of the module."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from jaxlint.finding import Confidence
+from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
+from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -34,6 +35,8 @@ from jaxlint.syntax.statements import (
 
 #: Functions that join arrays, with what is to be joined as the first argument or as several.
 _JOINING = frozenset({"concatenate", "append", "vstack", "hstack", "column_stack"})
+#: The last names of what runs functions on trees.
+_LOOPS = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
 #: Which parameter of the function of a loop is the carry.
 _CARRIES = {"jax.lax.scan": 0, "jax.lax.while_loop": 0, "jax.lax.fori_loop": 1}
 
@@ -124,7 +127,12 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
+    calls = _LOOPS
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """What calls functions or methods of its module that run loops: it may make the states that these are given."""
+        return not candidate.unit.calls.isdisjoint(candidate.calling(_LOOPS))
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""
@@ -135,16 +143,16 @@ class ChangingStructure(BodyRule):
             yield from map(_changed, changes(code, evaluator))
 
     def _hands_over(self, code: CodeRead, evaluator: Evaluator) -> bool:
-        """Whether a body makes instances and calls a function that may run a loop."""
+        """Whether a body calls a function that may run a loop; one of another module if it makes instances."""
+        module, resolver = code.place.module, evaluator.model.resolver
+        if not code.contents.called.isdisjoint(evaluator.calls.calling.names(module, _LOOPS)):
+            return True
         if not any(isinstance(event, (Construct, Replace)) for event in code.events):
             return False
-        module, resolver = code.place.module, evaluator.model.resolver
         for name in code.contents.called & module.outline.module_scope.bindings.keys():
             symbol = resolver.follow(resolver.resolve_name(name, module))
             if isinstance(symbol, FunctionSymbol):
-                row, units = symbol.declaration.at.row, symbol.module.outline.units
-                unit = units[bisect_right(units, row, key=lambda u: u.first) - 1]
-                if not unit.calls.isdisjoint(self.calls):
+                if not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(self.calls):
                     return True
         return False
 

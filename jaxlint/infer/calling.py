@@ -1,0 +1,42 @@
+"""Which functions of a module call something of some name, themselves or by way of others of the module."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Function, Outline, Unit
+
+#: Through how many functions of a module a call is followed.
+_MOST = 2
+
+
+class CallingFunctions:
+    """Answers for modules, once for each."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+
+    def names(self, module: Module, called: frozenset[str]) -> frozenset[str]:
+        """The last names of the functions and methods that may call something of one of the names."""
+        key = (module.path, called)
+        if key not in self._found:
+            self._found[key] = _calling(module.outline, called)
+        return self._found[key]
+
+
+def _calling(outline: Outline, called: frozenset[str]) -> frozenset[str]:
+    if all(unit.calls.isdisjoint(called) for unit in outline.units):
+        return frozenset()
+    calls = [(function.name, piece_of(function, outline).calls) for function in outline.functions.values()]
+    found = {name for name, own in calls if not own.isdisjoint(called)}
+    for _ in range(_MOST):
+        found |= {name for name, own in calls if not own.isdisjoint(found)}
+    return frozenset(found)
+
+
+def piece_of(function: Function, outline: Outline) -> Unit:
+    """The piece of a module that a function stands in."""
+    row, units = function.at.row, outline.units
+    unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
+    return next((piece for piece in unit.pieces if piece.kind == "function" and piece.first <= row <= piece.last), unit)
