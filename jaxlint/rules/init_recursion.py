@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
+from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
@@ -119,6 +120,13 @@ class InitRecursion(BodyRule):
     name = "init-recursion"
     group = "construction"
     since = "0.1.0"
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """What runs after the constructor and calls methods of its class."""
+        hooks = [f for f in candidate.functions if f.name == _HOOK and f.owner is not None]
+        classes = candidate.module.outline.classes
+        return any(not candidate.unit.calls.isdisjoint(classes[f.owner].methods) for f in hooks if f.owner is not None)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for the call among what always runs."""
