@@ -17,12 +17,14 @@ from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
-from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.names_read import names_inside, names_read
 from jaxlint.syntax.statements import (
     Annotate,
+    Assert,
     Assign,
     Body,
     ClassDefinition,
+    Do,
     FunctionDefinition,
     Outer,
     Return,
@@ -30,6 +32,7 @@ from jaxlint.syntax.statements import (
     Try,
     assigned_names,
     blocks,
+    expressions,
     walk,
 )
 
@@ -125,7 +128,7 @@ class ReturnedOldState(BodyRule):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if made.name in names_read(code.body) or _bound_after(made.original, following):
+            if _is_used(made.name, code, evaluator) or _bound_after(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 if any(s is statement for s in code.body):
@@ -183,6 +186,24 @@ class _Reader:
         return _Made(target.id, name, target.at, result.cls.name)
 
 
+def _is_used(name: str, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether something is made of a variable; to check or to print it is no use."""
+    return name in names_read(code.body) and any(
+        name in set().union(*map(names_inside, expressions(s)))
+        if any(blocks(s))
+        else name in names_read((s,)) and not _only_looks(s, code, evaluator)
+        for s in walk(code.body)
+    )
+
+
+def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a statement does nothing but check or print something."""
+    if not isinstance(statement, Do) or not isinstance(statement.value, Call):
+        return isinstance(statement, Assert)
+    name = evaluator.model.resolver.library_name(statement.value.func, code.place.module, code.scope)
+    return name in ("builtins.print", "jax.debug.print") or name.startswith("chex.assert_")
+
+
 def _sequences(body: Body, after: tuple[Statement, ...]) -> Iterator[tuple[Statement, tuple[Statement, ...]]]:
     """The statements of a body, each with those that run after it in the blocks around it."""
     for index, statement in enumerate(body):
@@ -221,7 +242,7 @@ def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None) -> 
     return Problem(
         at=made.at,
         message=(
-            f"`{made.name}` holds the updated `{made.cls}` and is never read: `{function}` returns the original"
+            f"`{made.name}` holds the updated `{made.cls}` and is never used: `{function}` returns the original"
             f" `{made.original}`, and the update is lost; {way_out}"
         ),
         reason="an update makes a copy; the original stays as it was",
