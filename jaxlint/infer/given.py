@@ -8,7 +8,7 @@ from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -19,6 +19,9 @@ from jaxlint.symbols.outline import (
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
+
+#: Through how many functions an instance is followed that is returned.
+_MOST_HELPERS = 2
 
 
 class GivenClasses:
@@ -84,10 +87,20 @@ class GivenClasses:
                 given = self.annotations.read(Placed(parameter.annotation, module, function.scope))
                 if refused_class(given, self.model) is not None:
                     return True
-        made = (value.func for value in function.return_values if isinstance(value, Call))
-        resolved = (self.model.resolver.resolve(func, module, f"{function.qualname}.<locals>") for func in made)
-        classes = [self.model.class_of_symbol(symbol) for symbol in resolved]
-        return any(cls is not None and is_unregistered(cls, self.model, exact=True) for cls in classes)
+        return self._returns_unregistered(function, module)
+
+    def _returns_unregistered(self, function: Function, module: Module, depth: int = 0) -> bool:
+        """Whether a function returns an instance that it makes, or that a function makes which it calls for it."""
+        scope = f"{function.qualname}.<locals>"
+        for value in function.return_values:
+            symbol = self.model.resolver.resolve(value.func, module, scope) if isinstance(value, Call) else None
+            cls = None if symbol is None else self.model.class_of_symbol(symbol)
+            if cls is not None and is_unregistered(cls, self.model, exact=True):
+                return True
+            if isinstance(symbol, FunctionSymbol) and depth < _MOST_HELPERS and is_plain(symbol.declaration):
+                if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
+                    return True
+        return False
 
     def names_unregistered(self, name: str, module: Module) -> bool:
         """Whether a name of a module is that of a class that is certainly no pytree."""
@@ -142,6 +155,12 @@ class GivenClasses:
     def cls(self, qualname: str, module: Module) -> PytreeClass:
         """A class of a module."""
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
+
+
+def is_plain(function: Function) -> bool:
+    """Whether a function stands outside of classes and functions, returns in one place, and nothing is made of it."""
+    is_other = function.owner or function.scope or function.decorators or function.is_generator or function.is_async
+    return not is_other and len(function.return_values) == 1
 
 
 def is_pytree(cls: PytreeClass) -> bool:

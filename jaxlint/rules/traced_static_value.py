@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
+from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.keeping import is_kept
@@ -17,8 +21,20 @@ from jaxlint.rules.analyses.roles import make_leaf
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary
-from jaxlint.syntax.statements import Assign, Body, Return, bound_by, own_parts, parts, target_names, walk
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary, last_name
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Return,
+    all_parts,
+    bound_by,
+    bound_once,
+    looked_up,
+    own_parts,
+    parts,
+    target_names,
+    walk,
+)
 
 #: Methods of arrays, and functions of `jax.numpy`, that make one number of many.
 _REDUCTIONS = frozenset("max min sum mean prod any all argmax argmin std var".split())
@@ -104,28 +120,73 @@ class TracedStaticValue(BodyRule):
         """Look at what a transformed function puts into static fields."""
         function = code.function
         traced = traced_parameters(code) or mapped_parameters(code)
-        if function is None or not traced:
+        given = list(_static_values(code))
+        if function is None or not given:
             return
-        made = [e for e in code.events if isinstance(e, (Construct, Replace))]
-        if not made:
-            return
-        computed: _Computed | None = None
-        for event in made:
-            cls, given = (
-                (event.cls.cls, event.arguments)
-                if isinstance(event, Construct)
-                else (event.receiver.cls, event.keywords)
-            )
-            statics = [(v, f) for v in given if (f := cls.field(v.name)) is not None and f.role is Role.STATIC]
-            if not statics or cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
-                continue
-            computed = computed or _Computed(function, traced, code.body, evaluator)
-            for value, field in statics:
-                expr = _given(value, event.call)
-                if expr is not None and is_kept(field.name, cls) and computed.is_traced(expr, value, field, cls):
-                    transform = (abstracting(code.applied) or code.applied)[0].transform.name
-                    fix = make_leaf(field, cls, code.place.module, evaluator.model)
-                    yield _problem(value.at, cls, field, function, transform, fix)
+        if traced:
+            computed = _Computed(function, traced, code.body, evaluator)
+            transform = (abstracting(code.applied) or code.applied)[0].transform.name
+            found = [one for one in given if computed.is_traced(one.expr, one.value, one.field, one.cls)]
+            where = f"`{function.name}` (`{transform}`)"
+        else:
+            found = [one for one in given if _is_reduced(one, code.body)]
+            where = _calling(function, code, evaluator) if found else ""
+        for one in found if where else ():
+            fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
+            yield _problem(one.value.at, one.cls, one.field, where, fix)
+
+
+class _Static(msgspec.Struct, frozen=True):
+    """What an instance that a function returns is given for a static field."""
+
+    cls: PytreeClass
+    field: Field
+    value: KeywordValue
+    expr: Expr
+
+
+def _static_values(code: CodeRead) -> Iterator[_Static]:
+    """What the instances that a body makes and returns are given for static fields."""
+    for event in code.events:
+        if isinstance(event, Construct):
+            cls, given = event.cls.cls, event.arguments
+        elif isinstance(event, Replace):
+            cls, given = event.receiver.cls, event.keywords
+        else:
+            continue
+        statics = [(v, f) for v in given if (f := cls.field(v.name)) is not None and f.role is Role.STATIC]
+        if not statics or cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
+            continue
+        for value, field in statics:
+            expr = _given(value, event.call)
+            if expr is not None and is_kept(field.name, cls):
+                yield _Static(cls, field, value, expr)
+
+
+def _is_reduced(given: _Static, body: Body) -> bool:
+    """Whether a value is what jax makes of many numbers: under `jax.jit` that is a tracer, whatever they are."""
+    found = plain(given.value.value)
+    if not isinstance(found, Array) or found.library != "jax" or found.single is not True or found.declared:
+        return False
+    expr = looked_up(given.expr, bound_once(body)) if isinstance(given.expr, Name) else given.expr
+    return isinstance(expr, Call) and last_name(expr.func) in _REDUCTIONS
+
+
+def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> str:
+    """The compiled function of the module, in words, that returns what the function returns; empty if none is seen."""
+    module = code.place.module
+    if function.owner is not None or function.scope or code.applied or function.decorators:
+        return ""
+    for other in module.outline.functions.values():
+        if other is function or function.name not in piece_of(other, module.outline).calls:
+            continue
+        applied = abstracting(evaluator.calls.transformed.of(other, module))
+        body = evaluator.calls.body_of(FunctionSymbol(module, other)) if applied else None
+        for part in all_parts(body or (), nested=False):
+            if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == function.name:
+                if _is_returned(part, body or ()):
+                    return f"`{function.name}`, which `{other.name}` (`{applied[0].transform.name}`) calls"
+    return ""
 
 
 def _given(value: KeywordValue, call: Call) -> Expr | None:
@@ -247,15 +308,13 @@ def _handed(value: Expr) -> Iterator[Expr]:
         yield from _handed(item)
 
 
-def _problem(
-    at: object, cls: PytreeClass, field: Field, function: Function, transform: str, fix: Proposal | None
-) -> Problem:
+def _problem(at: object, cls: PytreeClass, field: Field, where: str, fix: Proposal | None) -> Problem:
     way_out = f"make `{field.name}` a data field"
     return Problem(
         at=at,
         message=(
-            f"static field `{field.name}` of `{cls.name}` is given a traced value in `{function.name}`"
-            f" (`{transform}`), and the instance is returned: it holds a tracer, which fails where it is used"
+            f"static field `{field.name}` of `{cls.name}` is given a traced value in {where},"
+            " and the instance is returned: it holds a tracer, which fails where it is used"
             f" (UnexpectedTracerError); {way_out}"
         ),
         reason="a static field is part of the structure, which a transformation hands to the caller as it is",

@@ -10,6 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
+from jaxlint.infer.given import is_plain
 from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Instance, Value, plain
@@ -21,6 +22,9 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import all_parts, bound_once, looked_up
+
+#: Through how many functions an instance is followed.
+_MOST_HELPERS = 2
 
 
 class UnregisteredClass(ClassRule, EventRule):
@@ -238,8 +242,10 @@ def _is_item(expr: Expr, name: str) -> bool:
     return isinstance(expr, Subscript) and dotted(expr.value) == name
 
 
-def _returned(function: Function, module: Module, evaluator: Evaluator) -> Iterator[tuple[Value, object]]:
-    """The instances that a function makes and returns, also by way of a variable that is bound once."""
+def _returned(
+    function: Function, module: Module, evaluator: Evaluator, depth: int = 0
+) -> Iterator[tuple[Value, object]]:
+    """The instances that a function makes and returns, also by way of a variable that is bound once or of a helper."""
     pending: list[Expr] = list(function.return_values)
     own = {p.name for p in function.parameters}
     bound: Mapping[str, Expr] | None = None
@@ -256,6 +262,9 @@ def _returned(function: Function, module: Module, evaluator: Evaluator) -> Itera
             cls = evaluator.model.class_of_symbol(made)
             if cls is not None:
                 yield Instance(cls, exact=True), expr.at
+            elif isinstance(made, FunctionSymbol) and depth < _MOST_HELPERS and is_plain(made.declaration):
+                for value, _ in _returned(made.declaration, made.module, evaluator, depth + 1):
+                    yield value, expr.at
 
 
 def _registering(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
