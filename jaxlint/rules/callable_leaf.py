@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
-from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
@@ -16,7 +16,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign
+from jaxlint.syntax.statements import Assign, bound_names
 
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"MLP", "Lambda"})
@@ -134,13 +134,31 @@ def _is_layer(name: str) -> bool:
     return name.startswith("equinox.nn.") and name.rpartition(".")[2] in _LAYERS
 
 
-def _function_field(cls: PytreeClass, evaluator: Evaluator) -> str | None:
-    """A leaf of a class of the project that is annotated with a function."""
-    for field in cls.fields:
-        if field.role is Role.LEAF and field.annotation is not None and not field.has_default:
-            if evaluator.promises.non_array(field) == "a function":
-                return field.name
-    return None
+def _holder(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
+    """The class of a module, or of one that it holds, with a leaf that is annotated with a function."""
+    held = plain(value)
+    if isinstance(held, Container) and held.kind in ("list", "tuple") and held.items is None:
+        held = plain(held.element)
+    if not isinstance(held, Instance) or held.cls.framework is not EQUINOX or depth > 3:
+        return None
+    leaves = [f for f in held.cls.fields if f.role is Role.LEAF and f.annotation is not None and not f.has_default]
+    for field in leaves:
+        is_function = evaluator.promises.non_array(field) == "a function"
+        if is_function and (depth == 0 or _is_given_function(field.name, held.cls, evaluator)):
+            return held.cls.name
+    inner = (_holder(evaluator.promises.field(f, held.cls), evaluator, depth + 1) for f in leaves if not f.is_converted)
+    return next((name for name in inner if name is not None), None)
+
+
+def _is_given_function(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a constructor stores a parameter that defaults to a function of a library; others may hold modules."""
+    found = cls.method("__init__")
+    if found is None:
+        return False
+    owner, init = found
+    given = {a.value.id for a in init.self_assignments if a.attr == name and isinstance(a.value, Name)}
+    defaults = [p.default for p in init.parameters if p.name in given and p.default is not None]
+    return any(evaluator.model.resolver.library_name(d, owner.module, init.scope) for d in defaults)
 
 
 def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -202,11 +220,19 @@ class _Modules:
             name = self._name(before[-1].func) if before and isinstance(before[-1], Call) else ""
             if _is_layer(name):
                 return name.rpartition(".")[2]
-        instance = self._instances.instance(expr)
+        instance = self._instances.instance(expr) or self._given(expr)
         if instance is None or instance.cls.framework is not EQUINOX:
             return None
-        field = _function_field(instance.cls, self._evaluator)
-        return _layer(instance, self._evaluator) or (None if field is None else instance.cls.name)
+        return _layer(instance, self._evaluator) or _holder(instance, self._evaluator)
+
+    def _given(self, expr: Expr) -> Instance | None:
+        """The instance that a parameter is until it is bound anew."""
+        if not isinstance(expr, Name):
+            return None
+        row = place_of(expr.at).row
+        bound = [s for s in self._code.statements if expr.id in bound_names(s)]
+        given = plain(self._code.parameters.get(expr.id, UNKNOWN))
+        return given if isinstance(given, Instance) and all(row < s.at.lineno for s in bound) else None
 
 
 def _problem(at: object, held: str, function: str, way_out: str) -> Problem:

@@ -233,6 +233,8 @@ def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
         match statement:
             case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=Call() as value):
                 _keep(found, name, instances.value(value))
+                if isinstance(value, Name) and value.id in found:  # `target = state`, whatever comes later
+                    found.setdefault(name, found[value.id])
     return found
 
 
