@@ -11,15 +11,18 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Instance, Scalar, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.flattening import Routine
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Comprehension,
+    DictDisplay,
     Display,
     Expr,
     Name,
+    Other,
     Subscript,
     Unary,
     children,
@@ -105,10 +108,21 @@ def _is_bare(expr: Expr, own: str, cls: PytreeClass, evaluator: Evaluator) -> bo
     """Whether an expression is an attribute that certainly holds an array, a number or an instance."""
     if not isinstance(expr, Attribute) or dotted(expr.value) != own:
         return False
+    if any(map(_may_be_several, cls.assigned.get(expr.attr, ()))):
+        return False
     value = plain(evaluator.attribute_of(Instance(cls), expr.attr))
     if isinstance(value, (Array, Instance)) or (isinstance(value, Scalar) and value.kind in ("int", "float")):
         return True
     return any(_uses_array(method, expr.attr, evaluator) for method in _methods(cls))
+
+
+def _may_be_several(given: Placed | None) -> bool:
+    """Whether what a method assigns may be a tuple, a list or a dict by its own look."""
+    if given is None:
+        return True
+    if isinstance(given.expr, Call):
+        return dotted(given.expr.func) in ("tuple", "list", "dict", "sorted", "zip", "map")
+    return isinstance(given.expr, (Display, DictDisplay, Comprehension))
 
 
 def _methods(cls: PytreeClass) -> Iterator[FunctionSymbol]:
@@ -128,8 +142,18 @@ def _uses_array(method: FunctionSymbol, attr: str, evaluator: Evaluator) -> bool
                 return True
             case Binary(op=op) if op in _OPERATORS and any(dotted(one) == path for one in children(part)):
                 return True
-            case Binary(op="@") if any(isinstance(c, Subscript) and dotted(c.value) == path for c in children(part)):
+            case Binary(op="@") if any(_is_slice(child, path) for child in children(part)):
                 return True
             case Unary(op="-", operand=held) if dotted(held) == path:
                 return True
     return False
+
+
+def _is_slice(expr: Expr, path: str) -> bool:
+    """Whether an expression is a slice of a path: a tuple for a tuple, as an item of one would be an array."""
+    return (
+        isinstance(expr, Subscript)
+        and isinstance(expr.index, Other)
+        and expr.index.kind == "Slice"
+        and dotted(expr.value) == path
+    )
