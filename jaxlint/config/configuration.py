@@ -112,7 +112,10 @@ class Configuration:
         return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
 
     def _requirements(self, file: FileLayer | None, path: str) -> dict[str, Known]:
-        """What the project that a configuration file, or else a path, belongs to depends on."""
+        """What the project that a configuration file, or else a path, belongs to depends on.
+
+        Where no configuration counts, that is what rules newer versions out.
+        """
         found: dict[str, Known] = {}
         near = file.base if file is not None and file is not self._given else os.path.abspath(path)
         for name in dependency_files(near):
@@ -124,7 +127,7 @@ class Configuration:
             except ConfigError:
                 continue  # the project file of somebody else
             found = {**found, **(required(project, name) if isinstance(project, dict) else {})}
-        return found
+        return {name: one for name, one in found.items() if self._reads_files or one.versions.below is not None}
 
     def excludes(self, directory: str) -> Sequence[Patterns]:
         """What a walk leaves out below `directory`."""

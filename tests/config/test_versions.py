@@ -98,7 +98,7 @@ def test_what_counts_first(folder: Path) -> None:
 
 
 def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
-    """`requirements.txt` counts where `pyproject.toml` sets no bound, with `--isolated` as well."""
+    """`requirements.txt` counts where `pyproject.toml` sets no bound; with `--isolated`, where it rules versions out."""
     Path("requirements.txt").write_text(
         "# what it was run with\n-r more.txt\njax[cpu]==0.4.35  # not newer\nflax>=0.10,<0.11\nchex\n./vendored\n"
     )
@@ -108,6 +108,7 @@ def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
     assert taken() == taken("source") == taken("source", isolated=True) == expected
     Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30', 'flax']\n")
     assert taken("source") == expected | {"jax": (">=0.4.30", str(folder / "pyproject.toml"))}
+    assert taken("source", isolated=True) == {"flax": expected["flax"]}
 
 
 def test_requirements_that_cannot_be_read(folder: Path) -> None:
