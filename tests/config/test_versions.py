@@ -98,7 +98,7 @@ def test_what_counts_first(folder: Path) -> None:
 
 
 def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
-    """`requirements.txt` counts where `pyproject.toml` sets no bound; with `--isolated`, where it rules versions out."""
+    """`requirements.txt` counts where `pyproject.toml` sets no bound, with `--isolated` where it bounds above."""
     Path("requirements.txt").write_text(
         "# what it was run with\n-r more.txt\njax[cpu]==0.4.35  # not newer\nflax>=0.10,<0.11\nchex\n./vendored\n"
     )

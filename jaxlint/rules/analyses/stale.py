@@ -22,7 +22,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
 )
-from jaxlint.syntax.statements import all_parts, parts
+from jaxlint.syntax.statements import If, all_parts, parts, walk
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -66,7 +66,10 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
 
 
 def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether methods read an attribute only where an argument is not given: `x if x is not None else self.x`."""
+    """Whether methods read an attribute only where an argument is not given.
+
+    That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
+    """
     found = False
     for name in inside:
         owner, method = cls.method(name) or (cls, None)
@@ -77,8 +80,11 @@ def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Ev
             return False
         path = f"{method.self_name}.{attr}"
         every = list(all_parts(body))
-        missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks_for_parameter(p.test, method)]
-        if sum(dotted(p) == path for p in every) > sum(dotted(p) == path for expr in missing for p in parts(expr)):
+        missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
+        fallback = [part for expr in missing for part in parts(expr)]
+        for branch in (one for s in walk(body) if isinstance(s, If) for one in s.branches):
+            fallback += all_parts(branch[1]) if _asks(branch[0], "is", method) else ()
+        if sum(dotted(part) == path for part in every) > sum(dotted(part) == path for part in fallback):
             return False
         found = True
     return found
@@ -100,9 +106,9 @@ def _is_only_applied(attr: str, inside: Iterable[str], cls: PytreeClass, evaluat
     return True
 
 
-def _asks_for_parameter(test: Expr, method: Function) -> bool:
-    """Whether a test is that of `parameter is not None`."""
-    if not isinstance(test, Compare) or test.ops != ("is not",) or not is_none(test.comparators[0]):
+def _asks(test: Expr, op: str, method: Function) -> bool:
+    """Whether a test is that of `parameter is None`, or `is not`."""
+    if not isinstance(test, Compare) or test.ops != (op,) or not is_none(test.comparators[0]):
         return False
     return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
 
