@@ -21,7 +21,18 @@ from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.origins import Made
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+)
 from jaxlint.syntax.statements import (
     Assign,
     FunctionDefinition,
@@ -51,9 +62,9 @@ class FreshStaticObject(BodyRule, ClassRule):
     """
     ## What it does
 
-    Finds lambdas, partials, optimizers and compiled functions that are made anew for a static field in each turn of a
-    loop or comprehension whose instances go into a compiled function, and static fields whose default is another one
-    for each instance.
+    Finds lambdas, partials, optimizers, compiled functions and nans (`float("nan")`) that are made anew for a static
+    field in each turn of a loop or comprehension whose instances go into a compiled function, and static fields whose
+    default is another one for each instance.
 
     ## Why is this bad?
 
@@ -174,6 +185,8 @@ def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Exp
             yield (), [part for expr in (one.element, *conditions) for part in parts(expr, nested=False)]
 
 
+#: What Python takes for equal to itself only where it is the very same object.
+_NAN = "a new nan"
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
 
 
@@ -216,9 +229,9 @@ def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -
 
 
 def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
-    """What a function puts into a static field of an instance that it returns."""
+    """What a function puts into a static field of an instance that it returns: all of it runs in each turn."""
     inner = f"{symbol.declaration.qualname}.<locals>"
-    fresh = _Freshness(symbol.module, inner, (), evaluator)
+    fresh = _Freshness(symbol.module, inner, tuple(evaluator.calls.body_of(symbol) or ()), evaluator)
     for value in symbol.declaration.return_values:
         if not isinstance(value, Call):
             continue
@@ -259,6 +272,10 @@ class _Freshness:
         match expr:
             case Lambda():
                 return "a lambda"
+            case Call(func=Name(id="float"), args=(Argument(value=Constant(value=str(text))),)):
+                return _NAN if text.strip().lower().lstrip("+-") == "nan" else None
+            case Conditional(body=body, orelse=orelse):  # what is no number in some turns is a new nan in each of these
+                return _NAN if _NAN in (self.of(body, depth + 1), self.of(orelse, depth + 1)) else None
             case Call(func=Name(id="str" | "repr" | "int" | "hash"), args=(argument,)):
                 return self.of(argument.value, depth + 1) and "a value"
             case Attribute(value=held):
