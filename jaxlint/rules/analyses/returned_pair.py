@@ -111,7 +111,9 @@ def _is_bare(expr: Expr, own: str, cls: PytreeClass, evaluator: Evaluator) -> bo
     if any(map(_may_be_several, cls.assigned.get(expr.attr, ()))):
         return False
     value = plain(evaluator.attribute_of(Instance(cls), expr.attr))
-    if isinstance(value, (Array, Instance)) or (isinstance(value, Scalar) and value.kind in ("int", "float")):
+    if isinstance(value, Instance):  # a named tuple is a tuple
+        return not value.cls.framework.is_tuple and value.cls.method("__iter__") is None
+    if isinstance(value, Array) or (isinstance(value, Scalar) and value.kind in ("int", "float")):
         return True
     return any(_uses_array(method, expr.attr, evaluator) for method in _methods(cls))
 
