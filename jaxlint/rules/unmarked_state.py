@@ -16,8 +16,18 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.stale import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Subscript, dotted
-from jaxlint.syntax.statements import Assign, Do, walk
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Comprehension,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+)
+from jaxlint.syntax.statements import Assign, Body, Do, walk
 
 _CONTAINERS = (Display, DictDisplay, Comprehension)
 #: Classes of flax.nnx whose instances are data.
@@ -115,24 +125,36 @@ def _is_container(given: Placed | None) -> bool:
 
 def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
     """What a method puts into containers that are attributes: at once, and by `append` or by item afterwards."""
-    containers: set[str] = set()
-    for assignment in method.self_assignments:
-        if isinstance(assignment.value, _CONTAINERS):
-            containers.add(assignment.attr)
-            for item in _items(assignment.value):
-                yield assignment.attr, item, assignment.at
-    empty = {a.attr for a in method.self_assignments} & containers
-    body = evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if empty else ()
-    for statement in walk(body or (), nested=False):
+    given = [one for one in method.self_assignments if isinstance(one.value, _CONTAINERS)]
+    containers = {one.attr for one in given}
+    body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if containers else None) or ()
+    for assignment in given:
+        assert assignment.value is not None
+        # what a comprehension makes may be named like a variable, and is none
+        is_own = isinstance(assignment.value, Comprehension)
+        for item in _items(assignment.value):
+            yield assignment.attr, item if is_own else _behind(item, method, cls, body), assignment.at
+    for statement in walk(body, nested=False):
         match statement:
             case Do(value=Call(func=Attribute(value=Attribute() as held, attr="append"), args=(argument,))):
-                given = argument.value
-            case Assign(targets=(Subscript(value=Attribute() as held),), value=given):
+                put = argument.value
+            case Assign(targets=(Subscript(value=Attribute() as held),), value=put):
                 pass
             case _:
                 continue
-        if held.attr in empty and dotted(held.value) == method.self_name:
-            yield held.attr, given, statement.at
+        if held.attr in containers and dotted(held.value) == method.self_name:
+            yield held.attr, _behind(put, method, cls, body), statement.at
+
+
+def _behind(expr: Expr, method: Function, cls: PytreeClass, body: Body) -> Expr:
+    """The value of a variable that a method assigns once, else the expression itself."""
+    if isinstance(expr, Name):
+        bound = cls.module.outline.scopes[f"{method.qualname}.<locals>"].bindings.get(expr.id, ())
+        for statement in walk(body, nested=False) if len(bound) == 1 else ():
+            match statement:
+                case Assign(targets=(Name(id=name),), value=value) if name == expr.id:
+                    return value
+    return expr
 
 
 def _items(expr: Expr) -> tuple[Expr, ...]:
