@@ -124,11 +124,12 @@ class ReturnedOldState(BodyRule):
         if not copies:
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
+        used = _used_names(code, evaluator)
         for statement, following in _sequences(code.body, ()):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if _is_used(made.name, code, evaluator) or _bound_after(made.original, following):
+            if made.name in used or _bound_after(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 if any(s is statement for s in code.body):
@@ -186,14 +187,15 @@ class _Reader:
         return _Made(target.id, name, target.at, result.cls.name)
 
 
-def _is_used(name: str, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether something is made of a variable; to check or to print it is no use."""
-    return name in names_read(code.body) and any(
-        name in set().union(*map(names_inside, expressions(s)))
-        if any(blocks(s))
-        else name in names_read((s,)) and not _only_looks(s, code, evaluator)
-        for s in walk(code.body)
-    )
+def _used_names(code: CodeRead, evaluator: Evaluator) -> set[str]:
+    """The variables of which something is made; to check or to print one is no use."""
+    used: set[str] = set()
+    for statement in walk(code.body):
+        if any(blocks(statement)):
+            used.update(*map(names_inside, expressions(statement)))
+        elif not _only_looks(statement, code, evaluator):
+            used |= names_read((statement,))
+    return used & names_read(code.body)
 
 
 def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> bool:
