@@ -21,6 +21,8 @@ REQUIREMENTS_FILE = "requirements.txt"
 
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
+#: What pip-compile writes behind a requirement.
+_HASHES = re.compile(r"\s*(?:--hash=\S*|\\)\s*$")
 _PYTHON_FOLDER = re.compile(r"python(3\.[0-9]+)")
 
 
@@ -51,9 +53,10 @@ def installed(python: str) -> dict[str, Known]:
 
 def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
     """What the table `[project]` of the file `path` asks for, where it sets a bound."""
-    extras = project.get("optional-dependencies")
-    lists = [project.get("dependencies"), *(extras.values() if isinstance(extras, dict) else ())]
+    extras, needed = project.get("optional-dependencies"), project.get("dependencies")
+    lists = extras.values() if isinstance(extras, dict) else ()
     found = _bounds((word for words in lists if isinstance(words, list) for word in words), path)
+    found |= _bounds(needed if isinstance(needed, list) else (), path)
     python = project.get("requires-python")
     if isinstance(python, str):
         _add(found, "python", python, path)
@@ -67,15 +70,20 @@ def listed(path: str) -> dict[str, Known]:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    return _bounds((line.partition("#")[0] for line in lines), path)
+    return _bounds((_HASHES.sub("", line.partition("#")[0]) for line in lines), path)
 
 
 def _bounds(requirements: Iterable[object], path: str) -> dict[str, Known]:
-    found: dict[str, Known] = {}
+    """The bounds that requirements set; none for what they ask for in several ways, by system or Python."""
+    asked: dict[str, dict[str, bool]] = {}
     for requirement in requirements:
         match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None
         if match is not None and (name := normalised(match["name"])) in DISTRIBUTIONS:
-            _add(found, name, match["bounds"], path)
+            asked.setdefault(name, {})[match["bounds"].strip()] = ";" in match.string
+    found: dict[str, Known] = {}
+    for name, ways in asked.items():
+        for bounds in ways if len(ways) == 1 or not any(ways.values()) else ():
+            _add(found, name, bounds, path)
     return found
 
 

@@ -40,7 +40,7 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assert, If, While
+from jaxlint.syntax.statements import Assert, Assign, If, While, target_names
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
@@ -203,6 +203,8 @@ def _compared(
         one, other = instances.instance(left), instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
+        if _may_give_back(left, right, one.cls, code) or _may_give_back(right, left, one.cls, code):
+            return None
         return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested_in(code))
     if op in ("in", "not in"):
         held = plain(instances.value(right))
@@ -215,6 +217,35 @@ def _compared(
         if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
     return None
+
+
+def _may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead) -> bool:
+    """Whether an expression may be what a method of an instance returned: that instance itself, for all that is known.
+
+    The fields of one instance are found to be identical before anything is compared.
+    """
+    values = _called_in(code).get(given.id, ()) if isinstance(given, Name) else (given,)
+    path = dotted(instance)
+    return path is not None and any(
+        isinstance(value, Call)
+        and isinstance(value.func, Attribute)
+        and dotted(value.func.value) == path
+        and cls.method(value.func.attr) is not None
+        for value in values
+    )
+
+
+def _called_in(code: CodeRead) -> dict[str, list[Expr]]:
+    """The calls whose results a body gives to each variable, found out once."""
+    if _called_in not in code.shared:
+        called: dict[str, list[Expr]] = {}
+        for statement in code.statements:
+            if isinstance(statement, Assign) and isinstance(statement.value, Call):
+                for name in (name for target in statement.targets for name in target_names(target)):
+                    called.setdefault(name, []).append(statement.value)
+        code.shared[_called_in] = called
+    found: dict[str, list[Expr]] = code.shared[_called_in]
+    return found
 
 
 def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:

@@ -43,6 +43,8 @@ _MUTABLE = {
     "collections.OrderedDict": "a dict",
 }
 _MAX_DEPTH = 4
+#: Methods that always make another instance.
+_COPYING = frozenset({"replace", "_replace"})
 #: The rules that are closest to what is said here.
 _EQUALITY, _MUTATIONS, _WRITES, _UPDATES = (
     ArrayEquality(),
@@ -303,8 +305,17 @@ def _argument(ctx: FunctionContext | MethodContext, index: int) -> Type | None:
 
 
 def _is_itself(comparison: Context) -> bool:
-    """Whether `a == a` is written, which needs no look at the fields."""
-    return isinstance(comparison, ComparisonExpr) and are_one(*comparison.operands)
+    """Whether one object may stand on both sides, which needs no look at the fields: `a == a`, `a == a.method()`."""
+    if not isinstance(comparison, ComparisonExpr):
+        return False
+    return are_one(*comparison.operands) or are_one(*map(_giver, comparison.operands))
+
+
+def _giver(expr: Expression) -> Expression:
+    """The instance whose own method is called, which may return it; otherwise the expression."""
+    if isinstance(expr, CallExpr) and isinstance(expr.callee, MemberExpr) and expr.callee.name not in _COPYING:
+        return expr.callee.expr
+    return expr
 
 
 def are_one(*expressions: Expression) -> bool:

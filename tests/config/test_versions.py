@@ -111,6 +111,16 @@ def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
     assert taken("source", isolated=True) == {"flax": expected["flax"]}
 
 
+def test_requirements_by_system(folder: Path) -> None:
+    """What is asked for otherwise elsewhere is not known; hashes of pip-compile are no part of a version."""
+    Path("requirements.txt").write_text(
+        "jax==0.4.30; python_version<'3.11'\njax==0.6.0\nflax==0.10.2 --hash=sha256:a1\n"
+        "chex==0.1.88 \\\n    --hash=sha256:b2\n"
+    )
+    listed = str(folder / "requirements.txt")
+    assert taken() == {"flax": ("0.10.2", listed), "chex": ("0.1.88", listed)}
+
+
 def test_requirements_that_cannot_be_read(folder: Path) -> None:
     Path("requirements.txt").write_text("jax==0.4.35\n", encoding="utf-16")
     assert taken() == {}
