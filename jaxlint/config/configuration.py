@@ -23,7 +23,7 @@ from jaxlint.config.layers import (
 from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
 from jaxlint.config.versions import (
-    REQUIREMENTS_FILE,
+    PROJECT_FILE,
     Known,
     dependency_files,
     installed,
@@ -119,7 +119,7 @@ class Configuration:
         found: dict[str, Known] = {}
         near = file.base if file is not None and file is not self._given else os.path.abspath(path)
         for name in dependency_files(near):
-            if os.path.basename(name) == REQUIREMENTS_FILE:
+            if os.path.basename(name) != PROJECT_FILE:
                 found = {**listed(name), **found}
                 continue
             try:

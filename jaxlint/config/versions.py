@@ -18,9 +18,12 @@ from jaxlint.syntax.paths import ancestors, shown_path
 #: Where a project says what it depends on.
 PROJECT_FILE = "pyproject.toml"
 REQUIREMENTS_FILE = "requirements.txt"
+#: Where an unpacked wheel says it.
+METADATA_FILE = "METADATA"
 
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
+_NEEDED = "Requires-Dist:"
 #: What pip-compile writes behind a requirement.
 _HASHES = re.compile(r"\s*(?:--hash=\S*|\\)\s*$")
 _PYTHON_FOLDER = re.compile(r"python(3\.[0-9]+)")
@@ -64,12 +67,17 @@ def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
 
 
 def listed(path: str) -> dict[str, Known]:
-    """What a `requirements.txt` asks for, where it sets a bound; nothing if it cannot be read."""
+    """What a `requirements.txt`, or the metadata of a wheel, asks for, where it sets a bound.
+
+    Nothing if it cannot be read.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
+    if os.path.basename(path) == METADATA_FILE:
+        return _bounds((line.removeprefix(_NEEDED) for line in lines if line.startswith(_NEEDED)), path)
     return _bounds((_HASHES.sub("", line.partition("#")[0]) for line in lines), path)
 
 
@@ -109,10 +117,17 @@ def dependency_files(directory: str) -> list[str]:
     """Where the nearest project at or above a directory says what it depends on: what counts more stands first."""
     for above in ancestors(directory):
         paths = [os.path.join(above, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE)]
-        found = [path for path in paths if os.path.isfile(path)]
+        found = [path for path in paths if os.path.isfile(path)] or _of_wheel(above)
         if found:
             return found
     return []
+
+
+def _of_wheel(directory: str) -> list[str]:
+    """The metadata of the one wheel that is unpacked in a directory."""
+    found = [name for name in _names_in(directory) if name.endswith(".dist-info")]
+    path = os.path.join(directory, found[0], METADATA_FILE) if len(found) == 1 else ""
+    return [path] if os.path.isfile(path) else []
 
 
 def shown_versions(versions: Mapping[str, Known]) -> list[str]:

@@ -121,6 +121,17 @@ def test_requirements_by_system(folder: Path) -> None:
     assert taken() == {"flax": ("0.10.2", listed), "chex": ("0.1.88", listed)}
 
 
+def test_an_unpacked_wheel(folder: Path) -> None:
+    Path("lynx-0.1.dist-info").mkdir()
+    Path("lynx-0.1.dist-info/METADATA").write_text(
+        "Name: lynx\nRequires-Dist: jax>=0.6.2\nRequires-Dist: flax==0.10.7\n"
+    )
+    metadata = str(folder / "lynx-0.1.dist-info" / "METADATA")
+    assert taken(isolated=True) == {"flax": ("0.10.7", metadata)}
+    Path("other-0.1.dist-info").mkdir()  # an environment, and not one wheel
+    assert taken() == {}
+
+
 def test_requirements_that_cannot_be_read(folder: Path) -> None:
     Path("requirements.txt").write_text("jax==0.4.35\n", encoding="utf-16")
     assert taken() == {}
