@@ -80,7 +80,7 @@ _MODES = {
     "is_training": False,
 }
 #: What writes a state into a module.
-_UPDATE = External("flax.nnx.update")
+_UPDATE = "flax.nnx.update"
 #: Functions that take the state out of a module.
 _SPLITTING = frozenset({"split", "state", "pop", "to_pure_dict", "pure", "as_pure"})
 #: Methods that variables have, and that write to them.
@@ -221,7 +221,7 @@ class ModuleState:
         index = next((i for i, a in enumerate(call.positional) if isinstance(a, Name) and a.id == name), None)
         if index is None:
             return None
-        if index == 0 and self.evaluator.model.resolver.resolve(call.func, code.module, code.scope) == _UPDATE:
+        if index == 0 and self.evaluator.model.resolver.library_name(call.func, code.module, code.scope) == _UPDATE:
             return StateChange("`nnx.update` writes to it")
         func = _function(call.func, code)
         while isinstance(func, Call):
