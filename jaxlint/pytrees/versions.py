@@ -31,6 +31,11 @@ def dotted(numbers: Version) -> str:
     return ".".join(map(str, numbers if len(numbers) > 1 else (*numbers, 0)))
 
 
+def _bound(behind: str, at: str, numbers: Version) -> str:
+    """A bound as it is written: behind a version, which ends with a zero that versions do not have, or at it."""
+    return f"{behind}{dotted(numbers[:-1])}" if numbers[-1:] == (0,) else f"{at}{dotted(numbers)}"
+
+
 class Fact(msgspec.Struct, frozen=True):
     """What the distribution `of` does from the version `since` on, and no more from `until` on.
 
@@ -126,5 +131,6 @@ class VersionRange(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.is_exact:
             return dotted(self.least)
-        upper = "" if self.below is None else f"<{dotted(self.below)}"
-        return ",".join(filter(None, [f">={dotted(self.least)}" if self.least else "", upper])) or "any"
+        lower = _bound(">", ">=", self.least) if self.least else ""
+        upper = "" if self.below is None else _bound("<=", "<", self.below)
+        return ",".join(filter(None, [lower, upper])) or "any"

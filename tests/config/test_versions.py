@@ -178,3 +178,8 @@ def test_they_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert "# The versions that the code runs with:\n#   jax 0.6.2 (env)\n#   python 3.12 (env)\n" in out
     _, out, _ = run(capsys, "config", "--output-format", "json")
     assert json.loads(out)["versions"]["jax"] == {"versions": "0.6.2", "origin": str(Path("env").absolute())}
+
+
+@pytest.mark.parametrize("text", ["<=0.4.30", ">0.4.3", ">=0.4,<=0.6", ">=0.4,<0.7", "0.4.35", "<0.5"])
+def test_bounds_are_shown_as_they_are_written(folder: Path, text: str) -> None:
+    assert taken(target_jax=text)["jax"][0] == text
