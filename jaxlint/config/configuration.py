@@ -123,10 +123,10 @@ class Configuration:
                 found = {**listed(name), **found}
                 continue
             try:
-                project = FileLayer(name).project
+                project = (file if file is not None and file.is_at(name) else FileLayer(name)).project
             except ConfigError:
                 continue  # the project file of somebody else
-            found = {**found, **(required(project, name) if isinstance(project, dict) else {})}
+            found = {**(required(project, name) if isinstance(project, dict) else {}), **found}
         return {name: one for name, one in found.items() if self._reads_files or one.versions.below is not None}
 
     def excludes(self, directory: str) -> Sequence[Patterns]:

@@ -179,6 +179,10 @@ class FileLayer(Layer):
             raise self.error("jaxlint", "must be a table: `[tool.jaxlint]`")
         self.values = values
 
+    def is_at(self, path: str) -> bool:
+        """Whether it is the file at an absolute path."""
+        return path == self._path
+
     def place(self, key: str, word: str = "") -> str:
         """The file and, where it is found, the line of `word` behind the key `key`."""
         line = self._line(key, word)

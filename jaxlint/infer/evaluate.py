@@ -60,6 +60,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    is_slice,
 )
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
@@ -284,10 +285,10 @@ class Evaluator(Narrowing, Attributes):
                     position = expr.index.value
                     if -len(items) <= position < len(items):
                         return items[position]
-                sliced = getattr(expr.index, "kind", "") == "Slice"
+                sliced = is_slice(expr.index)
                 return Container(kind, None, element_of(value)) if sliced else element_of(value)
             case Array(library=library, declared=declared):
-                sliced = any(getattr(p, "kind", "") == "Slice" for p in (expr.index, *children(expr.index)))
+                sliced = any(map(is_slice, (expr.index, *children(expr.index))))
                 return Array(library, None, declared) if sliced or _is_mask(expr.index) else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)

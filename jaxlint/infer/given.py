@@ -21,7 +21,7 @@ from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr,
 from jaxlint.syntax.statements import parts
 
 #: Through how many functions an instance is followed that is returned.
-_MOST_HELPERS = 2
+MOST_HELPERS = 2
 
 
 class GivenClasses:
@@ -97,7 +97,7 @@ class GivenClasses:
             cls = None if symbol is None else self.model.class_of_symbol(symbol)
             if cls is not None and is_unregistered(cls, self.model, exact=True):
                 return True
-            if isinstance(symbol, FunctionSymbol) and depth < _MOST_HELPERS and is_plain(symbol.declaration):
+            if isinstance(symbol, FunctionSymbol) and depth < MOST_HELPERS and is_plain(symbol.declaration):
                 if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
                     return True
         return False

@@ -21,11 +21,11 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
-    Other,
     Starred,
     Subscript,
     Unary,
     dotted,
+    is_slice,
 )
 
 _MAX_DEPTH = 12
@@ -329,7 +329,7 @@ class _Reader(msgspec.Struct, frozen=True):
 
 def _item(part: _Part, index: Expr) -> _Part:
     """An item of a sequence or a dict, or a slice of a sequence."""
-    if isinstance(index, Other) and index.kind == "Slice":
+    if is_slice(index):
         bounds = [_constant(bound) for bound in index.parts]
         known = all(b is None or isinstance(b, int) for b in bounds)
         return part[slice(*bounds)] if isinstance(part, tuple) and known and len(bounds) == 3 else None

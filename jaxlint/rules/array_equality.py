@@ -314,10 +314,10 @@ def _compares_fields(cls: PytreeClass) -> bool:
 def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
     """A field that is compared and certainly holds an array."""
     compared = (field for field in cls.fields if field.call is None or "compare" not in field.call.keywords)
-    return next((field for field in compared if is_array_field(field, cls, evaluator)), None)
+    return next((field for field in compared if may_hold_several(field, cls, evaluator)), None)
 
 
-def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+def may_hold_several(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a field certainly holds an array, which may have several elements."""
     if field.annotation is None:
         return False

@@ -146,20 +146,21 @@ def _dropped(
     if field is None or field.role is not Role.DROPPED:
         return
     compiled = any(place.applied(function) for function in place.functions)
-    if compiled or is_seen_to_cross(cls, evaluator):
-        is_named = cls.lists is not None and name in (cls.lists.dropped or ())
-        if is_named and not (compiled and _is_returned(at, variable, place, evaluator)):
-            return
-        way_out = f"make `{name}` a data field or a meta field"
-        yield Problem(
-            at=at,
-            message=(
-                f"`{name}` of `{cls.name}` is no part of the pytree: what is put into it is lost when the instance goes"
-                f" through a transformation; {way_out}"
-            ),
-            reason="a field that is dropped has its default again whenever the instance is rebuilt",
-            help=way_out,
-        )
+    if not (compiled or is_seen_to_cross(cls, evaluator)):
+        return
+    is_named = cls.lists is not None and name in (cls.lists.dropped or ())
+    if is_named and not (compiled and _is_returned(at, variable, place, evaluator)):
+        return
+    way_out = f"make `{name}` a data field or a meta field"
+    yield Problem(
+        at=at,
+        message=(
+            f"`{name}` of `{cls.name}` is no part of the pytree: what is put into it is lost when the instance goes"
+            f" through a transformation; {way_out}"
+        ),
+        reason="a field that is dropped has its default again whenever the instance is rebuilt",
+        help=way_out,
+    )
 
 
 def _is_returned(at: object, variable: str | None, place: Place, evaluator: Evaluator) -> bool:

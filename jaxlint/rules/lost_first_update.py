@@ -24,10 +24,10 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
-    Other,
     Subscript,
     dotted,
     is_none,
+    is_slice,
     same,
 )
 from jaxlint.syntax.names_read import names_read
@@ -391,7 +391,7 @@ def _index(update: Update) -> Expr:
 
 def _is_everything(index: Expr) -> bool:
     """Whether an index is `...` or `:`."""
-    if isinstance(index, Other) and index.kind == "Slice":
+    if is_slice(index):
         return all(map(is_none, index.parts))
     return (isinstance(index, Constant) and index.kind == "ellipsis") or getattr(index, "kind", "") == "Ellipsis"
 

@@ -20,7 +20,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Lambda, Name, Unary
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, Unary, is_number
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
 _NUMPY_BUFFERS = frozenset(
@@ -165,13 +165,11 @@ def _is_matrix(expr: Expr) -> bool:
 def _is_written_out(expr: Expr | None) -> bool:
     """Whether an expression makes an array of numbers that are written out, one by one: those of a constant."""
     numbers = expr.args[0].value if isinstance(expr, Call) and expr.args else None
-    return isinstance(numbers, Display) and bool(numbers.items) and all(map(_is_number, numbers.items))
+    return isinstance(numbers, Display) and bool(numbers.items) and all(map(_is_signed_number, numbers.items))
 
 
-def _is_number(expr: Expr) -> bool:
-    if isinstance(expr, Unary):
-        return _is_number(expr.operand)
-    return isinstance(expr, Constant) and expr.kind in ("int", "float")
+def _is_signed_number(expr: Expr) -> bool:
+    return _is_signed_number(expr.operand) if isinstance(expr, Unary) else is_number(expr)
 
 
 def _is_trainable(value: Value, evaluator: Evaluator) -> bool:

@@ -10,7 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Cross, Event, Transformed
-from jaxlint.infer.given import is_plain
+from jaxlint.infer.given import MOST_HELPERS, is_plain
 from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Instance, Value, plain
@@ -22,9 +22,6 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import all_parts, bound_once, looked_up
-
-#: Through how many functions an instance is followed.
-_MOST_HELPERS = 2
 
 
 class UnregisteredClass(ClassRule, EventRule):
@@ -262,7 +259,7 @@ def _returned(
             cls = evaluator.model.class_of_symbol(made)
             if cls is not None:
                 yield Instance(cls, exact=True), expr.at
-            elif isinstance(made, FunctionSymbol) and depth < _MOST_HELPERS and is_plain(made.declaration):
+            elif isinstance(made, FunctionSymbol) and depth < MOST_HELPERS and is_plain(made.declaration):
                 for value, _ in _returned(made.declaration, made.module, evaluator, depth + 1):
                     yield value, expr.at
 

@@ -9,8 +9,8 @@ in code that is read and dropped (its range is computed only if it is reported).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -94,6 +94,11 @@ class Call(_Base, frozen=True, tag=True, gc=False):
     def has_star(self) -> bool:
         """Whether `*args` or `**kwargs` are unpacked into the call."""
         return any(arg.star for arg in self.args)
+
+    def given_to(self, positional: Iterable[str]) -> dict[str, Expr]:
+        """What parameters are given, by name: those of `positional` in their order, and all by keyword."""
+        given = dict(zip(positional, self.positional, strict=False))
+        return given | {arg.keyword: arg.value for arg in self.args if arg.keyword is not None}
 
 
 class Subscript(_Base, frozen=True, tag=True, gc=False):
@@ -276,6 +281,16 @@ def same(a: Any, b: Any) -> bool:
 def is_none(expr: Expr | None) -> bool:
     """Whether an expression is a literal `None`."""
     return isinstance(expr, Constant) and expr.kind == "NoneType"
+
+
+def is_number(expr: Expr | None) -> bool:
+    """Whether an expression is an int or a float that is written out, without a sign."""
+    return isinstance(expr, Constant) and expr.kind in ("int", "float")
+
+
+def is_slice(expr: Expr | None) -> TypeGuard[Other]:
+    """Whether an index is a slice; its `parts` are the bounds."""
+    return isinstance(expr, Other) and expr.kind == "Slice"
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

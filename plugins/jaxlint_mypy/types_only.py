@@ -20,7 +20,7 @@ from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.array_equality import ArrayEquality, is_array_field, last_compared, unequal_message
+from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
@@ -193,7 +193,7 @@ class TypesOnly:
     def _is_array(self, typ: Type, field: Field, cls: PytreeClass) -> bool:
         """Whether a field holds an array; what it is annotated with may come from a package without types."""
         if isinstance(get_proper_type(typ), AnyType):
-            return is_array_field(field, cls, self.front.evaluator)
+            return may_hold_several(field, cls, self.front.evaluator)
         return _is_array(typ)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:

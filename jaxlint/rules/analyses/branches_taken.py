@@ -18,8 +18,7 @@ def left_out(call: Call, function: Function, body: Body, optional: Collection[st
     if call.has_star:
         return frozenset()
     names = [p.name for p in function.parameters if p.kind == "positional" and p.name != function.self_name]
-    given = dict(zip(names, call.positional, strict=False))
-    given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+    given = call.given_to(names)
     defaults = {p.name: p.default for p in function.parameters if p.default is not None and p.name not in given}
     known = {name: value for name, value in given.items() if not (isinstance(value, Name) and value.id in optional)}
     closed: list[Body] = []

@@ -217,8 +217,7 @@ class MadeInstances:
 def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:
     """What a call gives to the parameters of a function."""
     positional = (p.name for p in parameters if p.kind == "positional")
-    given = dict(zip(positional, call.positional, strict=False))
-    return given | {a.keyword: a.value for a in call.args if a.keyword is not None}
+    return call.given_to(positional)
 
 
 def _varies(expr: Expr, varying: set[str]) -> bool:

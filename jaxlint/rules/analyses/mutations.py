@@ -17,7 +17,19 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.branches_taken import left_out
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, Name, Unary, children, is_none
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Compare,
+    Constant,
+    Expr,
+    Name,
+    Unary,
+    children,
+    is_none,
+    is_number,
+)
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -152,8 +164,7 @@ class _Finder:
         if function.is_generator or function.decorators or self.evaluator.calls.transformed.of(function, symbol.module):
             return
         names = [p.name for p in function.parameters if p.kind == "positional"]
-        given = dict(zip(names, call.positional, strict=False)) if not call.has_star else {}
-        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        given = call.given_to(names if not call.has_star else ())
         body = self.evaluator.calls.body_of(symbol) or () if given else ()
         made: set[str] | None = None
         for statement in walk(body, nested=False):
@@ -265,7 +276,7 @@ def _purpose(statement: Statement | None, slot: Slot, on_self: bool, made: set[s
     """What a new value is made from; it is meant to last where it counts, or where a method updates its own."""
     match statement:
         case Augment(op=op, value=value):
-            return Purpose(True, on_self or (op in ("+", "-") and _is_number(value)), _mentions(value, made))
+            return Purpose(True, on_self or (op in ("+", "-") and is_number(value)), _mentions(value, made))
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
             return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made))
@@ -301,11 +312,7 @@ def _counts(value: Expr, slot: Slot) -> bool:
     if not isinstance(value, Binary) or value.op not in ("+", "-"):
         return False
     pairs = ((value.left, value.right), (value.right, value.left))
-    return any(slot_of(one) == slot and _is_number(other) for one, other in pairs)
-
-
-def _is_number(expr: Expr) -> bool:
-    return isinstance(expr, Constant) and expr.kind in ("int", "float")
+    return any(slot_of(one) == slot and is_number(other) for one, other in pairs)
 
 
 def _removes(statement: Statement) -> bool:

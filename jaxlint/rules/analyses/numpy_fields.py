@@ -42,7 +42,7 @@ def is_called_with_numpy(function: Function, parameter: str, module: Module, eva
     for around in (module, *evaluator.model.importers(module)):
         for call, caller in calls_giving(parameter, {function.name}, around, evaluator):
             if last_name(call.func) == function.name:
-                given = dict(zip(names, call.positional, strict=False)).get(parameter, call.keyword(parameter))
+                given = call.given_to(names).get(parameter)
                 if given is not None and _is_numpy(given, caller, around, evaluator):
                     return True
     return False

@@ -30,8 +30,7 @@ def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Pyt
         if with_keys is None or call.has_star:
             continue
         parameters = ("nodetype", _FLATTENING[with_keys], "unflatten_func")
-        given = dict(zip(parameters, call.positional, strict=False))
-        given |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        given = call.given_to(parameters)
         named = dotted(given.get("nodetype", call.func))
         cls = evaluator.model.class_of_symbol(resolver.resolve(given.get("nodetype", call.func), module, code.scope))
         first, second = (_routine(given.get(one), code, evaluator) for one in parameters[1:])

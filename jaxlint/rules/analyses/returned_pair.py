@@ -22,12 +22,12 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
-    Other,
     Subscript,
     Unary,
     children,
     dotted,
     is_none,
+    is_slice,
 )
 from jaxlint.syntax.statements import Return, all_parts, looked_up, only_bound, walk
 
@@ -153,9 +153,4 @@ def _uses_array(method: FunctionSymbol, attr: str, evaluator: Evaluator) -> bool
 
 def _is_slice(expr: Expr, path: str) -> bool:
     """Whether an expression is a slice of a path: a tuple for a tuple, as an item of one would be an array."""
-    return (
-        isinstance(expr, Subscript)
-        and isinstance(expr.index, Other)
-        and expr.index.kind == "Slice"
-        and dotted(expr.value) == path
-    )
+    return isinstance(expr, Subscript) and is_slice(expr.index) and dotted(expr.value) == path

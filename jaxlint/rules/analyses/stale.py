@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
@@ -22,7 +22,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
 )
-from jaxlint.syntax.statements import If, all_parts, parts, walk
+from jaxlint.syntax.statements import Body, If, all_parts, parts, walk
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -65,17 +65,23 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
     return {attr for attr in attrs if cls.method(attr) is None}
 
 
+def _reading(
+    attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator
+) -> Iterator[tuple[Function, Body | None]]:
+    """Those of some methods that read an attribute, each with its body; None if that cannot be read."""
+    for name in inside:
+        found = cls.method(name)
+        if found is not None and attr in found[1].self_reads:
+            yield found[1], evaluator.calls.body_of(FunctionSymbol(found[0].module, found[1]))
+
+
 def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods read an attribute only where an argument is not given.
 
     That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
     """
     found = False
-    for name in inside:
-        owner, method = cls.method(name) or (cls, None)
-        if method is None or attr not in method.self_reads:
-            continue
-        body = evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+    for method, body in _reading(attr, inside, cls, evaluator):
         if body is None:
             return False
         path = f"{method.self_name}.{attr}"
@@ -92,11 +98,7 @@ def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Ev
 
 def _is_only_applied(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods read nothing of a train state but the function of its model, which no update changes."""
-    for name in inside:
-        owner, method = cls.method(name) or (cls, None)
-        if method is None or attr not in method.self_reads:
-            continue
-        body = evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+    for method, body in _reading(attr, inside, cls, evaluator):
         if body is None:
             return False
         path = f"{method.self_name}.{attr}"

@@ -20,11 +20,11 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     NamedExpr,
-    Other,
     Subscript,
     Unary,
     children,
     dotted,
+    is_slice,
 )
 from jaxlint.syntax.statements import (
     Assert,
@@ -287,7 +287,7 @@ class StaticUses:
     def _item(self, held: Expr, index: Expr) -> Iterator[Use]:
         parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
         for part in parts:
-            if isinstance(part, Other) and part.kind == "Slice":
+            if is_slice(part):
                 for bound in part.parts:
                     yield from self._use(bound, SLICE)
         kind = self._kind_of(held)

@@ -15,7 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.origins import Made
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Lambda, Name, dotted, is_number
 from jaxlint.syntax.statements import Assign, For, Statement, While, own_parts, walk
 
 #: Operations that make another number of a number.
@@ -91,9 +91,8 @@ class _Copies:
         home, function, base, parameters = found
         if not function.only_returns or function.decorators or function.is_async or copy.has_star:
             return
-        given = dict(zip((p.name for p in parameters if p.kind == "positional"), copy.positional, strict=False))
-        given |= {a.keyword: a.value for a in copy.args if a.keyword is not None}
-        numbers = frozenset(parameter for parameter, value in given.items() if _is_number(value))
+        given = copy.given_to(p.name for p in parameters if p.kind == "positional")
+        numbers = frozenset(parameter for parameter, value in given.items() if is_number(value))
         scope = f"{function.qualname}.<locals>"
         returned = [
             set(self._moved(value, base, home, scope, numbers)) if isinstance(value, Call) else set()
@@ -182,8 +181,4 @@ def _moves(op: str, other: Expr, numbers: frozenset[str]) -> bool:
     """Whether a number becomes another one by an operation."""
     if isinstance(other, Name):
         return other.id in numbers
-    return _is_number(other) and isinstance(other, Constant) and other.value != _NEUTRAL.get(op)
-
-
-def _is_number(expr: Expr) -> bool:
-    return isinstance(expr, Constant) and expr.kind in ("int", "float")
+    return is_number(other) and isinstance(other, Constant) and other.value != _NEUTRAL.get(op)

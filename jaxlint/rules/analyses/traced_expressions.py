@@ -350,8 +350,7 @@ class Expressions:
             return State(cls, {})
         names = [p.name for p in parameters if p.kind == "positional"]
         passed = {**dict(zip(names, given, strict=False)), **keywords}
-        written = dict(zip(names, call.positional, strict=False)) if given else {}
-        written |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        written = call.given_to(names if given else ())
         fields: dict[str, Form] = {}
         for field in cls.fields:
             if field.is_converted or field.opaque:

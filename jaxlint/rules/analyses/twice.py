@@ -47,6 +47,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    is_slice,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -359,7 +360,7 @@ def _indexed(value: Number, index: Expr) -> Number:
         return None
     items = index.items if isinstance(index, Display) else (index,)
     last = items[-1] if items else None
-    if isinstance(last, Other) and last.kind == "Slice" and all(map(_is_whole, items[:-1])):
+    if is_slice(last) and all(map(_is_whole, items[:-1])):
         bounds = _bounds(last)
         inside = axes(value) - 1 if any(isinstance(item, Constant) for item in items) else len(items) - 1
         return None if bounds is None else _sliced(value, bounds, inside)
@@ -390,7 +391,7 @@ def _bounds(index: Other) -> _Bounds | None:
 
 def _is_whole(index: Expr) -> bool:
     """Whether an index is `:` or `...`."""
-    if isinstance(index, Other) and index.kind == "Slice":
+    if is_slice(index):
         return all(map(_is_none, index.parts))
     return isinstance(index, Constant) and index.kind == "ellipsis"
 
