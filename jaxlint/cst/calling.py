@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from jaxlint.cst.changes import Annotate, CallFunction, EditCall, EditField, MoveField, MoveItem, NameArgument
+from jaxlint.cst.changes import AddItems, Annotate, CallFunction, EditCall, EditField, MoveField, MoveItem, NameArgument
 from jaxlint.cst.rewriting import (
     CannotChange,
     Locate,
@@ -248,15 +248,40 @@ def _move_item(change: MoveItem, tree: Tree, locate: Locate) -> dict[cst.CSTNode
     def extended(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.List, cst.Tuple))
         assert moved is not None
-        others = list(old.elements)
-        if others:
-            comma = others[0].comma if len(others) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-            last = others[-1].comma
-            others[-1] = others[-1].with_changes(comma=comma)
-            return old.with_changes(elements=[*others, moved.with_changes(comma=last)])
-        return old.with_changes(elements=[moved.with_changes(comma=_last_comma([moved], old))])
+        return _appended(old, moved.value)
 
     return {source: without, target: extended}
+
+
+@rewriters.register
+def _add_items(change: AddItems, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
+    def extended(old: cst.CSTNode) -> New:
+        assert isinstance(old, (cst.List, cst.Tuple))
+        for item in change.items:
+            old = _appended(old, cst.SimpleString(f'"{item}"'))
+        return old
+
+    return {_display(tree, locate(change.at)): extended}
+
+
+def _appended(display: cst.List | cst.Tuple, value: cst.BaseExpression) -> cst.List | cst.Tuple:
+    """A display with one more element; the comment behind the last one stays with it."""
+    is_list = isinstance(display, cst.List)
+    opening = display.lbracket if isinstance(display, cst.List) else display.lpar[0] if display.lpar else None
+    closing = display.rbracket if isinstance(display, cst.List) else display.rpar[0] if display.rpar else None
+    if not display.elements or opening is None or closing is None:
+        return display.with_changes(elements=[cst.Element(value, _last_comma([cst.Element(value)], display))])
+    *others, last = display.elements
+    end, start = closing.whitespace_before, opening.whitespace_after
+    new = cst.Element(value, last.comma if len(display.elements) > 1 or is_list else cst.MaybeSentinel.DEFAULT)
+    if not isinstance(end, cst.ParenthesizedWhitespace):
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        return display.with_changes(elements=[*others, last.with_changes(comma=comma), new])
+    indent = start.last_line if isinstance(start, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace("    ")
+    comma = cst.Comma(whitespace_after=end.with_changes(empty_lines=(), last_line=indent))
+    ended = closing.with_changes(whitespace_before=end.with_changes(first_line=cst.TrailingWhitespace()))
+    elements = [*others, last.with_changes(comma=comma), new]
+    return display.with_changes(elements=elements, **({"rbracket": ended} if is_list else {"rpar": [ended]}))
 
 
 def _display(tree: Tree, place: Span) -> cst.List | cst.Tuple:

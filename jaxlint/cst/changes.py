@@ -208,13 +208,14 @@ class SetItem(msgspec.Struct, frozen=True):
 class TakeResult(msgspec.Struct, frozen=True):
     """If the name `at` is that of a function whose call stands alone, an argument is bound to what that returns.
 
-    The argument is the one for `parameter`, which is that at a `position`; what is called on, if that is -1. Other
-    calls, and names of other things, stay as they are.
+    The argument is the one for `parameter`, which is that at a `position`; what is called on, if that is -1. It is a
+    variable, or one of the `attributes` of one. Other calls, and names of other things, stay as they are.
     """
 
     at: object
     parameter: str
     position: int
+    attributes: tuple[str, ...] = ()
 
 
 class ReturnAlso(msgspec.Struct, frozen=True):
@@ -228,12 +229,14 @@ class TakeAlso(msgspec.Struct, frozen=True):
     """If the name `at` is that of a function of `ReturnAlso`, its argument for `parameter` is bound to the second part.
 
     The call is a statement, or assigned to one target; the argument is that at a `position`, or what is called on, if
-    that is -1. There is no fix where the function is handed on, unless to what compiles it.
+    that is -1, and one that may be assigned, as for `TakeResult`. There is no fix where the function is handed on,
+    unless to what compiles it.
     """
 
     at: object
     parameter: str
     position: int
+    attributes: tuple[str, ...] = ()
 
 
 class Remove(msgspec.Struct, frozen=True):
@@ -265,6 +268,13 @@ class MoveItem(msgspec.Struct, frozen=True):
     at: object
     to: object
     item: str
+
+
+class AddItems(msgspec.Struct, frozen=True):
+    """Strings go to the end of the list or tuple display `at`."""
+
+    at: object
+    items: tuple[str, ...]
 
 
 class InsertLine(msgspec.Struct, frozen=True):
@@ -363,6 +373,7 @@ Change: TypeAlias = (
     | Remove
     | EditField
     | MoveItem
+    | AddItems
     | InsertLine
     | MakeFactory
     | CallFactory

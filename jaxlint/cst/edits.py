@@ -18,6 +18,26 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
+def moved(offset: int, edits: Iterable[Edit]) -> int:
+    """Where a place of a text is after some edits; of one that is replaced, the start of what takes its place."""
+    by = 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        if edit.end > offset:
+            return min(offset, edit.start) + by
+        by += len(edit.text) - (edit.end - edit.start)
+    return offset + by
+
+
+def moved_back(offset: int, edits: Iterable[Edit]) -> int:
+    """Where a place was before some edits; of one that they made, the start of what was there."""
+    by = 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        if edit.start + by + len(edit.text) > offset:
+            return min(offset - by, edit.start)
+        by += len(edit.text) - (edit.end - edit.start)
+    return offset - by
+
+
 def made_together(findings: Iterable[Finding]) -> tuple[list[Finding], list[Edit]]:
     """The findings whose fixes do not touch each other, and their edits; of two that do, the later one is left out.
 

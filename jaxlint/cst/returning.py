@@ -104,7 +104,7 @@ def _take_result(change: TakeResult, tree: Tree, locate: Locate) -> dict[cst.CST
         return {}
     taken = _argument(call, change)
     target = tree.module.code_for_node(taken) if taken is not None else ""
-    if re.fullmatch(r"[\w.]+", target) is None or not ("." in target or is_wanted(target, statement, tree)):
+    if re.fullmatch(r"[\w.]+", target) is None or not _may_be_bound(target, change, statement, tree):
         raise CannotChange("there is no variable that could be bound to the result")
 
     def assigned(old: cst.CSTNode) -> New:
@@ -133,7 +133,7 @@ def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode
     is_plain = isinstance(statement, cst.Assign) and len(statement.targets) == 1
     if _TARGET.fullmatch(target) is None or not (is_plain or isinstance(statement, cst.Expr)):
         raise CannotChange("there is no variable that could be bound to the result")
-    if target.isidentifier() and not is_wanted(target, statement, tree):
+    if not (target.endswith("]") or _may_be_bound(target, change, statement, tree)):
         raise CannotChange("nobody would see the copy")
 
     def assigned(old: cst.CSTNode) -> New:
@@ -143,6 +143,12 @@ def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode
         return made.with_changes(targets=[cst.AssignTarget(_pair(first, made.targets[0].target))])
 
     return {statement: assigned}
+
+
+def _may_be_bound(target: str, change: TakeResult | TakeAlso, statement: cst.CSTNode, tree: Tree) -> bool:
+    """Whether a target is a variable that is used later, or an attribute that may be assigned."""
+    _, point, attribute = target.rpartition(".")
+    return attribute in change.attributes if point else is_wanted(target, statement, tree)
 
 
 def _call_of(name: cst.Name, tree: Tree) -> cst.Call | None:

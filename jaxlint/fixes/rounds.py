@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from jaxlint.config.settings import Settings
-from jaxlint.cst.edits import applied, made_together
+from jaxlint.cst.edits import applied, made_together, moved, moved_back
 from jaxlint.editor.trees import Group, Texts
-from jaxlint.finding import Applicability, Finding
+from jaxlint.finding import Applicability, Edit, Finding
 from jaxlint.fixes.names import lost_names
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.syntax.source import Source, Unreadable
@@ -28,13 +28,22 @@ _MOST_LAYERS = 3
 _LARGEST = 1 << 62
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """A fix that was tried and not made, why, and the offset of its finding before and after all that was fixed."""
+
+    finding: Finding
+    reason: str
+    before: int
+    after: int
+
+
 class Fixed(msgspec.Struct):
     """What became of one file: its text, what was fixed in it, and which fixes were not made, and why."""
 
     before: Source
     text: str
     fixed: list[Finding] = []
-    refused: list[tuple[Finding, str]] = []
+    refused: list[Refusal] = []
     #: Whether other files may see a difference.
     is_seen_elsewhere: bool = False
 
@@ -101,7 +110,7 @@ class Fixer:
         for _ in range(_MOST_ROUNDS):
             if not one.round(unsafe=unsafe):
                 break
-        return one.result
+        return one.outcome()
 
     def _set(self, path: str, source: Source) -> None:
         self._texts.open[path] = source
@@ -131,25 +140,43 @@ class _File:
         self._found = found
         self._interface = group.module(source.path).interface
         self._elsewhere = fixer.found_outside({source.path}) if is_careful else None
-        self._refused: set[tuple[str, str, str]] = set()
+        #: The edits that were made, one set after the other.
+        self._made: list[list[Edit]] = []
+        #: By offset and code, which fixes were refused, and why.
+        self._refused: dict[tuple[int, str], tuple[Finding, str]] = {}
+        #: Whether something was fixed since one of them was refused.
+        self._is_another = False
+
+    def outcome(self) -> Fixed:
+        """What became of the file."""
+        for (offset, _), (finding, reason) in self._refused.items():
+            before = offset
+            for edits in reversed(self._made):
+                before = moved_back(before, edits)
+            self.result.refused.append(Refusal(finding, reason, before, offset))
+        return self.result
 
     def round(self, *, unsafe: bool) -> bool:
         """Make the fixes that can be made together; whether there may be more."""
-        wanted = [f for f in self._found if is_applicable(f, unsafe=unsafe) and identity(f) not in self._refused]
+        places = {id(f): self._place(f) for f in self._found if is_applicable(f, unsafe=unsafe)}
+        if self._is_another and all(place in self._refused for place in places.values()):
+            self._refused, self._is_another = {}, False  # what stood in the way may be mended
+        wanted = [f for f in self._found if id(f) in places and places[id(f)] not in self._refused]
         chosen, _ = made_together(wanted)
         if not chosen:
             return False
         if self._try(chosen, unsafe=unsafe) is None:
             return True
-        done = False
         for finding in chosen:
-            reason = self._try([finding], unsafe=unsafe) if not done else None
-            if reason is not None:
-                self._refused.add(identity(finding))
-                self.result.refused.append((finding, reason))
-            else:
-                done = True
+            reason = self._try([finding], unsafe=unsafe)
+            if reason is None:
+                break
+            self._refused[places[id(finding)]] = finding, reason
         return True
+
+    def _place(self, finding: Finding) -> tuple[int, str]:
+        source = self._group.module(finding.path).source
+        return source.offset(finding.row, finding.column - 1), finding.code
 
     def _try(self, chosen: Sequence[Finding], *, unsafe: bool) -> str | None:
         """Make some fixes; why that cannot be, and then nothing has changed.
@@ -157,7 +184,8 @@ class _File:
         What was hidden by what they fix is fixed together with them, if it can be.
         """
         before = self._text
-        text = applied(before, made_together(chosen)[1])
+        made = [made_together(chosen)[1]]
+        text = applied(before, made[0])
         known = Counter(map(identity, self._found))
         for _ in range(_MOST_LAYERS):
             try:
@@ -170,7 +198,8 @@ class _File:
             hidden = [finding for finding in found if identity(finding) in more]
             if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
                 break
-            text = applied(text, made_together(hidden)[1])
+            made.append(made_together(hidden)[1])
+            text = applied(text, made[-1])
         reason = _regression(self._found, found, chosen)
         lost = lost_names(before, text)
         if reason is None and lost:
@@ -190,6 +219,10 @@ class _File:
         self._elsewhere, self._interface, self._found = elsewhere, interface, found
         self.result.text = text
         self.result.fixed += chosen
+        self._made += made
+        self._is_another = bool(self._refused)
+        for edits in made:
+            self._refused = {(moved(offset, edits), code): why for (offset, code), why in self._refused.items()}
         return None
 
     @property

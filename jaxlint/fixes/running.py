@@ -14,7 +14,7 @@ from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
-from jaxlint.fixes.rounds import Fixed, Fixer, identity, is_applicable
+from jaxlint.fixes.rounds import Fixed, Fixer, is_applicable
 from jaxlint.linter.engine import check_content, check_paths
 from jaxlint.linter.result import Result
 from jaxlint.syntax.paths import shown_path
@@ -31,8 +31,6 @@ class FixedFiles(msgspec.Struct):
     result: Result
     files: list[Fixed] = []
     problems: list[str] = []
-    #: The fixes that were tried and not made, and why.
-    refused: list[tuple[Finding, str]] = []
 
     @property
     def fixed(self) -> list[Finding]:
@@ -82,11 +80,12 @@ def fix_found(
         fixed.problems += [f"nothing was fixed: {error}" for error in result.errors[:1] if wanted]
         return fixed
     fixer = Fixer(result.checked, is_named=any(os.path.isfile(path) for path in paths))
-    for one in fixer.fix_all({path: bool(ways[path]) for path in sorted(wanted)}):
-        _keep(one, fixed, write=write)
+    tried = fixer.fix_all({path: bool(ways[path]) for path in sorted(wanted)})
+    changed = [_keep(one, fixed, write=write) for one in tried]
     if write and fixed.files:
         fixed.result = check()
-    _note_refused(fixed)
+    for one, is_other in zip(tried, changed, strict=True):
+        _note_refused(one, fixed, is_after=write and is_other)
     return fixed
 
 
@@ -94,40 +93,35 @@ def _is_wanted(finding: Finding, unsafe: bool | None) -> bool:
     return unsafe is not None and is_applicable(finding, unsafe=unsafe)
 
 
-def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> None:
-    """Write a file, and note what became of it."""
-    if one is None:
-        return
-    shown = shown_path(one.before.path)
-    fixed.refused += one.refused
-    if not one.fixed:
-        return
+def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> bool:
+    """Write a file, and note what became of it; whether it is another one then."""
+    if one is None or not one.fixed:
+        return False
     try:
         if write:
             _write(one)
     except (OSError, Unreadable) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else error.message
-        fixed.problems.append(f"{shown}: nothing was fixed: {reason}")
-        return
+        fixed.problems.append(f"{shown_path(one.before.path)}: nothing was fixed: {reason}")
+        return False
     fixed.files.append(one)
+    return True
 
 
-def _note_refused(fixed: FixedFiles) -> None:
-    """Say what was not fixed, where it stands now; what is left of it has no fix any more.
+def _note_refused(one: Fixed, fixed: FixedFiles, *, is_after: bool) -> None:
+    """Say what was not fixed in a file, and why; what is left of it has no fix any more.
 
-    What another fix has mended since is not found any more, and nothing is said of it.
+    What is found stands in its text before the fixes, or in that after them.
     """
-    found = fixed.result.findings
-    left: dict[tuple[str, str, str], list[int]] = {}
-    for number, finding in enumerate(found):
-        if finding not in fixed.fixed:
-            left.setdefault(identity(finding), []).append(number)
-    for refused, reason in fixed.refused:
-        numbers = left.get(identity(refused))
-        if numbers:
-            number = numbers.pop(0)
+    source = Source.from_text(one.before.path, one.text if is_after else one.before.text)
+    found, path = fixed.result.findings, one.before.path
+    places = {(f.row, f.column - 1, f.code): number for number, f in enumerate(found) if f.path == path}
+    for refusal in one.refused:
+        code = refusal.finding.code
+        number = places.get((*source.place(refusal.after if is_after else refusal.before), code))
+        if number is not None and found[number].fix is not None:
             found[number] = finding = replace(found[number], fix=None)
-            fixed.problems.append(f"{shown_path(finding.path)}:{finding.row}: {finding.code} was not fixed: {reason}")
+            fixed.problems.append(f"{shown_path(path)}:{finding.row}: {code} was not fixed: {refusal.reason}")
 
 
 def _write(one: Fixed) -> None:
@@ -154,10 +148,11 @@ def fix_content(
     fixer = Fixer([(own, [path])], is_named=True)
     fixer.give(Source.from_bytes(path, raw))
     one = fixer.fix(path, unsafe=may)
-    _keep(one, fixed, write=False)
-    if one is not None and one.fixed:
+    is_other = _keep(one, fixed, write=False)
+    if one is not None and is_other:
         fixed.result = check_content(one.content, path, own)
-    _note_refused(fixed)
+    if one is not None:
+        _note_refused(one, fixed, is_after=is_other)
     return one, fixed
 
 

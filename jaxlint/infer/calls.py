@@ -116,7 +116,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.higher_order.note_traced(func, call, values, env)
         result = self._apply(func, call, values, env)
         forget_passed(call, env)
-        return result
+        return self._hoped(receiver, call) if isinstance(func, UnknownValue) else result
 
     def _callee(self, func: Expr, env: Environment) -> tuple[Value, Value]:
         """What is called, and the receiver if it is a method."""

@@ -28,14 +28,16 @@ from jaxlint.infer.values import (
     join,
     joined,
     plain,
+    without_none,
 )
 from jaxlint.libraries import arrays
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import SELECTION_CHOICES, SELECTION_COPIES
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
+from jaxlint.pytrees.updating import COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
 
 if TYPE_CHECKING:
     pass
@@ -150,6 +152,21 @@ class MethodCalls:
         if isinstance(receiver, Scalar):
             return Container("list", None, Scalar("str"))  # the parts of a string
         return UNKNOWN
+
+    def _hoped(self, receiver: Value, call: Call) -> Value:
+        """What the author of a call of `replace` takes for its result where instances certainly have no such method.
+
+        What follows is wrong as it would be of the copy, and comes to light before that call is mended.
+        """
+        name, given = last_name(call.func), [argument.keyword for argument in call.args]
+        if name not in COPYING_NAMES or not isinstance(call.func, Attribute) or not given:
+            return UNKNOWN
+        instance = plain(without_none(plain(receiver)))
+        if not isinstance(instance, Instance) or any(instance.cls.field(field or "") is None for field in given):
+            return UNKNOWN
+        family = self.model.family(instance.cls, exact=instance.exact)
+        is_missed = all(misses_attribute(cls, name, self.model) for cls in family)
+        return Instance(instance.cls, instance.exact) if is_missed else UNKNOWN
 
     def _container_method(self, container: Container, name: str, call: Call, values: Values, env: Environment) -> Value:
         if name == "copy":

@@ -32,8 +32,10 @@ UPDATE_FUNCTIONS: Mapping[str, int] = {
 }
 #: What `TrainState.apply_gradients` sets besides its keywords.
 BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
+#: The names under which frameworks give instances a method that copies them with changes.
+COPYING_NAMES = frozenset({"replace", "_replace"})
 #: Methods by whose name an update may be known where its receiver is not.
-UPDATE_METHODS = frozenset({"replace", "_replace", "tree_replace", "apply_gradients"})
+UPDATE_METHODS = COPYING_NAMES | {"tree_replace", "apply_gradients"}
 #: The function that makes a selection of a tree, and the methods of selections that copy the tree with changes.
 SELECT = "penzai.pz.select"
 SELECTION_COPIES = frozenset(

@@ -10,9 +10,9 @@ from jaxlint.infer.events import AssignItem, Event
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import is_whole, may_be_reference
@@ -175,7 +175,7 @@ def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bo
 def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator) -> bool:
     family = event.place.family(receiver)
     operator = _OPERATOR.get(event.how, "__setitem__")
-    return receiver.cls.is_pytree and all(misses_attribute(cls, operator, evaluator) for cls in family)
+    return receiver.cls.is_pytree and all(misses_attribute(cls, operator, evaluator.model) for cls in family)
 
 
 def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -188,7 +188,7 @@ def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluato
         return False
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
     used = {p.attr for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name}
-    return any(misses_attribute(cls, attr, evaluator) for attr in used & _OF_MAPPINGS)
+    return any(misses_attribute(cls, attr, evaluator.model) for attr in used & _OF_MAPPINGS)
 
 
 def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:

@@ -12,15 +12,13 @@ from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, update_function, update_text
-from jaxlint.rules.analyses.missing_members import misses_attribute
-from jaxlint.rules.analyses.rebinding import scope_of
+from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
+from jaxlint.rules.analyses.rebinding import scope_of, taking_result
 from jaxlint.rules.analyses.updates import is_no_dataclass
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
-
-_METHODS = ("replace", "_replace")
 
 
 class NoReplaceMethod(EventRule):
@@ -80,7 +78,7 @@ class NoReplaceMethod(EventRule):
 
     `state.replace(x=1)` becomes `dataclasses.replace(state, x=1)`, or calls the method that the framework has; of
     a layer with a constructor of its own, one leaf is replaced with `eqx.tree_at`. The fix is safe: the line could only
-    raise.
+    raise. Where nobody takes the result, it is assigned to the variable, too, and that is unsafe.
 
     ## When not to use it
 
@@ -103,15 +101,20 @@ class NoReplaceMethod(EventRule):
         """Look at one call of a method, or of `dataclasses.replace`."""
         if isinstance(event, Replace):
             if event.function in REPLACE_FUNCTIONS and is_no_dataclass(event):
-                yield _problem(event.receiver.cls, event.call, event.call.positional[0].at, None, _of_tuple(event))
+                base = event.call.positional[0]
+                fix = taking_result(_of_tuple(event), event.call, base, event.place, evaluator)
+                yield _problem(event.receiver.cls, event.call, base.at, None, fix)
             return
         assert isinstance(event, CallMethod)
         receiver, func = event.receiver, event.call.func
-        if event.name not in _METHODS or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
+        if event.name not in COPYING_NAMES or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
             return
         family = event.place.family(receiver)
-        if not isinstance(func.value, Call) and all(misses_attribute(cls, event.name, evaluator) for cls in family):
-            fix = _updating(event, receiver, evaluator)
+        if not isinstance(func.value, Call) and all(
+            misses_attribute(cls, event.name, evaluator.model) for cls in family
+        ):
+            updating = _updating(event, receiver, evaluator)
+            fix = taking_result(updating, event.call, func.value, event.place, evaluator)
             yield _problem(receiver.cls, event.call, func.at, event.name, fix)
 
 

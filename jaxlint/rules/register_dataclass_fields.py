@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import EditCall, Proposal, Remove, Rewrite
+from jaxlint.cst.changes import AddItems, EditCall, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import UNKNOWN
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
+from jaxlint.rules.analyses.roles import list_for
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Unit
 from jaxlint.syntax.expressions import Constant, Display, Span
@@ -81,8 +83,10 @@ class RegisterDataclassFields(ClassRule):
 
     ## Fix safety
 
-    The other list is given, a string is put into a list, and names are removed or written as the field that is meant.
-    The fix is safe where the class could not be registered and nothing else can be meant, and unsafe otherwise.
+    The other list is given, a string is put into a list, names are removed or written as the field that is meant,
+    and a field that no list has is put into `data_fields` if it is annotated as an array or a pytree, and into
+    `meta_fields` if it is one of text. The fix is safe where the class could not be registered and nothing else can be
+    meant, and unsafe otherwise.
 
     ## When not to use it
 
@@ -111,7 +115,7 @@ class RegisterDataclassFields(ClassRule):
         problems = list_problems(cls)
         if problems is not None:
             refuses = evaluator.model.target.holds(REFUSES_OVERLAP) is not False
-            yield from _Lists(cls, lists, registration, problems, refuses).all()
+            yield from _Lists(cls, lists, registration, problems, refuses, evaluator).all()
 
 
 class _Lists:
@@ -124,12 +128,14 @@ class _Lists:
         registration: Registration,
         problems: ListProblems,
         refuses_overlap: bool,
+        evaluator: Evaluator,
     ) -> None:
         self.cls = cls
         self.lists = lists
         self.registration = registration
         self.problems = problems
         self.refuses_overlap = refuses_overlap
+        self.evaluator = evaluator
         self.given = {
             "data_fields": lists.data_given,
             "meta_fields": lists.meta_given,
@@ -284,7 +290,30 @@ class _Lists:
             f"{listed} of `{self.cls.name}` {'are' if plural else 'is'} in none of the lists of fields: it cannot be"
             f" registered (ValueError); add {'them' if plural else 'it'} to data_fields or meta_fields",
             f"add {listed} to data_fields (arrays), meta_fields (static values) or drop_fields (reset to the default)",
+            fix=self._adding(names),
         )
+
+    def _adding(self, names: list[str]) -> Proposal | None:
+        """The fix that puts each field into the list that its type tells of."""
+        added: dict[str, list[str]] = {}
+        for name in names:
+            field = self.cls.field(name)
+            annotation = None if field is None else field.annotation
+            value = UNKNOWN if annotation is None else self.evaluator.annotations.read(annotation, self.cls)
+            list_name = list_for(value)
+            added.setdefault(list_name, []).append(name)
+        changes = [self._added(list_name, some) for list_name, some in added.items() if list_name]
+        if "" in added or None in changes:
+            return None
+        written = ", ".join(f"`{name}`" for name in names)
+        return Proposal(f"List {written}", Applicability.UNSAFE, tuple(c for c in changes if c is not None))
+
+    def _added(self, list_name: str, names: list[str]) -> AddItems | None:
+        """The list of that name with some more names."""
+        placed = self.given[list_name]
+        if placed is None or placed.module is not self.cls.module or not isinstance(placed.expr, Display):
+            return None
+        return AddItems(placed.expr.at, tuple(names))
 
     def _twice(self, name: str, list_name: str, where: str) -> Problem:
         since = f" {REFUSES_OVERLAP.when}" if list_name == "meta_fields" else ""

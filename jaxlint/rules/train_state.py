@@ -14,6 +14,7 @@ from jaxlint.libraries.transforms import Kind, Returns
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.rebinding import taking_result
 from jaxlint.rules.analyses.updates import accepted_keywords, misses_gradients
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
@@ -77,8 +78,9 @@ class TrainState(EventRule, BodyRule):
     ## Fix safety
 
     Positional arguments are named, `opt_state` is left out of `create`, and the constructor becomes `create`. These
-    fixes are safe: the call could only raise; so is `.replace(step=…)` behind `create`. New batch statistics are handed
-    to the one call of `apply_gradients`, which is unsafe. There is none for what is missing.
+    fixes are safe: the call could only raise; so is `.replace(step=…)` behind `create`. Where nobody takes what
+    `apply_gradients` returns, it is assigned, too, which is unsafe, as is handing new batch statistics to the one call
+    of `apply_gradients`. There is none for what is missing.
 
     ## When not to use it
 
@@ -111,7 +113,7 @@ class TrainState(EventRule, BodyRule):
         if event.name == "create":
             yield from _created(event)
         elif event.name == "apply_gradients" and isinstance(event.receiver, Instance):
-            yield from _applied(event)
+            yield from _applied(event, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for new batch statistics that nobody takes."""
@@ -186,7 +188,7 @@ def _required_fields(cls: PytreeClass, given: set[str | None]) -> list[str]:
     return [f.name for f in own if not f.has_default and f.name not in given]
 
 
-def _applied(event: CallMethod) -> Iterator[Problem]:
+def _applied(event: CallMethod, evaluator: Evaluator) -> Iterator[Problem]:
     """Look at a call of `apply_gradients`."""
     cls, call = event.receiver.cls, event.call
     if not misses_gradients(call):
@@ -196,6 +198,8 @@ def _applied(event: CallMethod) -> Iterator[Problem]:
     wrong = f"`apply_gradients` of `{cls.name}` is given {what}: the call raises TypeError"
     is_one = len(call.positional) == 1 and not call.has_star
     fix = _fix("Name the gradients", NameArgument(at, "grads")) if is_one else None
+    if isinstance(call.func, Attribute):
+        fix = taking_result(fix, call, call.func.value, event.place, evaluator)
     yield _problem(cls, at, wrong, "write `apply_gradients(grads=...)`", fix)
 
 

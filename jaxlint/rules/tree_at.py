@@ -16,9 +16,9 @@ from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDU
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.given_literals import is_given_tuple
-from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
@@ -221,7 +221,7 @@ def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) ->
         field = cls.field(attr)
         if field is None:
             family = evaluator.model.family(cls, exact=value.exact)
-            if all(one.fields_known and misses_attribute(one, attr, evaluator) for one in family):
+            if all(one.fields_known and misses_attribute(one, attr, evaluator.model) for one in family):
                 return _misspelt(step, cls)
             return None
         if field.role is Role.STATIC and cls.framework is EQUINOX:

@@ -17,7 +17,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.roles import field_function
+from jaxlint.rules.analyses.roles import field_function, list_for
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, Unary, is_number
@@ -281,6 +281,8 @@ def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalua
     annotation = _type_of(value, cls, evaluator)
     if annotation is None or (isinstance(value, Container) and cls.framework.static_by_value):
         return None  # a container is static there, and may hold no arrays
+    if cls.lists is not None and not cls.lists.automatic and not list_for(value):
+        return None  # which of the lists it belongs in is not for us to say
     written, imports = annotation
     function = ""
     if not is_call and not isinstance(value, Scalar) and not (isinstance(value, Container) and value.kind == "tuple"):

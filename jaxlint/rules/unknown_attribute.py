@@ -12,12 +12,12 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import Instance
 from jaxlint.infer.waiting import Candidate
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.missing_members import misses_attribute
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, root
 from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, parts, walk
@@ -156,7 +156,7 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     if not instance.exact and not instance.cls.fields:
         return False  # an annotation that stands for whatever state there is
     family = evaluator.model.family(instance.cls, exact=instance.exact)
-    return all(_is_known(cls) and misses_attribute(cls, attr, evaluator) for cls in family)
+    return all(_is_known(cls) and misses_attribute(cls, attr, evaluator.model) for cls in family)
 
 
 def _is_known(cls: PytreeClass) -> bool:

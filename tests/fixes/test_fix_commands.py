@@ -312,3 +312,92 @@ def test_what_goes_takes_no_comment_of_its_own_along() -> None:
     kept = text.format("\n    # of the next one")
     after, left = fix_source(kept, settings=settings)
     assert (after, [finding.code for finding in left]) == (kept, ["JAX106"])
+
+
+SEVERAL = """import jax
+import jax_dataclasses as jdc
+
+
+@jdc.pytree_dataclass
+class M:
+    x: jax.Array
+    y: jax.Array
+
+
+def push(m: M, g: jax.Array) -> None:
+    m = m.replace(x=g)
+    m.y = g
+    print(m)
+
+
+def loop(ms: list[M], g: jax.Array) -> None:
+    for m in ms:
+        m = m.replace(x=g)
+        m.y = g
+
+
+def pull(m: M, g: jax.Array) -> M:
+    n = m.replace(x=g)
+    n.y = g
+    return n
+
+
+def lost(m: M, g: jax.Array) -> M:
+    m.replace(x=g)
+    return m
+"""
+
+
+def test_what_is_offered_is_done(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong copy hides no wrong assignment of it, and nobody who takes no copy is offered half of a fix."""
+    (project / "a.py").write_text(SEVERAL)
+    _, out, err = run(capsys)
+    lines = out.splitlines()
+    assert [(line.split(":")[1], "[*]" in line) for line in lines if line.startswith("a.py")] == [
+        *(("12", True), ("13", False), ("19", True), ("20", False), ("24", True), ("25", True), ("30", False))
+    ]
+    assert lines[-1] == "[*] 4 fixable with `--fix`; 2 more with `--unsafe-fixes`."
+    _, out, err = run(capsys, "--fix")
+    assert (out.splitlines()[-2], err) == ("Found 7 errors (4 fixed, 3 remaining).", "")
+    text = (project / "a.py").read_text()
+    _, out, err = run(capsys, "--fix")
+    assert (out.splitlines()[-2], err, (project / "a.py").read_text()) == ("Found 3 errors.", "", text)
+    _, out, err = run(capsys, "--fix", "--unsafe-fixes")
+    assert (out.splitlines()[-1], err) == ("Found 3 errors (2 fixed, 1 remaining).", "")
+
+
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_a_refusal_is_told_once_where_it_stands(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """Findings with the same words are told apart by their places, and what is refused stops none of the others."""
+    body = (
+        "def {}(m: M, g: jax.Array) -> M:\n    m.x = [\n        g,\n    ]\n    m = m.replace(x={})\n    return m\n\n\n"
+    )
+    head = SEVERAL.partition("def push")[0]
+    text = head + body.format("one", "g") + body.format("two", "g + 1") + body.format("three", "g")
+    (project / "a.py").write_text(text)
+    monkeypatch.setattr(rounds, "lost_names", lambda before, after: ["it"] * ("jdc.replace(m, x=g + 1)" in after))
+    _, out, err = run(capsys, option)
+    now = (project / "a.py").read_text()
+    row = next(n for n, line in enumerate(now.splitlines(), 1) if line == "    m = m.replace(x=g + 1)")
+    assert err.splitlines()[0] == f"jaxlint: warning: a.py:{row}: JAX404 was not fixed: `it` would mean nothing"
+    assert err.count("was not fixed") == 1
+    assert (now == text, out.count("[*]")) == (option == "--diff", 0)
+
+
+@pytest.mark.parametrize(
+    ("lists", "after"),
+    [
+        ('["x"], ["y"]', '["x", "z"], ["y"]'),
+        ('("x",), ("y",)', '("x", "z"), ("y",)'),
+        ('[\n        "x",  # one\n    ], ["y"]', '[\n        "x",  # one\n        "z",\n    ], ["y"]'),
+        ('[\n        "x"  # one\n    ], ["y"]', '[\n        "x",  # one\n        "z"\n    ], ["y"]'),
+    ],
+)
+def test_lists_of_fields_keep_their_comments(lists: str, after: str) -> None:
+    text = "import jax\nfrom dataclasses import dataclass\n\n\n@dataclass\nclass A:\n"
+    text += "    x: jax.Array\n    y: int\n    z: jax.Array\n"
+    call = "\n\njax.tree_util.register_dataclass(\n    A, {}\n)\n"
+    fixed, left = fix_source(text + call.format(lists), unsafe=True)
+    assert (fixed, left) == (text + call.format(after), [])

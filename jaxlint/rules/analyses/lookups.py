@@ -5,9 +5,10 @@ from __future__ import annotations
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Replace
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.missing_members import misses_attribute
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
 
@@ -98,7 +99,8 @@ def is_belied(assignment: AssignAttribute, evaluator: Evaluator) -> bool:
     if base.partition(".")[0] not in {p.name for function in functions for p in function.parameters}:
         return False
     body = evaluator.calls.body_of(FunctionSymbol(assignment.place.module, functions[0])) or ()
-    return not _read_and_missing(base, assignment.receiver.cls, body, evaluator) <= {assignment.attr}
+    missing = _read_and_missing(base, assignment.receiver.cls, body, evaluator)
+    return not missing <= {assignment.attr} | COPYING_NAMES  # JAX404 says that of those
 
 
 def _read_and_missing(base: str, cls: PytreeClass, body: Body, evaluator: Evaluator) -> set[str]:
@@ -111,7 +113,7 @@ def _read_and_missing(base: str, cls: PytreeClass, body: Body, evaluator: Evalua
         for part in all_parts(body)
         if isinstance(part, Attribute) and id(part) not in written and dotted(part.value) == base
     }
-    return {attr for attr in read if misses_attribute(cls, attr, evaluator)}
+    return {attr for attr in read if misses_attribute(cls, attr, evaluator.model)}
 
 
 def _tells_of(expr: Expr, base: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import NeededImport, Proposal, SetItem, UpdateField
+from jaxlint.cst.changes import AssignTo, NeededImport, Proposal, SetItem, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
@@ -17,8 +17,8 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Constant, Name, dotted
-from jaxlint.syntax.statements import own_parts, walk
+from jaxlint.syntax.expressions import Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.statements import Do, own_parts, walk
 
 #: The ways of assigning for which a copy can be made instead.
 _ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"})
@@ -152,6 +152,31 @@ def _copied(
         base = ".".join([root, *path[:depth]])
         template = update_template(function, attr).replace("{base}", base).replace("{value}", template)
     return template, tuple(needed)
+
+
+def taking_result(fix: Proposal | None, call: Call, base: Expr, place: Place, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a call that raises and would make a copy of `base` once it is mended, which somebody has to take.
+
+    Where the call stands alone, the variable is bound to the copy, too: what fails loudly must not fail silently.
+    """
+    if fix is None or not _stands_alone(call, place, evaluator):
+        return fix
+    name = dotted(base)
+    if name is None or "." in name or not is_own_variable(name, place):
+        return None
+    changes = (*fix.changes, AssignTo(call.at, name))
+    return replace(fix, changes=changes, applicability=Applicability.UNSAFE)
+
+
+def _stands_alone(call: Call, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a call is a statement of its own; outside of functions, whether its lines hold nothing else."""
+    span = place_of(call.at)
+    if place.function is not None:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
+        return any(place_of(s.value.at) == span for s in walk(body) if isinstance(s, Do))
+    source = place.module.source
+    around = source.line(span.row)[: span.column] + source.line(span.end_row)[span.end_column :].partition("#")[0]
+    return not around.strip()
 
 
 def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: Evaluator) -> str:

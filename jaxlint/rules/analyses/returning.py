@@ -39,7 +39,8 @@ def returning(
     changes.append(ReturnLast(function.at, name))
     is_method = function.owner is not None and function.self_name is not None
     position = names.index(name) - is_method
-    changes += [TakeResult(at, name, position) for at in mentions(function.name, place.module)]
+    attributes = _set_attributes(place.module)
+    changes += [TakeResult(at, name, position, attributes) for at in mentions(function.name, place.module)]
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
@@ -68,8 +69,14 @@ def returning_also(
     is_nothing = all(s.value is None for s in returns)
     changes: list[Change] = [ReturnLast(function.at, name) if is_nothing else ReturnAlso(function.at, name)]
     take = TakeResult if is_nothing else TakeAlso
-    changes += [take(at, name, position) for at in found]
+    changes += [take(at, name, position, _set_attributes(module)) for at in found]
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes))
+
+
+def _set_attributes(module: Module) -> tuple[str, ...]:
+    """The attributes that methods of a module assign: those of frozen instances are not among them."""
+    functions = module.outline.functions.values()
+    return tuple(sorted({one.attr for function in functions for one in function.self_assignments}))
 
 
 def _compiled_names(name: str, module: Module) -> list[str]:

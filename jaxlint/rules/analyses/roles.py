@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import Change, DropMarker, EditField, MoveItem, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
+from jaxlint.infer.values import Array, Instance, Scalar, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Framework, Unflatten
@@ -24,6 +25,18 @@ _SORTED = frozenset({"str", "int", "float", "bytes", "Any", "Hashable"})
 def field_function(cls: PytreeClass) -> str:
     """The dotted name of the function that usually declares the fields of a class."""
     return cls.framework.field_function
+
+
+def list_for(value: Value) -> str:
+    """The list of `register_dataclass` in which a field belongs that holds such a value; empty if nobody knows."""
+    match plain(value):
+        case Array():
+            return "data_fields"
+        case Instance(cls=held) if held.is_pytree:
+            return "data_fields"
+        case Scalar(kind="str" | "bytes"):
+            return "meta_fields"
+    return ""
 
 
 def _has_markers(framework: Framework) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.evaluate import Evaluator
 from jaxlint.libraries.standard import may_give
 from jaxlint.project.resolution import External, Symbol
+from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -23,7 +23,7 @@ _OF_OBJECTS = frozenset(
 _OF_TUPLES = frozenset({"count", "index", "_fields", "_field_defaults", "_asdict", "_make", "_replace"})
 
 
-def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
+def misses_attribute(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
     """Whether instances of a class certainly have no attribute of that name."""
     framework = cls.framework
     if name in _OF_OBJECTS or (framework.is_tuple and name in _OF_TUPLES):
@@ -32,10 +32,10 @@ def misses_attribute(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
         return False
     if framework.replace_method == name or name in framework.copying_methods:
         return False
-    return not any(_may_have(c, name, evaluator) for c in cls.mro)
+    return not any(_may_have(c, name, model) for c in cls.mro)
 
 
-def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
+def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
     """Whether a class of the MRO gives its instances the attribute, as far as its own body goes."""
     declaration, outline = cls.symbol.declaration, cls.module.outline
     if cls.unknown_decorator or (declaration.conditional_body and not is_stub(cls.module)):
@@ -55,8 +55,8 @@ def _may_have(cls: PytreeClass, name: str, evaluator: Evaluator) -> bool:
         return True
     bases = (a.value for a in declaration.bases if a.keyword is None)
     heads = (base.value if isinstance(base, Subscript) else base for base in bases)
-    symbols = [evaluator.model.resolver.resolve(head, cls.module, declaration.scope) for head in heads]
-    return any(_gives(s, name) for s in symbols if evaluator.model.class_of_symbol(s) is None)
+    symbols = [model.resolver.resolve(head, cls.module, declaration.scope) for head in heads]
+    return any(_gives(s, name) for s in symbols if model.class_of_symbol(s) is None)
 
 
 def _gives(base: Symbol, name: str) -> bool:
