@@ -72,10 +72,11 @@ class _WithoutInstance(cst.CSTTransformer):
         return cst.Assign([cst.AssignTarget(cst.Name(field))], value, updated_node.semicolon)
 
     def _field_set(self, call: cst.BaseExpression) -> str | None:
-        """The field that `object.__setattr__(self, "field", value)` sets."""
+        """The field that `object.__setattr__(self, "field", value)` sets, or `setattr`."""
         match call:
             case cst.Call(
-                func=cst.Attribute(value=cst.Name(value="object"), attr=cst.Name(value="__setattr__")),
+                func=cst.Name(value="setattr")
+                | cst.Attribute(value=cst.Name(value="object"), attr=cst.Name(value="__setattr__")),
                 args=[cst.Arg(value=cst.Name(value=own)), cst.Arg(value=cst.SimpleString() as name), cst.Arg()],
             ) if own == self._own:
                 field = name.evaluated_value

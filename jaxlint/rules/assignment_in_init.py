@@ -8,9 +8,13 @@ from jaxlint.cst.changes import CallSetattr, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.rebuild import rebuild_of
+from jaxlint.rules.analyses.factory import computing_once
 from jaxlint.rules.analyses.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.expressions import Name
 
 
 class AssignmentInInit(EventRule):
@@ -69,9 +73,11 @@ class AssignmentInInit(EventRule):
 
     ## Fix safety
 
-    A field of flax.struct, chex, mjx or register_dataclass is set with `object.__setattr__`, as the generated
-    `__init__` does. The fix is safe: the line could only raise. There is none for other frameworks, and where the value
-    would be computed again whenever the instance is rebuilt (JAX307, JAX308, JAX309).
+    A field is set with `object.__setattr__`, as the generated `__init__` does, where jax rebuilds instances without the
+    method (jax_dataclasses), where it stores what it is given, or where it sets a static field and looks at no leaf.
+    That is safe: the line could only raise. Elsewhere the value would be computed again whenever an instance is rebuilt
+    (JAX307, JAX308, JAX309): a `__post_init__` becomes a classmethod, if the file has all that makes instances. That is
+    unsafe.
 
     ## When not to use it
 
@@ -99,28 +105,52 @@ class AssignmentInInit(EventRule):
         verb = "changing" if event.how == "augment" else "assigning"
         method = event.place.method
         place = method.name if method is not None else ""
+        past = _past_the_refusal(event, cls, evaluator)
+        way_out = "set it with `object.__setattr__`" if past is not None else _way_out(cls, event, place)
         yield Problem(
             at=event.at,
             message=(
                 f"`{cls.name}` is frozen ({cls.framework.title}), also in `{place}`: {verb} {target} raises"
-                f" {assignment_error(event)} when an instance is made; {_way_out(cls, event, place)}"
+                f" {assignment_error(event)} when an instance is made; {way_out}"
             ),
             reason=_reason(cls),
-            help=_way_out(cls, event, place),
+            help=way_out,
             confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
-            fix=_past_the_refusal(event, cls),
+            fix=past if past is not None else _in_factory(event, cls, evaluator),
         )
 
 
-def _past_the_refusal(event: AssignAttribute, cls: PytreeClass) -> Proposal | None:
+def _past_the_refusal(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that sets a field of the class as the generated `__init__` does, where that is a plain dataclass."""
     if event.how not in ("assign", "setattr") or not cls.framework.sets_plainly or cls.field(event.attr) is None:
         return None
-    if event.receiver_text is None or "." in event.receiver_text:
+    if event.receiver_text is None or "." in event.receiver_text or not _may_run_again(event, cls, evaluator):
         return None
     change = CallSetattr(event.at)
     return Proposal("Assign with `object.__setattr__`", Applicability.SAFE, (change,))
+
+
+def _may_run_again(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an instance is not rebuilt by the code, or may be: it stores what it is given, or looks at no leaf."""
+    rebuilt, method = rebuild_of(cls, evaluator.model.resolver), event.place.method
+    if rebuilt is None or method is None:
+        return rebuilt is None
+    if rebuilt.function is not method:
+        return False
+    stored = {a.value.id for a in method.self_assignments if a.attr == event.attr and isinstance(a.value, Name)}
+    if event.attr in stored and rebuilt.parameters.get(event.attr) == event.attr:
+        return True
+    field = cls.field(event.attr)
+    return field is not None and field.role is Role.STATIC and rebuilt.leaves.isdisjoint(method.self_reads)
+
+
+def _in_factory(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix that computes the field in a classmethod."""
+    method = event.place.method
+    if method is None or cls.field(event.attr) is None or event.place.owner is not cls:
+        return None
+    return computing_once(cls, method, evaluator)
 
 
 def _reason(cls: PytreeClass) -> str:

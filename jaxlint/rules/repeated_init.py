@@ -160,6 +160,6 @@ def _problem(drift: Drift, rebuilt: Rebuild, evaluator: Evaluator) -> Problem:
             if custom
             else f"write a classmethod that computes `{drift.field}` and returns `cls(...)`"
         ),
-        fix=past_constructor(rebuilt.cls) if custom else computing_once(rebuilt, evaluator),
+        fix=past_constructor(rebuilt.cls) if custom else computing_once(cls, rebuilt.function, evaluator),
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{drift.field}",
     )

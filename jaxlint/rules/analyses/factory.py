@@ -7,17 +7,16 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
-from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.returning import is_known_elsewhere, mentions
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import last_name
 
 _NAME = "make"
 
 
-def computing_once(rebuilt: Rebuild, evaluator: Evaluator) -> Proposal | None:
+def computing_once(cls: PytreeClass, function: Function, evaluator: Evaluator) -> Proposal | None:
     """The fix, if the module has all that makes instances of the class, and nothing else does more of it."""
-    cls, function = rebuilt.cls, rebuilt.function
     found = cls.method("__post_init__")
     if found is None or found[1] is not function or function.owner != cls.symbol.declaration.qualname:
         return None
