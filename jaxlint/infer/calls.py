@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -43,6 +44,7 @@ from jaxlint.infer.values import (
     binds_receiver,
     join,
     known_entries,
+    of_jax,
     plain,
 )
 from jaxlint.libraries import arrays
@@ -235,26 +237,19 @@ class CallEvaluator(MethodCalls, LocalCalls):
         return UNKNOWN
 
     def _compiled(
-        self,
-        func: FunctionValue | LocalFunctionValue,
-        function: Function,
-        result: Value,
-        call: Call,
-        values: Values,
+        self, func: FunctionValue | LocalFunctionValue, function: Function, result: Value, call: Call, values: Values
     ) -> Value:
-        """The result of a function that `jax.jit` compiles and is given arrays and numbers: inside, all are arrays.
+        """The result of a function that `jax.jit` compiles: its arrays are arrays of jax, whoever only hopes so.
 
-        Without that it is `result`.
+        If it is given arrays and numbers, all are arrays inside. Without that it is `result`.
         """
+        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.interface`)
+            certain = of_jax(result)
+            return result if certain == result or not self._jitted(func, function) else certain
         if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:
             return result
-        target = self.higher_order.target(func)
-        applied = () if target is None else target.applied
-        if not any(a.transform.name == "jax.jit" for a in applied) or function.is_generator or function.is_async:
-            return result
-        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.interface`)
-            return result
-        if any(a.static_argnums != () or a.static_argnames != () for a in applied):
+        applied = self._jitted(func, function)
+        if not applied or any(a.static_argnums != () or a.static_argnames != () for a in applied):
             return result
         given = [_traced(value) for value in values]
         if not all(isinstance(value, Array) for value in given):
@@ -269,6 +264,13 @@ class CallEvaluator(MethodCalls, LocalCalls):
             keywords = [a.keyword or "" for a in call.args[count:]]
             passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
             return _traced(self.return_of(func.symbol, None, passed))
+
+    def _jitted(self, func: FunctionValue | LocalFunctionValue, function: Function) -> tuple[Applied, ...]:
+        """All that is applied to a function, if `jax.jit` is among it, else nothing."""
+        target = self.higher_order.target(func)
+        if target is None or function.is_generator or function.is_async:
+            return ()
+        return target.applied if any(a.transform.name == "jax.jit" for a in target.applied) else ()
 
     def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
         body = self.body_of(symbol)

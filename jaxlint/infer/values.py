@@ -272,6 +272,19 @@ def of_any_library(value: Value) -> Value:
     return value
 
 
+def of_jax(value: Value) -> Value:
+    """The value where the arrays that are declared are arrays of jax for certain."""
+    match value:
+        case Array(single=single, declared=True):
+            return Array("jax", single)
+        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
+            held = None if items is None else tuple(map(of_jax, items))
+            return Container(kind, held, of_jax(element), keys, declared)
+        case Choice(options=options):
+            return joined([of_jax(option) for option in options])
+    return value
+
+
 def dict_of(entries: dict[str, Value]) -> Container:
     """A dict whose keys are all known."""
     return Container("dict", tuple(entries.values()), UNKNOWN, tuple(entries))

@@ -124,19 +124,28 @@ class ValidationInInit(BodyRule):
 
 
 def _together(checks: list[Check]) -> Iterator[tuple[Check, list[str]]]:
-    """The first of the checks in one row that ask for the same, with the leaves of which they do."""
+    """The first of the checks that ask for the same, with the leaves of which they do.
+
+    Of those that `jax.jit` refuses, those in one row.
+    """
     groups: dict[object, list[Check]] = {}
     for check in checks:
-        groups.setdefault((place_of(check.at).row, check.what, check.traced, check.soft), []).append(check)
+        row = place_of(check.at).row if _is_refused(check) else None
+        groups.setdefault((row, check.what, check.traced, check.soft), []).append(check)
     for group in groups.values():
         yield group[0], list(dict.fromkeys(check.field for check in group))
+
+
+def _is_refused(use: Check) -> bool:
+    """Whether the first `jax.jit` raises."""
+    return use.what == "value" or not use.traced
 
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
     """High if the first `jax.jit` raises; a check that fails for mapped instances only harms who maps them."""
     if not is_made_to_cross(rebuilt.cls, evaluator):
         return Confidence.LOW
-    if use.what == "value" or not use.traced:
+    if _is_refused(use):
         return Confidence.HIGH
     if rebuilt.cls.framework.unflatten is Unflatten.CUSTOM or is_seen_to_be_mapped(rebuilt.cls, evaluator):
         return Confidence.MEDIUM
