@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
@@ -13,6 +14,7 @@ from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.donated_results import binding_result
 from jaxlint.rules.analyses.options import is_written_in, not_donating
 from jaxlint.rules.analyses.origins import Made, argument_at, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter, aliases
@@ -35,7 +37,7 @@ from jaxlint.syntax.expressions import (
     root,
 )
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assign, Body, bound_names, expressions, names_in, walk
+from jaxlint.syntax.statements import Assign, Body, Do, bound_names, expressions, names_in, walk
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -113,8 +115,9 @@ class DonatedReuse(BodyRule):
 
     ## Fix safety
 
-    The option that donates the argument goes, where the transformation stands in the same file. The fix is unsafe: it
-    needs more memory.
+    The variable is bound to the update that comes back, if nothing is made of what it was but to pass it on, or to
+    return it at the end. Where old and new are both of use, the option that donates the argument goes, if the
+    transformation stands in the same file. Both are unsafe: one gives other values, the other needs more memory.
 
     ## When not to use it
 
@@ -160,7 +163,8 @@ class DonatedReuse(BodyRule):
             if again is not None and again.at not in reported:
                 reported.add(again.at)
                 called = dotted(call.func) or event.function.name
-                yield _problem(again, path, event, called, same_call=twice is not None)
+                fix = _keeping(event) if twice is not None else _binding(path, call, event, code)
+                yield _problem(again, path, event, called, fix, same_call=twice is not None)
 
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
@@ -337,7 +341,7 @@ def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
     )
 
 
-def _problem(again: Expr, path: str, event: Cross, name: str, *, same_call: bool) -> Problem:
+def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | None, *, same_call: bool) -> Problem:
     instance = as_instance(event.value)
     of = f" ({with_article(instance.cls.name)})" if instance is not None else ""
     read = dotted(again) or f"{path}[...]"
@@ -353,14 +357,25 @@ def _problem(again: Expr, path: str, event: Cross, name: str, *, same_call: bool
         message=f"{what}; {way_out}",
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=way_out,
-        fix=None if event.function is None else _keeping(event, event.function),
+        fix=fix,
     )
 
 
-def _keeping(event: Cross, function: Function) -> Proposal | None:
-    """The fix: the argument is not donated any more."""
-    if event.parameter is None or not all(
-        is_written_in(applied, event.module, event.place.module) for applied in event.applied
-    ):
+def _binding(path: str, call: Call, event: Cross, code: CodeRead) -> Proposal | None:
+    """The fix: the old value is bound to the new one if nothing else is done with it; else it is not donated."""
+    parameter, function = event.parameter, event.function
+    if parameter is None or function is None:
         return None
-    return not_donating(event.parameter, function, event.applied)
+    fix = binding_result(path, call, function, code, lambda expr: _updates(expr, parameter))
+    if fix is None and any(isinstance(s, Do) and s.value is call for s in code.statements):
+        return None  # to let it run would hide that the update is lost
+    return _keeping(event) if fix is None else replace(fix, otherwise=_keeping(event))
+
+
+def _keeping(event: Cross) -> Proposal | None:
+    """The fix: the argument is not donated any more."""
+    if event.parameter is None or event.function is None:
+        return None
+    if not all(is_written_in(applied, event.module, event.place.module) for applied in event.applied):
+        return None
+    return not_donating(event.parameter, event.function, event.applied)
