@@ -21,9 +21,10 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import ClassDefContext
+from mypy.plugins.common import add_attribute_to_class
 from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, dataclass_class_maker_callback
 from mypy.semanal_shared import find_dataclass_transform_spec
-from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, UnboundType
+from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType, UnboundType
 
 from jaxlint.pytrees.frameworks import EQUINOX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
@@ -103,6 +104,7 @@ class ClassTeller:
         if cls is not None and cls.is_pytree:
             if cls.framework is EQUINOX:
                 _hide_abstract(ctx.cls, cls)
+                _keep_constructor(ctx, cls)
             self.methods.add(ctx.api, info, cls)
             self._protect(info, cls)
 
@@ -156,6 +158,24 @@ def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
             statement.new_syntax = False
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+
+
+def _keep_constructor(ctx: ClassDefContext, cls: PytreeClass) -> None:
+    """An `__init__` that is written, or inherited, is what equinox calls, so that fields may stand in any order.
+
+    mypy reads these options in the class statement, and would make a constructor of the fields of each subclass.
+    """
+    if cls.custom_init() is None:
+        return
+    for name, value in (("init", "False"), ("kw_only", "True"), ("match_args", "False")):
+        option = NameExpr(value)
+        option.fullname = f"builtins.{value}"
+        ctx.cls.keywords[name] = option
+    text = ctx.api.named_type("builtins.str")
+    taken = [LiteralType(f.name, text) for f in cls.fields if f.init and not f.kw_only]
+    if cls.fields_known and "__match_args__" not in ctx.cls.info.names:
+        matched = TupleType([*taken], ctx.api.named_type("builtins.tuple"))
+        add_attribute_to_class(ctx.api, ctx.cls, "__match_args__", matched)
 
 
 def _says_abstract(statement: AssignmentStmt) -> bool:

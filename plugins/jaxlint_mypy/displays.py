@@ -1,4 +1,4 @@
-"""Keys of displays, members of sets, and `in`: mypy asks no plugin there, so they are read once a file is checked."""
+"""What mypy asks no plugin about, read once a file is checked: displays of dicts and sets, `in`, new attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import Expression
 from mypy.types import Type
 
-from jaxlint_mypy.internals import known_type, looking_again, typed_expressions
+from jaxlint_mypy.internals import inferred_attributes, known_type, looking_again, typed_expressions
 from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.statements import functions_at
 from jaxlint_mypy.types_only import TypesOnly, are_one
@@ -37,13 +37,18 @@ _KINDS = frozenset(
 
 
 class Displays:
-    """Looks at the displays of a file."""
+    """Looks at the displays and new attributes of a file."""
 
     def __init__(self, types_only: TypesOnly) -> None:
         self._types_only = types_only
 
     def look(self, checker: TypeChecker) -> None:
-        """Report the displays of a file that hash what has no hash, and the searches that compare arrays."""
+        """Report displays that hash what has no hash, searches that compare arrays, and attributes that are added."""
+        feeder = self._types_only.feeder
+        if checker.tree.fullname in feeder.front.frozen_in:
+            for added in list(inferred_attributes(checker)):
+                with self._around(checker, added):
+                    feeder.assign(checker, added, is_lvalue=True)
         for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
             for key, how in _hashed(checker, node):
                 why = self._types_only.unhashable(known_type(checker, key))

@@ -145,11 +145,14 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
             return
         self._depend(checker, ctx.type)
-        if not ctx.is_lvalue and not self.front.may_delete(checker.tree):
-            return
+        if ctx.is_lvalue or self.front.may_delete(checker.tree):
+            self.assign(checker, node, is_lvalue=ctx.is_lvalue)
+
+    def assign(self, checker: TypeChecker, node: MemberExpr, *, is_lvalue: bool) -> None:
+        """An attribute that may be assigned or deleted; mypy does not say which attributes are deleted."""
         functions, statements = self.code(checker)
         store = statements.store(node)
-        if store is None or (store.how != "delete" and not ctx.is_lvalue):
+        if store is None or (store.how != "delete" and not is_lvalue):
             return
         receiver = self._type_value(checker, node.expr)
         if store.how != "delete" and self._is_read_only(receiver, node.name):

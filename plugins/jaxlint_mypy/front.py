@@ -107,6 +107,8 @@ class FrontEnd:
         self._classes: dict[str, PytreeClass | None] = {}
         #: The names of the static fields of these classes; mypy shows a class before it shows what its fields hold.
         self.static_names: set[str] = set()
+        #: The names of the modules that declare frozen classes.
+        self.frozen_in: set[str] = set()
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
         self._stamps = {}
 
@@ -232,6 +234,8 @@ class FrontEnd:
             found = self._classes[key] = self._find_class(info)
             if found is not None:
                 self.static_names.update(field.name for field in found.static_fields)
+                if found.is_pytree and found.frozen is not False:
+                    self.frozen_in.add(info.module_name)
         return self._classes[key]
 
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:

@@ -42,7 +42,7 @@ from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.report import report
-from jaxlint_mypy.signatures import Signatures, taking_any_keyword
+from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
 from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.values import ARRAYS
 
@@ -416,11 +416,14 @@ class Hooks:
         return default_type(ctx)
 
     def function_signature(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        """The functions of frameworks that declare fields."""
-        if fullname.rpartition(".")[2] not in FIELD_NAMES:
-            return None
-        name = self.front.canonical(fullname)
-        return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
+        """The functions of frameworks that declare fields, and constructors that take a mapping."""
+        if fullname.rpartition(".")[2] in FIELD_NAMES:
+            name = self.front.canonical(fullname)
+            return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
+        if not self.is_settled():
+            self._refresh()
+        cls = self.front.class_named(fullname)
+        return of_mapping if cls is not None and cls.is_pytree and cls.is_mapping is not False else None
 
     def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
         self.feeder.set_by_name(ctx, how)

@@ -19,7 +19,7 @@ from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr, MypyF
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
-from mypy.types import Type
+from mypy.types import Instance, Type
 
 #: The versions of mypy with which the tests of the plugin have passed.
 TRIED = ("2.4.1",)
@@ -95,6 +95,19 @@ def all_bases_seen(info: TypeInfo, seen: bool) -> Iterator[None]:
         yield
     finally:
         info.fallback_to_any = unseen
+
+
+def pass_for(info: TypeInfo, other: Instance) -> None:
+    """Have instances of a class accepted where another is wanted, whose members they do not get."""
+    if other not in info._promote:
+        info._promote.append(other)
+
+
+def inferred_attributes(checker: TypeChecker) -> Iterator[MemberExpr]:
+    """The assignments in a file that has been checked that introduce attributes, of which mypy asks no plugin."""
+    for node in checker._type_maps[0]:
+        if type(node) is MemberExpr and node.is_inferred_def:
+            yield node
 
 
 def is_daemon(options: Options) -> bool:

@@ -28,6 +28,7 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
 from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import pass_for
 from jaxlint_mypy.parameters import (
     ANY,
     TRAIN_STATE,
@@ -120,6 +121,9 @@ class MethodMaker:
         self._put_new(api, info, "from_tuple", _Method(TypeType(made), given, made, is_class=True))
         if cls.is_mapping is False:
             return
+        mapping = api.named_type_or_none("typing.Mapping", [api.named_type("builtins.str"), ANY])
+        if mapping is not None:
+            pass_for(info, mapping)
         text, number, truth = (api.named_type(f"builtins.{name}") for name in ("str", "int", "bool"))
         key: Parameters = [("key", nodes.ARG_POS, text)]
         anything: Parameters = [("key", nodes.ARG_POS, api.named_type("builtins.object"))]

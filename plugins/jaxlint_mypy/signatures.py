@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from mypy import nodes
 from mypy.checker import TypeChecker
+from mypy.erasetype import erase_typevars
+from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import CallExpr, TypeInfo
-from mypy.plugin import MethodSigContext
+from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
     ProperType,
+    TupleType,
     Type,
+    TypedDictType,
     TypeType,
     TypeVarType,
+    UnionType,
     get_proper_type,
 )
 
@@ -106,6 +112,35 @@ def taking_any_keyword(signature: CallableType) -> CallableType:
         arg_kinds=[*signature.arg_kinds, nodes.ARG_STAR2],
         arg_types=[*signature.arg_types, ANY],
     )
+
+
+def of_mapping(ctx: FunctionSigContext) -> FunctionLike:
+    """The constructor of a class of mappings: it takes keywords, or one mapping of them, like that of `dict`."""
+    call, checker = ctx.context, ctx.api
+    if not isinstance(call, CallExpr) or not isinstance(checker, TypeChecker) or call.arg_kinds != [nodes.ARG_POS]:
+        return ctx.default_signature
+    if not _may_hold_keywords(get_proper_type(type_again(checker, call.args[0]))):
+        return ctx.default_signature
+    made = erase_typevars(ctx.default_signature.ret_type)
+    return ctx.default_signature.copy_modified(
+        arg_types=[ANY], arg_kinds=[nodes.ARG_POS], arg_names=[None], ret_type=made, variables=[]
+    )
+
+
+def _may_hold_keywords(given: ProperType) -> bool:
+    """Whether it may be a mapping, or pairs of which one is made."""
+    if isinstance(given, (AnyType, TypedDictType)):
+        return True
+    if isinstance(given, UnionType):
+        return all(_may_hold_keywords(get_proper_type(item)) for item in given.items)
+    info = given.type if isinstance(given, Instance) else None
+    if info is None or not isinstance(given, Instance):
+        return False
+    if info.has_readable_member("keys"):
+        return True
+    iterable = next((base for base in info.mro if base.fullname == "typing.Iterable"), None)
+    item = get_proper_type(map_instance_to_supertype(given, iterable).args[0]) if iterable is not None else None
+    return isinstance(item, (AnyType, TupleType))
 
 
 def _given(ctx: MethodSigContext) -> dict[str, nodes.Expression]:
