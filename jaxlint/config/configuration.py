@@ -114,7 +114,8 @@ class Configuration:
     def _requirements(self, file: FileLayer | None, path: str) -> dict[str, Known]:
         """What the project that a configuration file, or else a path, belongs to depends on.
 
-        Where no configuration counts, that is what rules newer versions out.
+        A distribution that is only bounded below is installed as new as it can be. Nobody installs Python so: where
+        configuration counts, any that the project allows is meant.
         """
         found: dict[str, Known] = {}
         near = file.base if file is not None and file is not self._given else os.path.abspath(path)
@@ -127,7 +128,11 @@ class Configuration:
             except ConfigError:
                 continue  # the project file of somebody else
             found = {**(required(project, name) if isinstance(project, dict) else {}), **found}
-        return {name: one for name, one in found.items() if self._reads_files or one.versions.below is not None}
+        return {
+            name: one
+            for name, one in found.items()
+            if one.versions.below is not None or (name == "python" and self._reads_files)
+        }
 
     def excludes(self, directory: str) -> Sequence[Patterns]:
         """What a walk leaves out below `directory`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,7 +25,10 @@ _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
 _NEEDED = "Requires-Dist:"
 #: What pip-compile writes behind a requirement.
-_HASHES = re.compile(r"\s*(?:--hash=\S*|\\)\s*$")
+_HASHES = re.compile(r"(?:\s*--hash=\S*)+\s*$")
+_CONTINUED = re.compile(r"\\\n")
+#: A line that names a file with more requirements, or with constraints.
+_NAMED_FILE = re.compile(r"(?:(?P<asked>-r|--requirement)|-c|--constraint)(?:\s*=\s*|\s*)(?P<path>\S.*)")
 _PYTHON_FOLDER = re.compile(r"python(3\.[0-9]+)")
 
 
@@ -61,44 +64,89 @@ def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
     found = _bounds((word for words in lists if isinstance(words, list) for word in words), path)
     found |= _bounds(needed if isinstance(needed, list) else (), path)
     python = project.get("requires-python")
-    if isinstance(python, str):
-        _add(found, "python", python, path)
-    return found
+    versions = VersionRange.read(python) if isinstance(python, str) else None
+    return found if versions is None else {**found, "python": Known(versions, path)}
 
 
 def listed(path: str) -> dict[str, Known]:
-    """What a `requirements.txt`, or the metadata of a wheel, asks for, where it sets a bound.
+    """What a `requirements.txt` with the files that it names, or the metadata of a wheel, asks for, where it bounds.
 
-    Nothing if it cannot be read.
+    Nothing if it cannot be read. What constraints say is a bound too, whoever asks for the distribution.
     """
+    if os.path.basename(path) == METADATA_FILE:
+        lines = _lines(path)
+        return _bounds((line.removeprefix(_NEEDED) for line in lines if line.startswith(_NEEDED)), path)
+    asked: list[_Line] = []
+    constrained: list[_Line] = []
+    _follow(path, asked, constrained, set())
+    return _narrowed([*_said(asked), *_said(constrained)])
+
+
+#: A requirement, and the file where it stands.
+_Line: TypeAlias = tuple[object, str]
+
+
+def _follow(path: str, asked: list[_Line], constrained: list[_Line], seen: set[str]) -> None:
+    """Collect what a file of requirements says, and what the files say that it names."""
+    if path in seen:
+        return
+    seen.add(path)
+    for line in _logical_lines(path):
+        named = _NAMED_FILE.fullmatch(line)
+        if named is None:
+            asked.append((line, path))
+            continue
+        other = os.path.normpath(os.path.join(os.path.dirname(path), named["path"].strip("\"'")))
+        _follow(other, asked if named["asked"] else constrained, constrained, seen)
+
+
+def _logical_lines(path: str) -> list[str]:
+    """The lines of a file of requirements without comments; those that end with a backslash go on."""
+    lines = _CONTINUED.sub(" ", "\n".join(_lines(path))).splitlines()
+    return [_HASHES.sub("", line.partition("#")[0]).strip() for line in lines]
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a text; none if it cannot be read."""
+    if not os.path.isfile(path):
+        return []  # a pipe would keep the run waiting
     try:
         with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
+            return file.read().splitlines()
     except (OSError, UnicodeDecodeError):
-        return {}
-    if os.path.basename(path) == METADATA_FILE:
-        return _bounds((line.removeprefix(_NEEDED) for line in lines if line.startswith(_NEEDED)), path)
-    return _bounds((_HASHES.sub("", line.partition("#")[0]) for line in lines), path)
+        return []
 
 
 def _bounds(requirements: Iterable[object], path: str) -> dict[str, Known]:
+    """The bounds that the requirements in one file set."""
+    return _narrowed(_said((requirement, path) for requirement in requirements))
+
+
+def _said(requirements: Iterable[_Line]) -> list[tuple[str, Known]]:
     """The bounds that requirements set; none for what they ask for in several ways, by system or Python."""
-    asked: dict[str, dict[str, bool]] = {}
-    for requirement in requirements:
+    asked: dict[str, dict[str, tuple[bool, str]]] = {}
+    for requirement, path in requirements:
         match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None
         if match is not None and (name := normalised(match["name"])) in DISTRIBUTIONS:
-            asked.setdefault(name, {})[match["bounds"].strip()] = ";" in match.string
+            asked.setdefault(name, {})[match["bounds"].strip()] = (";" in match.string, path)
+    return [
+        (name, Known(versions, path))
+        for name, ways in asked.items()
+        if len(ways) == 1 or not any(is_for_some for is_for_some, _ in ways.values())
+        for bounds, (_, path) in ways.items()
+        if (versions := VersionRange.read(bounds)) is not None
+    ]
+
+
+def _narrowed(said: Iterable[tuple[str, Known]]) -> dict[str, Known]:
+    """What all that is said of a distribution leaves; none where that contradicts itself."""
     found: dict[str, Known] = {}
-    for name, ways in asked.items():
-        for bounds in ways if len(ways) == 1 or not any(ways.values()) else ():
-            _add(found, name, bounds, path)
-    return found
-
-
-def _add(found: dict[str, Known], name: str, bounds: str, path: str) -> None:
-    versions = VersionRange.read(bounds)
-    if versions is not None:
-        found.setdefault(name, Known(versions, path))
+    for name, one in said:
+        before = found.get(name)
+        versions = one.versions if before is None else before.versions.narrowed_by(one.versions)
+        says_less = before is not None and versions == before.versions
+        found[name] = Known(versions, before.origin if before is not None and says_less else one.origin)
+    return {name: one for name, one in found.items() if not one.versions.is_empty}
 
 
 def normalised(name: str) -> str:

@@ -114,6 +114,16 @@ class VersionRange(msgspec.Struct, frozen=True):
             below = bound if below is None else min(below, bound)
         return VersionRange(least, below)
 
+    def narrowed_by(self, other: VersionRange) -> VersionRange:
+        """The versions that are in both."""
+        uppers = [bound for bound in (self.below, other.below) if bound is not None]
+        return VersionRange(max(self.least, other.least), min(uppers, default=None))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no such version."""
+        return self.below is not None and self.below <= self.least
+
     @property
     def is_exact(self) -> bool:
         """Whether it is one version."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_dependencies_of_the_project(folder: Path) -> None:
     Path("pyproject.toml").write_text(
         "[project]\nrequires-python = '>=3.11'\n"
         "dependencies = ['jax[cuda] >=0.4.35,<0.7; sys_platform == \"linux\"', 'numpy>=2', 'chex', 'flax @ file:///x']\n"
-        "[project.optional-dependencies]\nall = ['equinox~=0.11.3', 'jax>=0.1']\n"
+        "[project.optional-dependencies]\nall = ['equinox~=0.11.3', 'jax>=0.1', 'tjax>=1']\n"
     )
     Path("package").mkdir()
     asked = str(folder / "pyproject.toml")
@@ -87,18 +88,18 @@ def test_dependencies_of_the_project(folder: Path) -> None:
 
 def test_what_counts_first(folder: Path) -> None:
     """Settings before the environment, the environment before the dependencies."""
-    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.35', 'flax>=0.8', 'chex>=0.1.80']\n")
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax<0.5', 'flax<0.9', 'chex<0.1.80']\n")
     python = environment("jax-0.6.2", "flax-0.10.6")
     assert taken(python="env", target_jax="0.7") == {
         "python": ("3.12", python),
         "jax": ("0.7", "--target-jax"),
         "flax": ("0.10.6", python),
-        "chex": (">=0.1.80", str(folder / "pyproject.toml")),
+        "chex": ("<0.1.80", str(folder / "pyproject.toml")),
     }
 
 
 def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
-    """`requirements.txt` counts where `pyproject.toml` sets no bound, with `--isolated` where it bounds above."""
+    """`requirements.txt` counts where `pyproject.toml` sets no bound."""
     Path("requirements.txt").write_text(
         "# what it was run with\n-r more.txt\njax[cpu]==0.4.35  # not newer\nflax>=0.10,<0.11\nchex\n./vendored\n"
     )
@@ -107,8 +108,47 @@ def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
     Path("source").mkdir()
     assert taken() == taken("source") == taken("source", isolated=True) == expected
     Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30', 'flax']\n")
-    assert taken("source") == expected | {"jax": (">=0.4.30", str(folder / "pyproject.toml"))}
-    assert taken("source", isolated=True) == {"flax": expected["flax"]}
+    assert taken("source") == taken("source", isolated=True) == {"flax": expected["flax"]}
+
+
+def test_a_lower_bound_alone(folder: Path) -> None:
+    """What is bounded below is installed as new as it can be; of Python any that is allowed may be there."""
+    Path("pyproject.toml").write_text(
+        "[project]\nrequires-python = '>=3.9'\ndependencies = ['jax>=0.4.1', 'flax!=0.9']"
+    )
+    Path("requirements.txt").write_text("chex>0.1\nequinox>=0.11,<0.13\n")
+    equinox = (">=0.11,<0.13", str(folder / "requirements.txt"))
+    assert taken() == {"python": (">=3.9", str(folder / "pyproject.toml")), "equinox": equinox}
+    assert taken(isolated=True) == {"equinox": equinox}
+
+
+def test_requirements_that_name_other_files(folder: Path) -> None:
+    """They are read from beside the file that names them, each once; what is missing or no file is left out."""
+    for name, text in {
+        "requirements.txt": "-r more/base.txt  # first\n-c more/pins.txt\n-r missing.txt\nflax>=0.8\njax>=0.4.1\n",
+        "more/base.txt": "--requirement=../requirements.txt\n-rdeep.txt\njax<0.7\n"
+        "chex[all]==0.1.88 \\\n  --hash=sha256:b2\n",
+        "more/deep.txt": "-r https://example.org/jax.txt\nequinox==0.11.0\n-r base.txt\n",
+        "more/pins.txt": "-r 'frozen pins.txt'\nflax==0.10.2\njax>=0.5\n-c fifo\n",
+        "more/frozen pins.txt": "penzai==0.2.3; python_version<'3.11'\npenzai==0.2.4\ntreex==0.6.10\n",
+    }.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("more/fifo")
+    more = folder / "more"
+    assert taken() == {
+        "jax": (">=0.5,<0.7", str(more / "pins.txt")),
+        "chex": ("0.1.88", str(more / "base.txt")),
+        "equinox": ("0.11", str(more / "deep.txt")),
+        "flax": ("0.10.2", str(more / "pins.txt")),
+        "treex": ("0.6.10", str(more / "frozen pins.txt")),
+    }
+
+
+def test_requirements_that_nothing_meets() -> None:
+    Path("requirements.txt").write_text("jax==0.4.30\njax==0.6.0\nflax<0.9\n")
+    assert set(taken()) == {"flax"}
 
 
 def test_requirements_by_system(folder: Path) -> None:
@@ -166,9 +206,11 @@ def test_findings_for_some_of_the_versions(capsys: pytest.CaptureFixture[str]) -
     Path("a.py").write_text(BARE)
     assert run(capsys, "check", "a.py")[0] == 0
     Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30']\n")
+    assert run(capsys, "check", "a.py")[0] == 0
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30,<0.5']\n")
     code, out, err = run(capsys, "check", "a.py", "--verbose")
     assert code == 1 and "does not read the fields of `A` itself before jax 0.4.36: it raises TypeError" in out
-    assert "jaxlint: the code runs with jax >=0.4.30 (pyproject.toml)\n" in err
+    assert "jaxlint: the code runs with jax >=0.4.30,<0.5 (pyproject.toml)\n" in err
     assert run(capsys, "check", "a.py", "--target-jax", "0.6.2")[0] == 0
 
 
