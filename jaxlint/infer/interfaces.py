@@ -61,6 +61,12 @@ class ClassesInTransformations(Protocol):
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
 
+    def note_replaced(self, value: Value) -> None:
+        """Note that the module being read replaces the leaves of a value by what is no array."""
+
+    def is_replaced(self, cls: PytreeClass) -> bool:
+        """Whether the leaves of an instance of the class or of its subclasses are seen to be replaced so."""
+
     def declared_by(
         self, functions: Iterable[Function], applications: Iterable[Application], module: Module
     ) -> dict[Key, TracedBy]:

@@ -37,7 +37,7 @@ from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
-from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, last_name
+from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, has_no_shape, last_name
 from jaxlint.syntax.statements import FunctionDefinition, all_parts, parts
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class KnownFunctions:
             return _on_host(plain(values[0]))
         if name in _TREE_MAPS and len(values) > 1:
             value = element_of(values[1]) if call.args[1].star else plain(values[1])
+            if self._puts_in_no_arrays(plain(values[0])):
+                self.evaluator.traced.note_replaced(value)
             if not isinstance(value, Instance) or self._tells_leaves_apart(plain(values[0])):
                 return UNKNOWN
             return Instance(value.cls, value.exact, refilled=True)
@@ -231,6 +233,17 @@ class KnownFunctions:
             case _:
                 return False
         return any(isinstance(part, Call) and last_name(part.func) in _ASKING for part in asked)
+
+    def _puts_in_no_arrays(self, function: Value) -> bool:
+        """Whether all that a function returns certainly has no shape, as `leaf is None` and `0` have none."""
+        match function:
+            case LocalFunctionValue(function=LocalFunction(declaration=declaration)):
+                returned = declaration.return_values
+            case FunctionValue(symbol=symbol, applied=()):
+                returned = symbol.declaration.return_values
+            case _:
+                return False
+        return bool(returned) and all(map(has_no_shape, returned))
 
     def _partial(self, call: Call, values: Values) -> Value:
         """What `functools.partial` makes of a function, or of another partial."""

@@ -27,16 +27,26 @@ class TracedClasses:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._noted: dict[Key, TracedBy] = {}
+        self._replaced: set[Key] = set()
         self._filtered: dict[str, bool] = {}
 
     def start(self) -> None:
         """Forget what was seen before."""
         self._noted = {}
+        self._replaced = set()
 
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
         for cls in instances_in(value):
             self._noted.setdefault(cls.symbol.key, by)
+
+    def note_replaced(self, value: Value) -> None:
+        """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
+        self._replaced.update(cls.symbol.key for cls in self.taken_apart(value))
+
+    def is_replaced(self, cls: PytreeClass) -> bool:
+        """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
+        return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
 
     def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""

@@ -98,7 +98,7 @@ class ValidationInInit(BodyRule):
 
     If instances never meet an operation that replaces their leaves. With low confidence only are reported: classes of
     a framework that are not seen to go into a transformation, and checks of the shape in dataclasses that are not seen
-    to be mapped. A check that depends on another test of the value
+    to be mapped, by `jax.vmap` or to what has no shape. A check that depends on another test of the value
     (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
@@ -142,7 +142,9 @@ def _is_refused(use: Check) -> bool:
 
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
-    """High if the first `jax.jit` raises; a check that fails for mapped instances only harms who maps them."""
+    """High if a transformation is seen that raises; a check that fails for mapped instances only harms who maps them."""
+    if use.traced and not use.soft and use.what != "value" and evaluator.traced.is_replaced(rebuilt.cls):
+        return Confidence.HIGH
     if not is_made_to_cross(rebuilt.cls, evaluator):
         return Confidence.LOW
     if _is_refused(use):

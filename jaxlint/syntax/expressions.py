@@ -288,6 +288,24 @@ def is_number(expr: Expr | None) -> bool:
     return isinstance(expr, Constant) and expr.kind in ("int", "float")
 
 
+#: Builtins that return a bool or a str, whatever they are given.
+_TELLING = frozenset({"isinstance", "issubclass", "hasattr", "callable", "repr", "str"})
+
+
+def has_no_shape(expr: Expr) -> bool:
+    """Whether the value of an expression certainly is no array: a constant, a test of identity, a str, a shape."""
+    match expr:
+        case Constant() | Other(kind="JoinedStr") | Unary(op="not"):
+            return True
+        case Compare(ops=ops):
+            return all(op in ("is", "is not") for op in ops)
+        case Attribute(attr=attr):
+            return attr in ("shape", "dtype", "ndim")
+        case Call(func=Name(id=name)):
+            return name in _TELLING
+    return False
+
+
 def is_slice(expr: Expr | None) -> TypeGuard[Other]:
     """Whether an index is a slice; its `parts` are the bounds."""
     return isinstance(expr, Other) and expr.kind == "Slice"

