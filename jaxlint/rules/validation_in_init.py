@@ -142,7 +142,7 @@ def _is_refused(use: Check) -> bool:
 
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
-    """High if a transformation is seen that raises; a check that fails for mapped instances only harms who maps them."""
+    """High if something is seen that raises; a check that fails for mapped instances only harms who maps them."""
     if use.traced and not use.soft and use.what != "value" and evaluator.traced.is_replaced(rebuilt.cls):
         return Confidence.HIGH
     if not is_made_to_cross(rebuilt.cls, evaluator):
