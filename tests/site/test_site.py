@@ -18,7 +18,8 @@ from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.frameworks import FRAMEWORKS
 from tests.rules.test_fixtures_run import readings
-from tools.site.__main__ import ROOT
+from tools.site.__main__ import REPOSITORY, ROOT
+from tools.site.errors_page import errors
 from tools.site.executed import read
 from tools.site.framework_page import model_of
 
@@ -80,6 +81,20 @@ def test_addresses_in_texts_of_ours_are_pages(site: Path) -> None:
     found = {link.rstrip(".") for text in texts for link in re.findall(re.escape(address) + r"[\w/.-]*", text)}
     dead = [link for link in found if not (site / link.removeprefix(address)).exists()]
     assert dead == []
+
+
+@pytest.mark.comparisons
+def test_links_to_the_repository_lead_to_its_files(site: Path) -> None:
+    links = {link for path in site.rglob("*.html") for link in Page(path.read_text(encoding="utf-8")).links}
+    named = [link.removeprefix(f"{REPOSITORY}/") for link in links if link.startswith(f"{REPOSITORY}/")]
+    assert "CONTRIBUTING.md" in named
+    assert [name for name in named if not (ROOT / name.partition("#")[0]).exists()] == []
+
+
+def test_an_error_that_many_rules_explain_names_the_one_that_is_about_it_first() -> None:
+    found = {text.partition(" '")[0]: [rule.name for rule in rules] for text, rules in errors(EXECUTED).items()}
+    assert found["FrozenInstanceError: cannot assign to field"][0] == "frozen-assignment"
+    assert found["TypeError: cannot inherit frozen dataclass from a non-frozen one"][0] == "frozen-inheritance"
 
 
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if (ROOT / "fixtures" / rule.name).is_dir()])

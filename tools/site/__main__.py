@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,13 +27,24 @@ def write(folder: Path) -> None:
     shutil.copytree(ROOT / "docs", folder)
     for page in folder.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        page.write_text(re.sub(r"\]\((?:\.\./)+(?!\.)", f"]({REPOSITORY}/", text), encoding="utf-8")
+        page.write_text(linked(text, page.parent.relative_to(folder)), encoding="utf-8")
     executed = read()
     (folder / "frameworks.md").write_text(framework_page(executed), encoding="utf-8")
     (folder / "errors.md").write_text(errors_page(executed), encoding="utf-8")
     (folder / "rules").mkdir()
     for name, text in rule_pages(executed).items():
         (folder / "rules" / name).write_text(text, encoding="utf-8")
+
+
+def linked(text: str, folder: Path) -> str:
+    """A page of a folder of `docs`, whose links to files outside of `docs` lead to the repository."""
+
+    def link(match: re.Match[str]) -> str:
+        target = os.path.normpath(ROOT / "docs" / folder / match[1])
+        inside = Path(target).relative_to(ROOT)
+        return match[0] if inside.parts[0] == "docs" else f"]({REPOSITORY}/{inside.as_posix()}"
+
+    return re.sub(r"\]\((\.\./[^)#]*)", link, text)
 
 
 def build(root: Path) -> int:

@@ -3,7 +3,7 @@
   const said = document.getElementById("said");
   const body = document.querySelector("#errors tbody");
   /** The words of a text but for names in quotes, which are the user's own. */
-  const words = (text) => new Set((text.replace(/'[^']*'/g, " ").match(/[A-Za-z_]{2,}/g) || []).map((word) => word.toLowerCase()));
+  const words = (text) => new Set((text.replace(/(?<!\w)'[^']*'/g, " ").match(/[A-Za-z_]{2,}/g) || []).map((word) => word.toLowerCase()));
   const rows = [...body.rows].map((row) => ({ row, words: words(row.cells[0].textContent) }));
 
   /** How much of what a row says has been pasted: longer texts say more. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -14,6 +14,8 @@ from tools.site.executed import Executed
 
 _RAISED = re.compile(r"^\w*(?:Error|Exception|Warning): \S.*$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`]+)`")
+#: What Python quotes is a name of the user's; the apostrophe of "can't" quotes nothing.
+_QUOTED = re.compile(r"(?<!\w)'[^']*'")
 #: Less than that says too little to find anything by.
 _FEWEST_WORDS = 3
 _MOST_CHARACTERS = 240
@@ -22,13 +24,9 @@ _SCRIPT = Path(__file__).with_name("errors.js")
 
 def errors_page(executed: Executed) -> str:
     """The page: a field to paste into, the table, and the script that sorts it."""
-    rules: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for rule in all_rules():
-        for text in error_texts(rule, executed):
-            rules[text][rule.name] = rule.code
     rows = []
-    for text, names in sorted(rules.items(), key=lambda row: row[0].lower()):
-        links = ", ".join(f'<a href="rules/{name}/">{name}</a> ({code})' for name, code in names.items())
+    for text, rules in sorted(errors(executed).items(), key=lambda row: row[0].lower()):
+        links = ", ".join(f'<a href="rules/{rule.name}/">{rule.name}</a> ({rule.code})' for rule in rules)
         rows.append(f"<tr><td><code>{escape(text)}</code></td><td>{links}</td></tr>")
     return "\n".join(
         [
@@ -53,8 +51,19 @@ def errors_page(executed: Executed) -> str:
     )
 
 
+def errors(executed: Executed) -> dict[str, list[type[Rule]]]:
+    """All texts, but once where only names differ, and their rules: first whose mistake shows it in most frameworks."""
+    seen: dict[str, Counter[type[Rule]]] = {}
+    texts: dict[str, str] = {}
+    for rule in all_rules():
+        for text in error_texts(rule, executed):
+            same = texts.setdefault(_QUOTED.sub("''", text), text)
+            seen.setdefault(same, Counter())[rule] += 1
+    return {text: [rule for rule, _ in rules.most_common()] for text, rules in seen.items()}
+
+
 def error_texts(rule: type[Rule], executed: Executed) -> Iterator[str]:
-    """What is seen in a program with the mistake: by the fixture of the rule, and by its page."""
+    """What is seen in a program with the mistake: by its page, and by the fixture of the rule in each framework."""
     shown = executed.rules.get(rule.name)
     seen = [line for text in (shown.frameworks.values() if shown else ()) for line in _RAISED.findall(text)]
     section = rule.page().partition("## What you will see")[2].partition("\n## ")[0]
@@ -63,4 +72,4 @@ def error_texts(rule: type[Rule], executed: Executed) -> Iterator[str]:
         if len(re.findall(r"[A-Za-z]{2,}", text)) > _FEWEST_WORDS and "(" not in text.partition(" ")[0]:
             seen.append(text)
     if rule.group != "tool":
-        yield from dict.fromkeys(text[:_MOST_CHARACTERS] for text in seen)
+        yield from (text[:_MOST_CHARACTERS] for text in seen)

@@ -55,9 +55,13 @@ def framework_page(executed: Executed) -> str:
             "declared, assigned to, rebuilt, replaced and inherited from in each framework:",
             f"{versions.capitalize()}.",
             "",
+            '<div class="wide" markdown>',
+            "",
             "| declared by | `a.x = ...` | rebuilding runs | an updated copy | a subclass without a decorator is |",
             "|---|---|---|---|---|",
             *rows,
+            "",
+            "</div>",
             "",
             "*Rebuilding* is what `jit`, `grad`, `vmap`, `scan` and `jax.tree.map` do with each instance that crosses",
             "them. Where it runs `__post_init__`, validation and conversion there see tracers and placeholders",
@@ -101,7 +105,7 @@ def _modelled(model: Model) -> str:
         static = model.static_spelling
     subclass = {
         Subclasses.AUTO: "is registered",
-        Subclasses.OPAQUE: "is one opaque leaf",
+        Subclasses.OPAQUE: "is no pytree",
         Subclasses.FIELDS_IGNORED: "is registered; its annotations are no fields",
     }
     return f"| {model.title} | {static} | {model.leaf_order.value} | {subclass[model.subclasses]} |"
