@@ -14,6 +14,7 @@ from jaxlint.config.settings import Settings
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding, page_url
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.nnx_values import made_class, role_of_value
 from jaxlint.infer.values import as_instance
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
@@ -32,6 +33,7 @@ from jaxlint.syntax.spelling import did_you_mean
 
 #: How many rows a page may show around a finding.
 _CONTEXT = 3
+_ROLES = [Role.LEAF.value, Role.UNKNOWN.value, Role.STATIC.value]
 
 
 class Target(NamedTuple):
@@ -151,8 +153,10 @@ class Drawer:
             if _key(cls) not in classes:
                 self._declared[_key(cls)] = cls
                 fields = [(field, self._held(field, cls)) for field in _ordered(cls)]
-                classes[_key(cls)] = self._class(cls, [self._field(field, cls, held) for field, held in fields])
-                pending += [held for _, held in reversed(fields) if held is not None]
+                fields_drawn = [self._field(field, cls, held) for field, held in fields]
+                attributes = self._attributes(cls)
+                classes[_key(cls)] = self._class(cls, [*fields_drawn, *(drawn for drawn, _ in attributes)])
+                pending += [held for _, held in reversed([*fields, *attributes]) if held is not None]
         for finding in self._findings:  # the classes within which something is found that is about none of their fields
             around = self._around(finding)
             if finding not in self._pinned and around is not None:
@@ -200,19 +204,64 @@ class Drawer:
             default = _written(field.default)
         elif field.factory is not None:
             default = f"{_written(field.factory)}()"
-        owner = self._evaluator.model.build(field.owner)
-        subjects = [f"{subject}.{field.name}" for one in (cls, owner) for subject in _subjects(one)]
-        inside = [f for f in self._in_file[owner.module.path] if field.at.row <= f.row <= field.at.end_row]
-        return DrawnField(
-            name=field.name,
-            role=field.role.value,
+        return self._drawn(
+            cls,
+            self._evaluator.model.build(field.owner),
+            field.name,
+            field.at,
+            role=field.role,
             annotation="" if field.annotation is None else _written(field.annotation),
             default=default,
-            at=_place(field.owner.module, field.at),
-            owner=field.owner.declaration.name if field.owner != cls.symbol else "",
+            held=held,
+        )
+
+    def _drawn(
+        self,
+        cls: PytreeClass,
+        owner: PytreeClass,
+        name: str,
+        at: Span,
+        *,
+        role: Role,
+        annotation: str = "",
+        default: str,
+        held: PytreeClass | None,
+    ) -> DrawnField:
+        subjects = [f"{subject}.{name}" for one in (cls, owner) for subject in _subjects(one)]
+        inside = [f for f in self._in_file[owner.module.path] if at.row <= f.row <= at.end_row]
+        return DrawnField(
+            name=name,
+            role=role.value,
+            annotation=annotation,
+            default=default,
+            at=_place(owner.module, at),
+            owner=owner.name if owner is not cls else "",
             holds="" if held is None else _key(held),
             findings=self._pin(subjects, inside),
         )
+
+    def _attributes(self, cls: PytreeClass) -> list[tuple[DrawnField, PytreeClass | None]]:
+        """What methods assign where the value decides whether an attribute is a leaf, and the classes that it holds."""
+        found: dict[str, tuple[DrawnField, PytreeClass | None]] = {}
+        if not (cls.framework.reads_dict and cls.framework.static_by_value):
+            return []
+        for owner in cls.mro:
+            for scope, assignment in owner.own_assignments:
+                if assignment.attr in found or cls.field(assignment.attr) is not None:
+                    continue
+                given = None if assignment.value is None else Placed(assignment.value, owner.module, scope)
+                held = None if given is None else made_class(given, self._evaluator)
+                drawn = self._drawn(
+                    cls,
+                    owner,
+                    assignment.attr,
+                    assignment.at,
+                    role=Role.UNKNOWN if given is None else role_of_value(given, self._evaluator),
+                    default="" if given is None else _written(given),
+                    held=held,
+                )
+                found[assignment.attr] = drawn, held
+        return sorted(found.values(), key=lambda one: (_ROLES.index(one[0].role), one[0].name))
 
     def _held(self, field: Field, cls: PytreeClass) -> PytreeClass | None:
         """The pytree class that a leaf field holds."""

@@ -8,8 +8,9 @@ from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.nnx_values import is_pytree, role_of_value
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -30,12 +31,6 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import Assign, Body, Do, walk
 
 _CONTAINERS = (Display, DictDisplay, Comprehension)
-#: Classes of flax.nnx whose instances are data.
-_DATA = frozenset(
-    """BatchNorm BatchStat Cache Conv ConvTranspose Dropout Einsum Embed GRUCell GroupNorm Intermediate LSTMCell
-    LayerNorm Linear LinearGeneral LoRA MultiHeadAttention OptimizedLSTMCell Param RMSNorm RNN Rngs Sequential
-    SimpleCell Variable""".split()
-)
 
 
 class UnmarkedState(ClassRule):
@@ -106,14 +101,15 @@ class UnmarkedState(ClassRule):
         """Look at what the methods of an nnx class assign to attributes."""
         if cls.framework is not NNX or not cls.bases_known or not evaluator.model.target.holds(REFUSES_CONTAINERS):
             return
-        if not _is_pytree(cls) or cls.method("__setattr__") is not None:
+        if not is_pytree(cls) or cls.method("__setattr__") is not None:
             return
         declared = {field.name for c in cls.mro for field in c.symbol.declaration.fields}
         declared |= {attr for attr, given in cls.assigned.items() if not all(map(_is_container, given))}
         for method in own_methods(cls):
             seen: set[str] = set()
             for attr, value, at in _assigned(method, cls, evaluator):
-                if attr not in declared | seen and _Held(method, cls, evaluator).is_data(value):
+                given = Placed(value, cls.module, f"{method.qualname}.<locals>")
+                if attr not in declared | seen and _is_data(given, evaluator):
                     seen.add(attr)
                     yield _problem(at, cls, attr, _wrapped(method, cls, attr, evaluator))
 
@@ -169,33 +165,11 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-class _Held:
-    """Tells what is data for nnx, in a method."""
-
-    def __init__(self, method: Function, cls: PytreeClass, evaluator: Evaluator) -> None:
-        self._scope = f"{method.qualname}.<locals>"
-        self._module = cls.module
-        self._evaluator = evaluator
-
-    def is_data(self, expr: Expr) -> bool:
-        """Whether an expression certainly makes a module, a variable or an array of jax."""
-        if not isinstance(expr, Call):
-            return any(map(self.is_data, _items(expr)))
-        model = self._evaluator.model
-        name = model.resolver.library_name(expr.func, self._module, self._scope)
-        if name.startswith("flax.nnx."):
-            return name.rpartition(".")[2] in _DATA
-        made = model.class_of_symbol(model.resolver.resolve(expr.func, self._module, self._scope))
-        if made is not None:
-            return made.framework is NNX and made.bases_known and _is_pytree(made)
-        with self._evaluator.calls.notes.elsewhere(None, None):
-            value = plain(self._evaluator.static(Placed(expr, self._module, self._scope)))
-        return isinstance(value, Array) and value.library == "jax" and not value.declared
-
-
-def _is_pytree(cls: PytreeClass) -> bool:
-    """Whether neither a class nor a base of it has `pytree=False`."""
-    return all(c.option("pytree", True) is True for c in cls.mro)
+def _is_data(given: Placed, evaluator: Evaluator) -> bool:
+    """Whether an expression certainly makes, or holds, a module, a variable or an array of jax."""
+    if not isinstance(given.expr, Call):
+        return any(_is_data(Placed(item, given.module, given.scope), evaluator) for item in _items(given.expr))
+    return role_of_value(given, evaluator) is Role.LEAF
 
 
 def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator) -> Proposal | None:

@@ -1,0 +1,63 @@
+"""What attributes of nnx modules are drawn as, compared with what flax makes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jaxlint.config.configuration import Configuration
+from jaxlint.libraries.nnx import DATA
+from jaxlint.linter.draw import Target, draw
+
+nnx = pytest.importorskip("flax.nnx")
+
+PROGRAM = """
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+class Block(nnx.Module):
+    def __init__(self, rngs):
+        self.linear = nnx.Linear(3, 3, rngs=rngs)
+
+class Net(nnx.Module):
+    def __init__(self, size: int, rngs: nnx.Rngs, name=None):
+        self.head = Block(rngs)
+        self.more = nnx.List([Block(rngs)])
+        self.scale = nnx.Param(jnp.ones(3))
+        self.count, self.offset = 0, jnp.zeros(3)
+        self.act = lambda x: x
+        self.shape = (3, size)
+        self.size = size
+        self.name = name
+        self.rngs = rngs
+        self.mode: str = "train"
+
+class Deep(Net):
+    def __init__(self, rngs):
+        super().__init__(2, rngs)
+        self.tail = nnx.Dropout(0.5, rngs=rngs)
+"""
+
+
+def test_the_classes_that_are_said_to_be_data_are() -> None:
+    for name in DATA:
+        cls = getattr(nnx, name.rpartition(".")[2], None)
+        assert cls is None or issubclass(cls, (nnx.Pytree, nnx.Variable)), name  # None: another version of flax
+
+
+def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text(PROGRAM)
+    classes = draw([Target("net.py")], Configuration(isolated=True)).classes
+    roles = {field.name: field.role for field in classes["net.py::Deep"].fields}
+    namespace: dict[str, type] = {}
+    exec(PROGRAM, namespace)
+    made = vars(namespace["Deep"](nnx.Rngs(0)))
+    is_data = {name: nnx.is_data(value) for name, value in made.items() if name in roles}
+    assert roles.keys() == is_data.keys() and len(roles) == 12
+    assert {name for name, role in roles.items() if role == "unknown"} == {"name"}
+    assert {name for name, role in roles.items() if role == "leaf"} == {name for name, data in is_data.items() if data}
+    (held,) = (field.holds for field in classes["net.py::Deep"].fields if field.name == "head")
+    assert [field.name for field in classes[held].fields] == ["linear"]
