@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,7 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
-from jaxlint.libraries.arrays import NUMBER_CONSTANTS
+from jaxlint.libraries.arrays import NUMBER_CONSTANTS, indexed_library
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -292,7 +293,11 @@ class Evaluator(Narrowing, Attributes):
                 return Array(library, None, declared) if sliced or _is_mask(expr.index) else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)
-            case ClassObject() | Symbolic() | FunctionValue():
+            case Symbolic(symbol=External(name=name)) if (library := indexed_library(name)) is not None:
+                return Array(library)
+            case Symbolic(symbol=External(name=name)):
+                return value if _may_be_generic(name) else UNKNOWN
+            case ClassObject() | FunctionValue():
                 return value  # Generic[int]
         return UNKNOWN
 
@@ -391,6 +396,11 @@ def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
 def _is_single(value: Value) -> bool:
     """Whether an operand adds no elements: a Python number, or an array of one."""
     return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
+
+
+def _may_be_generic(name: str) -> bool:
+    """Whether a thing of a library that is subscripted may be a class (`deque[int]`), and no object with items."""
+    return name.rpartition(".")[2][:1].isupper() or name.partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_mask(index: Expr) -> bool:

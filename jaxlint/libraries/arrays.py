@@ -6,6 +6,9 @@ from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript
 
 #: Attributes of `math`, `numpy` and `jax.numpy` that are Python numbers.
 NUMBER_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
+#: What `numpy` and `jax.numpy` hold that is no function and is indexed: to make an array, or a grid or slice.
+INDEXED_INTO_ARRAYS = frozenset({"c_", "r_", "mgrid"})
+INDEXED = INDEXED_INTO_ARRAYS | {"ogrid", "s_", "index_exp"}
 #: Annotations that mean an array.
 ARRAY_TYPES: dict[str, str] = {
     "jax.Array": "jax",
@@ -209,6 +212,12 @@ def returned_library(name: str) -> str | None:
     if head == "numpy.random":
         return "numpy" if last in _NUMPY_RANDOM_ARRAYS else None
     return "jax" if name == "jax.lax.iota" else None
+
+
+def indexed_library(name: str) -> str | None:
+    """The library of the array that indexing the thing `name` makes (`np.c_[x, y]`), or None."""
+    head, _, last = name.rpartition(".")
+    return {"numpy": "numpy", "jax.numpy": "jax"}.get(head) if last in INDEXED_INTO_ARRAYS else None
 
 
 def returned_container(name: str, call: Call) -> tuple[str, str] | None:

@@ -111,7 +111,7 @@ class MalformedField(ClassRule):
             field = own.get(declared.name)
             before = seen.get(declared.name)
             if before is not None:
-                if not (same(before.annotation, declared.annotation) and same(before.value, declared.value)):
+                if not _agree(before, declared):
                     yield _twice(cls, declared)
             elif field is not None:
                 yield from _Declaration(cls, declared, field, evaluator).problems()
@@ -293,6 +293,14 @@ def _is_called(value: Value) -> bool:
         case Instance(cls=cls, exact=True):
             return cls.bases_known and cls.method("__call__") is None
     return False
+
+
+def _agree(first: FieldDeclaration, second: FieldDeclaration) -> bool:
+    """Whether two declarations of a field say the same, or one of them leaves the type open (`Any`)."""
+    if not same(first.value, second.value):
+        return False
+    types = (first.annotation, second.annotation)
+    return same(*types) or any(dotted(one) in ("Any", "typing.Any") for one in types)
 
 
 def _twice(cls: PytreeClass, declared: FieldDeclaration) -> Problem:

@@ -10,7 +10,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.transformed_classes import traced_by
 from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.libraries.arrays import DTYPES, NUMBER_CONSTANTS
+from jaxlint.libraries.arrays import DTYPES, INDEXED, NUMBER_CONSTANTS
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
@@ -35,7 +35,7 @@ _FUNCTION_MODULES = (
 #: What JAX takes in the place of what an annotation names.
 _OTHERS = frozenset({"NoneType", "int", "float", "bool", "complex"})
 #: What else these modules hold.
-_CONSTANTS = NUMBER_CONSTANTS | {"euler_gamma", "newaxis"}
+_CONSTANTS = NUMBER_CONSTANTS | INDEXED | {"euler_gamma", "newaxis"}
 
 
 class NonArrayDataField(ClassRule, EventRule):
