@@ -12,8 +12,9 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.hashing import unhashable_instance
+from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads, run_by
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

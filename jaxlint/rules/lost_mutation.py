@@ -17,9 +17,10 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.methods import own_methods, run_by
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.analyses.returning import returning_also
-from jaxlint.rules.analyses.stale import is_own_alone, own_methods, run_by
+from jaxlint.rules.analyses.stale import is_own_alone
 from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function

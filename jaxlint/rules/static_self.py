@@ -17,7 +17,8 @@ from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, own_methods, reads, run_by
+from jaxlint.rules.analyses.methods import own_methods, run_by
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 

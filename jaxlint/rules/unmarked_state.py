@@ -14,7 +14,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.stale import own_methods
+from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (

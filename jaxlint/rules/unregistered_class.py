@@ -17,7 +17,7 @@ from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.stale import own_methods
+from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted

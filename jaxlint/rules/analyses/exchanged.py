@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
-from jaxlint.rules.analyses.stale import own_methods
+from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts

@@ -1,8 +1,9 @@
-"""What the table of contents of a module tells of one method."""
+"""What the table of contents of a module tells of methods."""
 
 from __future__ import annotations
 
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 
 
@@ -12,3 +13,23 @@ def names_called(function: Function, module: Module) -> frozenset[str]:
     unit = next(unit for unit in module.outline.units if unit.first <= row <= unit.last)
     piece = next((p for p in unit.pieces if p.first <= row <= p.last and p.kind != "rest"), unit)
     return piece.calls
+
+
+def own_methods(cls: PytreeClass) -> list[Function]:
+    """The methods that a class declares itself."""
+    functions = cls.module.outline.functions
+    return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+
+
+def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
+    """A method, and those of its `self` that it calls, hands to something (`jax.grad(self.loss)`) or asks, by name."""
+    found = {method.name: method}
+    pending = [method]
+    while pending:
+        current = pending.pop()
+        for name in (current.self_calls | current.self_reads) - found.keys():
+            called = cls.method(name)
+            if called is not None:
+                found[name] = called[1]
+                pending.append(called[1])
+    return found

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.methods import own_methods, run_by
+from jaxlint.rules.analyses.preparing import only_prepares, refuses_again
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -34,26 +36,6 @@ _COMPOSING = frozenset(
 )
 #: Calls that throw compiled programs away.
 _FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
-
-
-def own_methods(cls: PytreeClass) -> list[Function]:
-    """The methods that a class declares itself."""
-    functions = cls.module.outline.functions
-    return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
-
-
-def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
-    """A method, and those of its `self` that it calls, hands to something (`jax.grad(self.loss)`) or asks, by name."""
-    found = {method.name: method}
-    pending = [method]
-    while pending:
-        current = pending.pop()
-        for name in (current.self_calls | current.self_reads) - found.keys():
-            called = cls.method(name)
-            if called is not None:
-                found[name] = called[1]
-                pending.append(called[1])
-    return found
 
 
 def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
@@ -121,8 +103,10 @@ def changing_method(
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
-    nothing: `self.w, self.grid = self.train()`. Nor does anything where they read it in place of an argument only.
+    nothing: `self.w, self.grid = self.train()`. Nor does anything where they read it in place of an argument only, or
+    what is only done before the compiled method (the first of `inside`) is called.
     """
+    compiled = next(iter(inside.values()))
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
@@ -133,7 +117,11 @@ def changing_method(
                 given = [value for value in assigned if value is None or dotted(value) != own]
                 if not given or _puts_back(given, attr, function):
                     continue
-                if not any(_gives_back(value, attr, inside) for value in given):
+                if any(_gives_back(value, attr, inside) for value in given):
+                    continue
+                if not refuses_again(attr, function, cls, evaluator) and not only_prepares(
+                    function, compiled, cls, evaluator
+                ):
                     same = _stands_in(attr, inside, cls, evaluator) or _is_only_applied(attr, inside, cls, evaluator)
                     return None if same else function
     return None
