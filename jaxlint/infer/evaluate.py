@@ -293,8 +293,8 @@ class Evaluator(Narrowing, Attributes):
                 return Array(library, None, declared) if sliced or _is_mask(expr.index) else element_of(value)
             case Indexed(array=array):
                 return Indexed(array, True)
-            case Symbolic(symbol=External(name=name)) if (library := indexed_library(name)) is not None:
-                return Array(library)
+            case Symbolic(symbol=External(name=name)) if (made := indexed_library(name)) is not None:
+                return Array(made)
             case Symbolic(symbol=External(name=name)):
                 return value if _may_be_generic(name) else UNKNOWN
             case ClassObject() | FunctionValue():
