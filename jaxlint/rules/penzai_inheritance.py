@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import Change, EditClass, Proposal, Remove, Rewrite
+from jaxlint.cst.changes import Change, Decorate, EditClass, Proposal, Remove, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.creation import PENZAI_REFUSES, creation_error, frozen_conflict
@@ -13,7 +13,9 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import DATACLASS, PENZAI
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.rules.analyses.decorating import give_decorator
+from jaxlint.rules.analyses.instantiated import constructing_units, looks_abstract
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import EXPECTS_ERROR
 from jaxlint.syntax.expressions import Subscript
 
 #: What a class without `pz.Struct` must define itself.
@@ -27,7 +29,8 @@ class PenzaiInheritance(ClassRule):
     ## What it does
 
     Finds penzai classes that penzai refuses to make: subclasses that do not list the inherited fields again, that
-    inherit an `__init__` written by hand, that are decorated with another decorator, or that have no `pz.Struct` base.
+    inherit an `__init__` written by hand, that are decorated with another decorator or with none though instances are
+    made, or that have no `pz.Struct` base.
 
     ## Why is this bad?
 
@@ -80,8 +83,9 @@ class PenzaiInheritance(ClassRule):
 
     ## Fix safety
 
-    `pz.Struct` becomes a base class, `@pz.pytree_dataclass` takes the place of the decorator of the standard library,
-    and `has_implicitly_inherited_fields=True` is passed or removed. These fixes are safe: the class could not be used.
+    `pz.Struct` becomes a base class, `@pz.pytree_dataclass` is added, or takes the place of the decorator of the
+    standard library, and `has_implicitly_inherited_fields=True` is passed or removed. These fixes are safe: the class
+    could not be used.
     There is none for an inherited `__init__`, and for fields in another order.
 
     ## When not to use it
@@ -112,10 +116,23 @@ class PenzaiInheritance(ClassRule):
             what = f"is decorated with `@{standard.name}` and not by penzai: no instance can be made (TypeError)"
             advice = "decorate it with `@pz.pytree_dataclass`"
             yield _problem(cls, f"{what}; {advice}", advice, _decorating(standard, cls, evaluator))
+        elif cls.registered is False and _is_left_bare(cls, evaluator):
+            what = "is not decorated by penzai: no instance can be made (TypeError)"
+            advice = "decorate it with `@pz.pytree_dataclass`"
+            yield _problem(cls, f"{what}; {advice}", advice, _decorated(cls, evaluator))
         elif cls.registered:
             error = creation_error(cls, evaluator)
             if error is not None and error.exception == PENZAI_REFUSES:
                 yield _refused(cls, error.text)
+
+
+def _is_left_bare(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a class has fields and no decorator, and instances of it are made; JAX101 looks at its subclasses."""
+    declared = cls.symbol.declaration
+    if declared.decorators or not declared.fields or len(cls.mro) > 1 or looks_abstract(cls):
+        return False
+    uses = constructing_units(cls, evaluator)
+    return bool(uses) and not all(unit.calls & EXPECTS_ERROR for unit in uses)
 
 
 def _refused(cls: PytreeClass, text: str) -> Problem:
@@ -165,6 +182,15 @@ def _decorating(standard: Registration, cls: PytreeClass, evaluator: Evaluator) 
     if written is None or standard.is_call:
         return None
     change = Rewrite(standard.at, written[0])
+    return Proposal("Decorate it with `pz.pytree_dataclass`", Applicability.SAFE, (change,), written[1])
+
+
+def _decorated(cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix that decorates the class."""
+    written = spelled("penzai.pz.pytree_dataclass", cls.module, evaluator.model.resolver)
+    if written is None:
+        return None
+    change = Decorate(cls.symbol.declaration.at, (written[0],))
     return Proposal("Decorate it with `pz.pytree_dataclass`", Applicability.SAFE, (change,), written[1])
 
 

@@ -12,19 +12,15 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Subclasses, Unflatten
 from jaxlint.pytrees.model import Kind, PytreeClass
+from jaxlint.rules.analyses.instantiated import constructing_units, looks_abstract
 from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.symbols.outline import EXPECTS_ERROR, Definition, Unit
+from jaxlint.symbols.outline import EXPECTS_ERROR, Definition
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Expr, Subscript, dotted, without_call
+from jaxlint.syntax.expressions import Call, Constant, Expr, without_call
 
-_ABSTRACT_METHODS = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
-_ABSTRACT_BASES = frozenset({"ABC", "Protocol"})
 #: Methods that are of no use but to a class that is registered.
 _FLATTENING = frozenset({"tree_flatten", "tree_unflatten", "tree_flatten_with_keys"})
-#: How classes are named that are there to be inherited from.
-_ABSTRACT_PREFIXES = ("Abstract", "Base")
-_ABSTRACT_SUFFIXES = ("Base", "Mixin", "Interface", "Protocol", "ABC")
 
 
 class UndecoratedSubclass(ClassRule):
@@ -119,11 +115,11 @@ class UndecoratedSubclass(ClassRule):
                 yield from self._unregistered(cls, base, evaluator)
 
     def _unregistered(self, cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-        if creation_error(cls, evaluator) not in (None, UNSURE) or _looks_abstract(cls) or _is_superseded(cls):
+        if creation_error(cls, evaluator) not in (None, UNSURE) or looks_abstract(cls) or _is_superseded(cls):
             return
         if "__new__" in cls.symbol.declaration.methods:
             return  # what it makes need not be an instance of the class
-        uses = _constructing_units(cls, evaluator)
+        uses = constructing_units(cls, evaluator)
         added = _added_names(cls, base, evaluator) if base.is_dataclass and not cls.is_dataclass else []
         subclasses = evaluator.model.subclasses(cls)
         if subclasses and not uses:
@@ -155,7 +151,7 @@ class UndecoratedSubclass(ClassRule):
 
     def _ignored_fields(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """simple_pytree and nnx: what a subclass without a dataclass decorator declares is ignored."""
-        if cls.is_dataclass or cls.unknown_decorator or not cls.bases_known or _looks_abstract(cls):
+        if cls.is_dataclass or cls.unknown_decorator or not cls.bases_known or looks_abstract(cls):
             return
         base = next((c for c in cls.mro[1:] if c.params is not None), None)
         if base is None or cls.custom_init() is not None:
@@ -164,7 +160,7 @@ class UndecoratedSubclass(ClassRule):
         family = evaluator.model.family(cls)
         assigned = {a.attr for c in family for f in _methods(c) for a in c.module.outline.functions[f].self_assignments}
         added = [name for name in added if name not in assigned]
-        uses = _constructing_units(cls, evaluator)
+        uses = constructing_units(cls, evaluator)
         if not added or (len(family) > 1 and not uses) or (uses and all(u.calls & EXPECTS_ERROR for u in uses)):
             return
         plural = len(added) > 1
@@ -200,7 +196,7 @@ def _is_exception(cls: PytreeClass, evaluator: Evaluator) -> bool:
     package = evaluator.model.project.package_root
     root = next(one for one in reversed(cls.mro) if one.registered and one.framework is cls.framework)
     beside = [one for one in evaluator.model.subclasses(root) if package(one.module.path) == package(cls.module.path)]
-    others = [one for one in beside if one is not cls and not _looks_abstract(one)]
+    others = [one for one in beside if one is not cls and not looks_abstract(one)]
     registered = sum(one.registered is True for one in others)
     return registered > 2 * sum(one.registered is False for one in others)
 
@@ -222,24 +218,6 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(quoted[:-1])} and {quoted[-1]} are"
 
 
-def _looks_abstract(cls: PytreeClass) -> bool:
-    """Whether the class is made to be inherited from."""
-    name = cls.name.lstrip("_")
-    if name.startswith(_ABSTRACT_PREFIXES) or name.endswith(_ABSTRACT_SUFFIXES):
-        return True
-    bases = [a.value.value if isinstance(a.value, Subscript) else a.value for a in cls.symbol.declaration.bases]
-    if any((dotted(base) or "").rpartition(".")[2] in _ABSTRACT_BASES for base in bases):
-        return True
-    names = {name for c in cls.mro for name in c.symbol.declaration.methods}
-    found = (cls.method(name) for name in names)
-    return any(
-        (dotted(d) or "").rpartition(".")[2] in _ABSTRACT_METHODS
-        for method in found
-        if method is not None
-        for d in method[1].decorators
-    )
-
-
 def _is_superseded(cls: PytreeClass) -> bool:
     """Whether another class of the same name is declared in the same scope, and is the one that others get."""
     declaration = cls.symbol.declaration
@@ -251,12 +229,6 @@ def _is_superseded(cls: PytreeClass) -> bool:
 def _methods(cls: PytreeClass) -> list[str]:
     """The qualified names of the methods that the class body defines."""
     return [q for qualnames in cls.symbol.declaration.methods.values() for q in qualnames]
-
-
-def _constructing_units(cls: PytreeClass, evaluator: Evaluator) -> list[Unit]:
-    """The statements, here and in the modules that import this one, that call something of the name of the class."""
-    modules = [cls.module, *evaluator.model.importers(cls.module)]
-    return [unit for module in modules for unit in module.outline.units if cls.name in unit.calls]
 
 
 def _way_out(base: PytreeClass) -> str:
