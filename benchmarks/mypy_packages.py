@@ -15,7 +15,8 @@ from benchmarks.common import CACHE, compile_jaxlint, unpack
 from benchmarks.mypy import NO_REPLACE, run
 from benchmarks.packages import JAX
 
-PACKAGES = {name: JAX[name] for name in ("brax", "gymnax", "evosax", "mctx", "kfac_jax")}
+_NAMES = ("brax", "gymnax", "mctx", "evosax", "jumanji", "navix", "distrax", "flowjax", "diffrax", "lineax", "kfac_jax")
+PACKAGES = {name: JAX[name] for name in _NAMES}
 
 
 def errors(folder: Path, package: str, plugin: bool) -> list[str]:
@@ -25,7 +26,7 @@ def errors(folder: Path, package: str, plugin: bool) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("packages", nargs="*", choices=[[], *PACKAGES], metavar="PACKAGE", help="default: all five")
+    parser.add_argument("packages", nargs="*", choices=[[], *PACKAGES], metavar="PACKAGE", help="default: all")
     chosen = parser.parse_args().packages or list(PACKAGES)
     compile_jaxlint()
     root = unpack({name: PACKAGES[name] for name in chosen}, CACHE / "typed")

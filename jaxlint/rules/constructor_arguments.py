@@ -109,7 +109,7 @@ class ConstructorArguments(EventRule):
         """Compare one call with the parameters of the constructor."""
         assert isinstance(event, Construct)
         cls = event.cls.cls
-        if not event.cls.exact or event.by_create or not _is_known(cls) or _is_placeholder(event):
+        if not event.cls.exact or event.by_create or not is_constructor_known(cls) or _is_placeholder(event):
             return
         parameters = cls.constructor()
         wrong = None if parameters is None else _wrong(event.call, cls, parameters)
@@ -132,7 +132,7 @@ def _is_placeholder(event: Construct) -> bool:
     return any(method.name in one.symbol.declaration.methods for one in event.place.subclasses(owner))
 
 
-def _is_known(cls: PytreeClass) -> bool:
+def is_constructor_known(cls: PytreeClass) -> bool:
     """Whether calling the class certainly calls the constructor that is seen, with what the call gives it."""
     if not cls.bases_known or cls.unknown_decorator or is_stub(cls.module) or cls.symbol.declaration.conditional_body:
         return False

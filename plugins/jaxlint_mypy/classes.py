@@ -29,7 +29,7 @@ from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType, Unb
 from jaxlint.pytrees.frameworks import EQUINOX, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
-from jaxlint_mypy.internals import all_bases_seen
+from jaxlint_mypy.internals import all_bases_seen, has_unseen_base
 from jaxlint_mypy.methods import MethodMaker
 
 #: The functions that declare fields, by all names that mypy may know them by.
@@ -73,7 +73,7 @@ class ClassTeller:
         spec = DataclassTransformSpec(
             kw_only_default=cls.option("kw_only", False) is True,
             frozen_default=cls.frozen is True,
-            field_specifiers=_FIELD_SPECIFIERS,
+            field_specifiers=_specifiers(ctx.cls, cls),
         )
         if not self._transformed(ctx, spec, cls):
             return False
@@ -125,8 +125,19 @@ class ClassTeller:
                     only_read = _only_read(self.front.tree(info.module_name))
                 node.is_property = node.is_settable_property = name not in only_read
 
-    def complete_plain(self, ctx: ClassDefContext) -> None:
-        """A class of which mypy has made a plain dataclass, and which may be one of a framework."""
+    def transform_plain(self, ctx: ClassDefContext) -> bool:
+        """A class of which mypy makes a plain dataclass, and which may be one of a framework."""
+        info = ctx.cls.info
+        cls = self.front.class_of(info) if has_unseen_base(info) else None
+        if cls is None or not cls.is_pytree or not cls.is_dataclass:
+            done = dataclass_class_maker_callback(ctx)
+        else:
+            done = self._transformed(ctx, DataclassTransformSpec(field_specifiers=_specifiers(ctx.cls, cls)), cls)
+        if done:
+            self._complete_plain(ctx)
+        return done
+
+    def _complete_plain(self, ctx: ClassDefContext) -> None:
         self.complete(ctx)
         cls = self.front.class_of(ctx.cls.info)
         if cls is not None and cls.is_pytree and cls.is_mapping is not False:
@@ -137,8 +148,21 @@ def as_mypy_does(ctx: ClassDefContext) -> bool:
     """The generated methods as far as mypy knows them; none if it does not see a dataclass."""
     try:
         return dataclass_class_maker_callback(ctx)
-    except AssertionError:
+    except Exception:  # it sees no dataclass, or will not go on with what was begun here
         return True
+
+
+def _specifiers(definition: ClassDef, cls: PytreeClass) -> tuple[str, ...]:
+    """The names by which mypy knows the functions that declare fields; of packages without types those of imports."""
+    calls = {field.name for field in cls.fields if field.call is not None}
+    found: list[str] = []
+    for statement in definition.defs.body:
+        if not isinstance(statement, AssignmentStmt) or not isinstance(statement.rvalue, CallExpr):
+            continue
+        target, called = statement.lvalues[0], statement.rvalue.callee
+        if isinstance(target, NameExpr) and target.name in calls and isinstance(called, RefExpr) and called.fullname:
+            found.append(called.fullname)
+    return (*_FIELD_SPECIFIERS, *found)
 
 
 def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:

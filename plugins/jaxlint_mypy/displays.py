@@ -1,4 +1,7 @@
-"""What mypy asks no plugin about, read once a file is checked: displays of dicts and sets, `in`, new attributes."""
+"""What mypy asks no plugin about, read once a file is checked.
+
+Displays of dicts and sets, `in`, attributes that are added, and methods that are missing where mypy cannot see a base.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ from mypy.checker import TypeChecker
 from mypy.nodes import Expression
 from mypy.types import Type
 
-from jaxlint_mypy.internals import inferred_attributes, known_type, looking_again, typed_expressions
+from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint_mypy.internals import (
+    has_unseen_base,
+    inferred_attributes,
+    known_type,
+    looking_again,
+    typed_expressions,
+)
 from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.statements import functions_at
 from jaxlint_mypy.types_only import TypesOnly, are_one
@@ -32,6 +42,7 @@ _KINDS = frozenset(
         nodes.DictionaryComprehension,
         nodes.SetComprehension,
         nodes.ComparisonExpr,
+        nodes.CallExpr,
     }
 )
 
@@ -58,6 +69,8 @@ class Displays:
                     break
             if isinstance(node, nodes.ComparisonExpr):
                 self._searched(checker, node)
+            elif isinstance(node, nodes.CallExpr) and _copies(node):
+                self._missing(checker, node)
 
     def _searched(self, checker: TypeChecker, node: nodes.ComparisonExpr) -> None:
         for operator, one, held in _memberships(node):
@@ -71,8 +84,23 @@ class Displays:
                 with self._around(checker, node):
                     self._types_only.tell_unequal(checker, node, *found, f"`{operator}`")
 
+    def _missing(self, checker: TypeChecker, call: nodes.CallExpr) -> None:
+        """`x.replace(...)` of a class that has no such method, but a base that mypy cannot see."""
+        assert isinstance(call.callee, nodes.MemberExpr)
+        receiver = known_type(checker, call.callee.expr)
+        instance = None if receiver is None else instance_of(receiver)
+        if instance is None or not has_unseen_base(instance.type) or instance.type.get(call.callee.name) is not None:
+            return
+        with self._around(checker, call):
+            self._types_only.feeder.call_unseen(checker, call, instance)
+
     def _around(self, checker: TypeChecker, node: Expression) -> AbstractContextManager[None]:
         return looking_again(checker, functions_at(checker.tree.defs, node.line))
+
+
+def _copies(node: nodes.CallExpr) -> bool:
+    """Whether a method is called by a name that stands for copies with changes."""
+    return type(node.callee) is nodes.MemberExpr and node.callee.name in COPYING_NAMES
 
 
 def _hashed(checker: TypeChecker, node: Expression) -> Iterator[tuple[Expression, str]]:

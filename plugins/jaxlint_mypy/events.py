@@ -39,7 +39,7 @@ from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import functions_around, type_of
+from jaxlint_mypy.internals import functions_around, has_unseen_base, type_of
 from jaxlint_mypy.report import report
 from jaxlint_mypy.statements import Around, Statements, last_name, statements_of
 
@@ -270,7 +270,10 @@ class EventFeeder:
             return
         functions, statements = self.code(checker)
         known = as_instance(receiver)
-        unseen = _unseen_keywords(call, function)
+        compares = function not in REPLACE_FUNCTIONS or (
+            function != "copy.replace" and (known is None or self._is_dataclass(known.cls))
+        )
+        unseen = _unseen_keywords(call, compares=compares)
         if not (statements.stands_alone(call) or unseen or (known is not None and known.cls.static_fields)):
             return  # what rules say of an update that is taken is about static fields
         notes, _ = self.notes(checker, functions, statements.around(call.line))
@@ -290,12 +293,25 @@ class EventFeeder:
             notes.discard(translated, 0, is_alone=True)
         self.run(checker, notes)
 
+    def _is_dataclass(self, cls: PytreeClass) -> bool:
+        """Whether mypy itself compares what `dataclasses.replace` is given with the fields."""
+        info = self.front.info_of_class(cls)
+        return info is None or not has_unseen_base(info) or any("dataclass" in one.metadata for one in info.mro)
+
     def _splat(self, checker: TypeChecker, node: Expression) -> Value:
         """What `**node` passes, if it is a display of a dict whose keys are literal strings."""
         if not isinstance(node, nodes.DictExpr):
             return UNKNOWN
         entries = {key.value: self.value(checker, value) for key, value in node.items if isinstance(key, nodes.StrExpr)}
         return dict_of(entries) if len(entries) == len(node.items) else UNKNOWN
+
+    def call_unseen(self, checker: TypeChecker, call: CallExpr, receiver: Instance) -> None:
+        """`x.replace(...)` where mypy cannot tell whether there is such a method."""
+        functions, statements = self.code(checker)
+        notes, _ = self.notes(checker, functions, statements.around(call.line))
+        notes.call_method(to_call(call), self.front.value(receiver, declared=False))
+        for problem, rule in self.front.missing_methods(notes.events or ()):
+            report(self.front, checker, problem, rule, self.front.module(checker.tree))
 
     # -- construction -------------------------------------------------------------------------
 
@@ -383,12 +399,12 @@ def _is_to_fail(function: Function) -> bool:
     return any((dotted(head) or "").rpartition(".")[2] in EXPECTED_FAILURE for head in heads)
 
 
-def _unseen_keywords(call: CallExpr, function: str) -> frozenset[str]:
-    """The keywords of an update that mypy does not compare with the fields: in `**{...}`, and of `copy.replace`."""
+def _unseen_keywords(call: CallExpr, *, compares: bool) -> frozenset[str]:
+    """The keywords of an update that mypy does not compare with the fields: those in `**{...}`, or all of them."""
     displays = [a for a, kind in zip(call.args, call.arg_kinds, strict=True) if kind == nodes.ARG_STAR2]
     keys = [key for display in displays if isinstance(display, nodes.DictExpr) for key, _ in display.items]
     names = {key.value for key in keys if isinstance(key, nodes.StrExpr)}
-    if function == "copy.replace":
+    if not compares:
         names |= {name for name in call.arg_names if name is not None}
     return frozenset(names)
 

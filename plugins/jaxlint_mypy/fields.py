@@ -156,10 +156,12 @@ def converted(api: SemanticAnalyzerPluginInterface, info: TypeInfo) -> dict[str,
 def _taken(converter: Expression) -> Type:
     """The type of what a function takes first; what depends on how it is called is Any."""
     node = converter.node if isinstance(converter, nodes.RefExpr) else None
+    skipped = 0
+    if isinstance(node, TypeInfo) and node.module_name == "builtins":  # others may still be put together
+        node, skipped = node.get_method("__new__"), 1
     if not isinstance(node, (nodes.FuncBase, nodes.Decorator, nodes.Var)) or node.type is None:
         return ANY
     proper: Type | None = get_proper_type(node.type)
-    skipped = 0
     if isinstance(proper, Instance):  # an object that can be called, such as a function under `jax.jit`
         method = proper.type.get_method("__call__")
         proper = get_proper_type(method.type) if method is not None and method.type is not None else None

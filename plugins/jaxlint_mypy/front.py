@@ -188,17 +188,14 @@ class FrontEnd:
 
     def info(self, fullname: str) -> TypeInfo | None:
         """The class of a dotted name (nested classes too), if mypy knows one."""
-        parts = fullname.split(".")
-        for size in range(len(parts) - 1, 0, -1):
-            tree = self._modules.get(".".join(parts[:size]))
-            if tree is None:
-                continue
-            node = tree.names.get(parts[size])
-            found = node.node if node is not None else None
-            for part in parts[size + 1 :]:
-                inner = found.names.get(part) if isinstance(found, TypeInfo) else None
-                found = inner.node if inner is not None else None
-            return found if isinstance(found, TypeInfo) else None
+        module, _, name = fullname.rpartition(".")
+        inner: list[str] = []
+        while module:
+            tree = self._modules.get(module)
+            if tree is not None:
+                return _nested(tree, name, inner)
+            inner.append(name)
+            module, _, name = module.rpartition(".")
         return None
 
     def class_named(self, fullname: str) -> PytreeClass | None:
@@ -398,12 +395,22 @@ class FrontEnd:
         """What JAX402 says of those keywords of updates that mypy itself does not look at."""
         from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
 
+        updates = (event for event in events if isinstance(event, Replace))
+        unseen = (replace(e, keywords=tuple(k for k in e.keywords if k.name in names)) for e in updates)
+        return self._problems_of(ReplaceUnknownField(), unseen)
+
+    def missing_methods(self, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
+        """What JAX404 says of calls of which mypy itself says nothing."""
+        from jaxlint.rules.no_replace_method import NoReplaceMethod
+
+        return self._problems_of(NoReplaceMethod(), events)
+
+    def _problems_of(self, rule: EventRule, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
+        """What a rule that is left out elsewhere says of events."""
         found: list[tuple[Problem, Rule]] = []
-        for event in events:
-            if isinstance(event, Replace) and rule_enabled(ReplaceUnknownField, self.settings):
-                rule = ReplaceUnknownField()
-                unseen = replace(event, keywords=tuple(k for k in event.keywords if k.name in names))
-                found += self._problems(rule, partial(rule.check_event, unseen, self.evaluator))
+        if rule_enabled(type(rule), self.settings):
+            for event in events:
+                found += self._problems(rule, partial(rule.check_event, event, self.evaluator))
         return found
 
     def _problems(self, rule: Rule, check: Callable[[], Iterable[Problem]]) -> list[tuple[Problem, Rule]]:
@@ -429,6 +436,16 @@ class FrontEnd:
         except Unreadable:
             return False
         return any(comment.suppresses(finding) for comment in suppressions(source))
+
+
+def _nested(tree: MypyFile, name: str, inner: list[str]) -> TypeInfo | None:
+    """The class of a name in a module, or one within it; `inner` is the way to it from its end."""
+    symbol = tree.names.get(name)
+    found = symbol.node if symbol is not None else None
+    for part in reversed(inner):
+        symbol = found.names.get(part) if isinstance(found, TypeInfo) else None
+        found = symbol.node if symbol is not None else None
+    return found if isinstance(found, TypeInfo) else None
 
 
 def left_out() -> frozenset[str]:

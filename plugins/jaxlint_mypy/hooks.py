@@ -23,7 +23,6 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
-from mypy.plugins.dataclasses import dataclass_class_maker_callback
 from mypy.types import AnyType, FunctionLike, Instance, Type, get_proper_type
 
 import jaxlint
@@ -169,16 +168,9 @@ class Hooks:
 
     def class_decorator_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        if fullname == "dataclasses.dataclass":
-            return self._on_plain_dataclass
+        if fullname == "dataclasses.dataclass":  # frameworks say so under `TYPE_CHECKING`, or leave it to the user
+            return partial(self._on_class, self.classes.transform_plain)
         return partial(self._on_class, self.classes.transform) if self._is_maker(fullname) else None
-
-    def _on_plain_dataclass(self, ctx: ClassDefContext) -> bool:
-        """What mypy takes for a plain dataclass may be a pytree class: frameworks say so under `TYPE_CHECKING`."""
-        done = dataclass_class_maker_callback(ctx)
-        if done:
-            self._on_class(self.classes.complete_plain, ctx)
-        return done
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""

@@ -75,6 +75,11 @@ def looking_again(checker: TypeChecker, functions: Sequence[FuncDef]) -> Iterato
         yield
 
 
+def is_ignored(checker: TypeChecker) -> bool:
+    """Whether mypy says nothing of what is reported in a file, as it is installed or imported only."""
+    return checker.path in checker.errors.ignored_files
+
+
 def type_again(checker: TypeChecker, node: Expression) -> Type:
     """The type of an expression that may not have been looked at."""
     with checker.msg.filter_errors():

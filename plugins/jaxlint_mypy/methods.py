@@ -25,10 +25,11 @@ from mypy.typevars import fill_typevars_with_any
 from jaxlint.pytrees.frameworks import CHEX, EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.constructor_arguments import is_constructor_known
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import pass_for
+from jaxlint_mypy.internals import has_unseen_base, pass_for
 from jaxlint_mypy.parameters import (
     ANY,
     TRAIN_STATE,
@@ -69,7 +70,12 @@ class MethodMaker:
         if is_train_state(cls) and info.fullname != TRAIN_STATE:
             self._put_train_state(api, info, cls)
         if cls.framework is EQUINOX:
-            self._put_constructor(api, info, cls)
+            note_converters(api, info.defn)
+            taken = converted(api, info)
+            if taken and cls.custom_init() is None:
+                self._put_constructor(api, info, cls, taken)
+        elif has_unseen_base(info) and _is_made_unseen(cls):
+            self._put_constructor(api, info, cls, None)
         if cls.framework is CHEX and (cls.registered is not False or len(info.bases) > 1):
             self._put_chex(api, info, cls)
 
@@ -94,16 +100,23 @@ class MethodMaker:
             else:
                 _put(api, info, name, _Method(owner, of_gradients(named), owner))
 
-    def _put_constructor(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
-        """The constructor of a class whose fields have converters: it takes what these take."""
-        note_converters(api, info.defn)
-        types, receiver, parameters = converted(api, info), filled(info), cls.constructor()
-        if not types or receiver is None or parameters is None or cls.custom_init() is not None:
+    def _put_constructor(
+        self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass, types: dict[str, Type] | None
+    ) -> None:
+        """The constructor: it takes what `types` says, or is of the type of the field.
+
+        Without `types` nobody else says what it takes, so that arrays and numbers stand for each other.
+        """
+        receiver, parameters = filled(info), cls.constructor()
+        if receiver is None or parameters is None:
             return
         named: Parameters = []
         for one in parameters:
-            kind = _KINDS[one.kind == "keyword", one.default is not None]
-            named.append((one.name, kind, types.get(one.name) or field_type(receiver, one.name)))
+            field, taken = cls.field(one.name), field_type(receiver, one.name)
+            optional = one.default is not None or (field is not None and (field.has_default or field.opaque))
+            wanted = self._wide(taken) if types is None else types.get(one.name) or taken
+            named.append((one.name, _KINDS[one.kind == "keyword", optional], wanted))
+        # what is not "generated" is left alone when mypy itself makes a dataclass of the class
         _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
 
     def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
@@ -155,7 +168,9 @@ class MethodMaker:
         return [(name, kind_replaced(cls, name), self._type(receiver, name)) for name in names]
 
     def _type(self, receiver: Instance, name: str) -> Type:
-        typ = field_type(receiver, name)
+        return self._wide(field_type(receiver, name))
+
+    def _wide(self, typ: Type) -> Type:
         return typ if STRICT_REPLACE in self.front.options.enabled_error_codes else widened(self.front, typ)
 
 
@@ -177,6 +192,13 @@ def is_flax_method(info: TypeInfo, name: str) -> bool:
     """Whether a method of `TrainState` is that of flax, and no override of the user's."""
     owner = info.get_containing_type_info(name)
     return owner is not None and (owner.fullname == TRAIN_STATE or owner.names[name].plugin_generated)
+
+
+def _is_made_unseen(cls: PytreeClass) -> bool:
+    """Whether a base that mypy cannot see generates the constructor, or keeps mypy from saying what it takes."""
+    if cls.framework.makes_dataclass and cls.framework.decorators:
+        return False  # mypy is told to make a dataclass
+    return cls.is_dataclass and cls.custom_init() is None and cls.fields_known and is_constructor_known(cls)
 
 
 def _is_own(info: TypeInfo, name: str) -> bool:

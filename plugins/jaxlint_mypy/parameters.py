@@ -125,7 +125,8 @@ def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
         return typ
     if _is_number(proper.type):
         found = [front.info(name) for name in _NUMERIC]
-        return UnionType.make_union([proper, *(_of_any(info) for info in found if info is not None)])
+        others = [info for info in found if info is not None and info is not proper.type]
+        return UnionType.make_union([proper, *map(_of_any, others)])
     # many containers are invariant, so that an argument cannot be made wider
     return proper.copy_modified(args=[ANY if is_numeric(argument) else argument for argument in proper.args])
 

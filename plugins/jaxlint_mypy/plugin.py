@@ -23,7 +23,7 @@ from mypy.types import FunctionLike, Type
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import GENERATED, Hooks
-from jaxlint_mypy.internals import is_daemon, looking_again, note
+from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -70,7 +70,7 @@ class JaxlintPlugin(Plugin):
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """A file has been checked: time for what mypy asks no plugin about."""
         checker = self._checkers.pop(file.fullname, None)
-        if checker is not None and checker.tree is file:
+        if checker is not None and checker.tree is file and not is_ignored(checker):
             self._try("a checked file", lambda: None, self._look_again, checker)
         return set()
 
@@ -162,8 +162,12 @@ class JaxlintPlugin(Plugin):
 
         `kept_as` is the name by which the answer is kept, if that is another one; with none it is not kept.
         """
-        answer: tuple[Callable[[_C], _T] | None, bool] | None = self._ask(what, "answer", question, fullname)
-        callback, is_settled = answer or (None, False)
+        callback, is_settled = None, False
+        if self._hooks is not None:
+            try:  # as `_try` does, without the calls: mypy asks for thousands of names
+                callback, is_settled = self._hooks.answer(question, fullname)
+            except Exception as error:
+                self._failure = self._failure or describe(what, error)
         if callback is None and self._failure:
             return None if self._told else self._teller(question, otherwise)
         found = None if callback is None else self._safe(what, callback, otherwise)

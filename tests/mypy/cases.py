@@ -18,7 +18,9 @@ from tests.mypy.more_cases import MORE_CASES
 REASONS = {
     "frozen": r"\[jaxlint-(frozen-assignment|assignment-in-init)\]|is read-only",
     "unknown": r"\[call-arg\]",
-    "positional": r"\[call-arg\]|\[misc\]",
+    "unknown-to-mypy": r"\[call-arg\]|\[jaxlint-replace-unknown-field\]",
+    "no-replace": r"\[jaxlint-no-replace-method\]",
+    "positional": r"\[call-arg\]|\[misc\]|\[jaxlint-field-order\]",
     "type": r"\[arg-type\]",
     "assignment": r"\[assignment\]",
     "discard": r"\[jaxlint-discarded-update\]",
@@ -50,8 +52,7 @@ GROUPS = {
     "static": WITH_STATIC,
     "replace": frozenset(s.id for s in SPELLINGS.values() if s.has_replace),
     "no-replace": frozenset(s.id for s in SPELLINGS.values() if not s.has_replace),
-    "constructor": frozenset(s.id for s in SPELLINGS.values() if s.constructor),
-    "ordered": frozenset(s.id for s in SPELLINGS.values() if s.constructor and not s.keyword_only),
+    "ordered": frozenset(s.id for s in SPELLINGS.values() if not s.keyword_only),
     # the others inherit from a class that mypy cannot see, and so may be anything
     "seen": frozenset({"flax", "node", "chex", "jdc", "jax", "equinox"}),
     "decorated": frozenset({"flax", "chex", "jdc", "jax", "penzai"}),
@@ -676,23 +677,19 @@ s = S(jnp.zeros(3), 1)
     + """
 s = S(jnp.zeros(3))  # E: positional
 """,
-    "construct_unknown": "# only: constructor"
-    + _FROZEN
+    "construct_unknown": _FROZEN
     + """
 s = S(x=jnp.zeros(3), bogus=1)  # E: unknown
 """,
-    "construct_missing": "# only: constructor"
-    + _FROZEN
+    "construct_missing": _FROZEN
     + """
 s = S(n=1)  # E: unknown
 """,
-    "construct_wrong_type": "# only: constructor"
-    + _FROZEN
+    "construct_wrong_type": _FROZEN
     + """
 s = S(x=jnp.zeros(3), n="a")  # E: type
 """,
-    "construct_inherited": "# only: constructor"
-    + _FROZEN
+    "construct_inherited": _FROZEN
     + """
 @class D(S)
     m: int = 0
@@ -705,8 +702,7 @@ e = D(x=jnp.zeros(3), k=1)  # E: unknown
     n: int = 0
     x: jax.Array  # E: positional
 """,
-    "construct_factory_ok": "# only: constructor"
-    + """
+    "construct_factory_ok": """
 @class S
     x: jax.Array = factory jnp.zeros(3)
     n: int = 0

@@ -39,8 +39,6 @@ class Spelling:
     replace: str = "{base}.replace("
     #: Whether instances have `replace`.
     has_replace: bool = True
-    #: Whether the constructor is seen by mypy.
-    constructor: bool = True
     keyword_only: bool = False
     #: Whether a subclass repeats the base class of the framework.
     repeats_base: bool = False
@@ -139,9 +137,8 @@ SIMPLE = Spelling(
     decorators=("@dataclasses.dataclass",),
     base="Pytree",
     static='metadata={"pytree_node": False}',
-    constructor=False,
 )
-MJX = Spelling("mjx", "from mujoco.mjx._src.dataclasses import PyTreeNode", base="PyTreeNode", constructor=False)
+MJX = Spelling("mjx", "from mujoco.mjx._src.dataclasses import PyTreeNode", base="PyTreeNode")
 
 SPELLINGS = {
     s.id: s for s in (FLAX, NODE, CHEX, JDC, JAX, EQUINOX, PENZAI, SIMPLE, MJX) if s is not SIMPLE or HAS_SIMPLE_PYTREE

@@ -721,4 +721,60 @@ def f(s: S, many: list[S], seq: t.Sequence[S], d: "deque[S]", named: list[Named]
     n.remove(3)
     many.remove(s)  # noqa: JAX508
 """,
+    # -- bases that mypy cannot see -------------------------------------------------------------
+    "constructor_of_unseen_base": "# only: mjx simple_pytree"
+    + _STATE
+    + """
+@class Sub(S)
+    many: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
+    f: t.Optional[t.Callable[[int], int]] = None
+def make(x: np.ndarray) -> Sub:
+    S(x, jnp.sum(x), s="b")
+    S(1.0, n=x.sum())
+    S(x, s=1)  # E: type
+    S(x, 1, "b", 2)  # E: unknown
+    Sub(x, f=lambda one: one)
+    Sub(x, man={})  # E: unknown
+    return Sub(x, 1, "b", {"a": jnp.zeros(2)})
+""",
+    "replace_function_of_unseen_base": "# only: mjx simple_pytree"
+    + _STATE
+    + """
+def f(s: S) -> S:
+    s = dataclasses.replace(s, n=2)
+    return dataclasses.replace(s, nope=2)  # E: unknown-to-mypy
+""",
+    "fields_of_untyped_function": "# only: simple_pytree\nfrom simple_pytree import field, static_field"
+    + """
+@class S
+    x: jax.Array
+    size: int = static_field()
+    k: float = field(default=0.1)
+    name: str = static_field(default="a")
+S(jnp.zeros(2), 3)
+S(jnp.zeros(2))  # E: unknown
+S(jnp.zeros(2), 3, name="b", k=2)
+""",
+    "no_replace_of_unseen_base": "# only: penzai"
+    + _STATE
+    + """
+@class Other
+    def replace(self, x: int) -> int:
+        return x
+def f(s: S, o: Other) -> S:
+    o.replace(3)
+    s.select()
+    return s.replace(n=1)  # E: no-replace
+""",
+    "converter_is_class": "# only: equinox"
+    + """
+@class S
+    scale: float = FIELD(converter=float)
+    axis: int = FIELD(converter=int, default=1)
+    shape: tuple[int, ...] = FIELD(converter=tuple, default=())
+S("1.5", "3", [1])
+S(jnp.ones(()), np.float32(3))
+S([1.0])  # E: type
+S(1, axis=[2])  # E: type
+""",
 }
