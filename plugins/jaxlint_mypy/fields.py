@@ -155,7 +155,7 @@ def converted(api: SemanticAnalyzerPluginInterface, info: TypeInfo) -> dict[str,
 
 def _taken(converter: Expression) -> Type:
     """The type of what a function takes first; what depends on how it is called is Any."""
-    node = converter.node if isinstance(converter, nodes.RefExpr) else None
+    node: nodes.Node | None = converter.node if isinstance(converter, nodes.RefExpr) else None
     skipped = 0
     if isinstance(node, TypeInfo) and node.module_name == "builtins":  # others may still be put together
         node, skipped = node.get_method("__new__"), 1
