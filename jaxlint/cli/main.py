@@ -65,7 +65,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILURE
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """The commands; a file where a command is expected, or a slip in one, is answered with what may be meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from jaxlint.syntax.spelling import did_you_mean
+
+        given = args[0]
+        if given in self.commands or given.startswith("-"):
+            return super().resolve_command(ctx, args)
+        meant = f"; did you mean `jaxlint check {given}`?" if os.path.lexists(given) else ""
+        raise click.UsageError(f"No such command '{given}'{meant or did_you_mean(given, self.commands)}", ctx)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Find the bugs that JAX pytree dataclasses hide."""

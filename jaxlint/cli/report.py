@@ -111,12 +111,14 @@ def report(
 
 
 def tell_of_run(result: Result, seconds: float) -> None:
-    """Say how many files were checked, how long it took, and which environments installed packages were read from."""
+    """Say how many files and classes were checked, in what time, and from which environments packages were read."""
+    from jaxlint.linter.engine import count_classes
     from jaxlint.project.environment import in_use
 
     took = f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"
     hidden = f", {count(len(result.suppressed), 'finding')} suppressed by comments" if result.suppressed else ""
-    click.echo(f"jaxlint: {count(result.files, 'file')} checked in {took}{hidden}", err=True)
+    classes = count(count_classes(result.checked), "pytree class", "pytree classes")
+    click.echo(f"jaxlint: {count(result.files, 'file')} with {classes} checked in {took}{hidden}", err=True)
     for environment in dict.fromkeys(in_use(settings.python) for settings, _ in result.checked):
         read = f"installed packages are read from {environment}" if environment else "no environment is activated"
         click.echo(f"jaxlint: {read}" + ("" if environment else ", so installed packages are not read"), err=True)
@@ -136,6 +138,6 @@ def tell_of_no_files() -> None:
     click.echo("jaxlint: warning: no Python files found under the given paths", err=True)
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, nouns: str | None = None) -> str:
     """A number with a noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else nouns or f'{noun}s'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -29,14 +29,14 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 
 
 @click.command()
-@click.argument("rule", required=False, metavar="[CODE|NAME|PREFIX]", shell_complete=_complete)
+@click.argument("rule", required=False, metavar="[CODE|NAME|PART]", shell_complete=_complete)
 @click.option("--all", "all_", is_flag=True, help="Explain every rule.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rule(rule: str | None, all_: bool, output_format: str) -> None:
     """List the rules, or explain one.
 
     A page says what the rule finds, why that is bad, what you see at run time and how to write it instead.
-    A prefix of codes (JAX4) or the name of a group lists the rules that it means.
+    A prefix of codes (JAX4), the name of a group or a part of names (frozen) lists the rules that it means.
     """
     from jaxlint.config.configuration import Configuration
     from jaxlint.rules.plugins import rules_with
@@ -60,11 +60,17 @@ def _is_named(wanted: str, one: type[Rule]) -> bool:
 
 
 def _chosen(wanted: str, rules: Sequence[type[Rule]]) -> Sequence[type[Rule]]:
-    """The rule with the code or name `wanted`, or those with this prefix or group, in any case."""
-    named = [one for one in rules if _is_named(wanted, one)]
-    meant = named or [one for one in rules if one.code.startswith(wanted.upper()) or one.group == wanted.lower()]
-    if wanted and meant:
-        return meant
+    """The rule with the code or name `wanted`, or those with this prefix, group or part of a name, in any case."""
+    low = wanted.lower()
+    ways: tuple[Callable[[type[Rule]], bool], ...] = (
+        lambda one: _is_named(wanted, one),
+        lambda one: one.code.lower().startswith(low) or one.group == low,
+        lambda one: low in one.name,
+    )
+    for is_meant in ways if wanted else ():
+        meant = [one for one in rules if is_meant(one)]
+        if meant:
+            return meant
     from jaxlint.syntax.spelling import did_you_mean
 
     known = [word for one in rules for word in (one.code, one.name)]

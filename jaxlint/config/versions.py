@@ -181,4 +181,5 @@ def _of_wheel(directory: str) -> list[str]:
 def shown_versions(versions: Mapping[str, Known]) -> list[str]:
     """Which versions were taken, and from where, line by line."""
     lines = [f"{name} {one.versions} ({shown_path(one.origin)})" for name, one in sorted(versions.items())]
-    return [*lines, "otherwise any Python from 3.10 on, and the newest of everything else"]
+    rest = "the newest of everything else" if versions else "the newest of everything"
+    return [*lines, rest if "python" in versions else f"any Python from 3.10 on, and {rest}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,22 @@ def make_project(
     roots = {project.package_root(path) for path in by_folder.values()}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
+
+
+def count_classes(checked: Iterable[tuple[Settings, Sequence[str]]]) -> int:
+    """How many pytree classes are declared in files with these settings. Files that cannot be read declare none."""
+    from jaxlint.linter.checker import Checker
+
+    number = 0
+    for settings, files in checked:
+        project = make_project(files, settings)
+        modules = [project.add_file(path) for path in files]
+        mark_irrelevant_files(modules, project, settings, digests=False)
+        model = Checker(project, settings).model
+        for module in modules:
+            if not module.is_irrelevant:
+                number += sum(cls.is_pytree for cls in model.classes_in(module))
+    return number
 
 
 #: How many files beside those that were asked for are read to see subclasses, and how many bytes of them: in a package

@@ -62,9 +62,9 @@ class FreshStaticObject(BodyRule, ClassRule):
     """
     ## What it does
 
-    Finds lambdas, partials, optimizers, compiled functions and nans (`float("nan")`) that are made anew for a static
-    field in each turn of a loop or comprehension whose instances go into a compiled function, and static fields whose
-    default is another one for each instance.
+    Finds lambdas, partials, optimizers, compiled functions and nans that are made anew for a static field, in each turn
+    of a loop or comprehension whose instances go into a compiled function, and static fields whose default is another
+    one for each instance.
 
     ## Why is this bad?
 

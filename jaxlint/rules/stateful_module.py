@@ -34,9 +34,8 @@ class StatefulModule(BodyRule):
     """
     ## What it does
 
-    Finds flax.nnx and treex modules that change their own state (running statistics, random streams, variables,
-    counters) inside a function that `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan` transforms and that does not return
-    them.
+    Finds flax.nnx and treex modules whose own state (running statistics, random streams, variables, counters) a
+    transformed function (by `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan`) changes and does not return.
 
     ## Why is this bad?
 

@@ -70,7 +70,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     ## What you will see
 
-    No error. Five steps make five traces (`jax.log_compiles(True)` shows them); a data field makes one.
+    No error. Four steps make four traces (`jax.log_compiles(True)` shows them); a data field makes one.
 
     ## Example
 
@@ -402,7 +402,7 @@ def _problem(
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {what}: every new value recompiles; make it a data field",
-        reason="the value of a static field is part of the key of the compiled function: five values make five traces",
+        reason="the value of a static field is part of the key under which jit keeps a compiled function",
         help=f"{unmarking_help(field, cls)}: an int leaf makes one trace",
         confidence=confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",

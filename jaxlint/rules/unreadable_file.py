@@ -9,6 +9,8 @@ class UnreadableFile(Rule):
 
     Reports a file that cannot be read, decoded or parsed.
 
+    What can be parsed and only the compiler refuses, such as `return` outside of a function, is left to Python.
+
     ## Why is this bad?
 
     Nothing in the file was checked. A linter that stays silent about it would make a broken file look clean.

@@ -226,7 +226,7 @@ def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> N
             "jaxlint: error: bad.toml:1: unknown key `slect`; did you mean `select`?\n",
         ),
         (["rule", "JAX402"], "jaxlint: error: unknown rule `JAX402`; did you mean `JAX407`?\n"),
-        (["rule", "frozen"], "jaxlint: error: unknown rule `frozen`\n"),
+        (["rule", "frost"], "jaxlint: error: unknown rule `frost`\n"),
         (["tree", "gone.py::A"], "jaxlint: error: gone.py: No such file or directory\n"),
         (["tree", "gone.package"], "jaxlint: error: gone.package: No such file or directory\n"),
         (["tree", ".::A"], "jaxlint: error: .: is a folder; name a file for `A`\n"),
@@ -321,6 +321,23 @@ def test_rule_text(run: Run) -> None:
     assert run("rule", "--all") == (0, page + "\n" + other, "")
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("chekc", "; did you mean `check`?"), ("train.py", "; did you mean `jaxlint check train.py`?"), ("gone.py", "")],
+)
+def test_what_is_no_command_may_mean_one(run: Run, given: str, meant: str) -> None:
+    Path("train.py").write_text("")
+    code, out, err = run(given)
+    assert (code, out) == (2, "") and err.endswith(f"Error: No such command '{given}'{meant}\n")
+
+
+def test_rules_are_found_by_a_part_of_their_names(run: Run) -> None:
+    code, out, err = run("rule", "assign")
+    assert (code, err) == (0, "") and [line.split()[:2] for line in out.splitlines()] == [
+        ["JAX401", "frozen-assignment"]
+    ]
+
+
 def test_rules_are_listed(run: Run) -> None:
     first = "JAX401  frozen-assignment   assignments to frozen instances\n"
     second = "JAX407  returned-old-state  updates that are lost  (off by default)\n"
@@ -345,7 +362,7 @@ def test_verbose(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
     code, _, err = run("check", "--verbose")
     assert code == 0
-    assert re.search(r"^jaxlint: 1 file checked in \d\.\d\d s$", err, re.M)
+    assert re.search(r"^jaxlint: 1 file with 0 pytree classes checked in \d\.\d\d s$", err, re.M)
     assert f"jaxlint: installed packages are read from {tmp_path / 'venv'}\n" in err
     monkeypatch.delenv("VIRTUAL_ENV")
     assert "no environment is activated" in run("check", "-v")[2]

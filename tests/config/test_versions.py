@@ -210,6 +210,7 @@ def test_findings_for_some_of_the_versions(capsys: pytest.CaptureFixture[str]) -
     Path("pyproject.toml").write_text("[project]\ndependencies = ['jax>=0.4.30,<0.5']\n")
     code, out, err = run(capsys, "check", "a.py", "--verbose")
     assert code == 1 and "does not read the fields of `A` itself before jax 0.4.36: it raises TypeError" in out
+    assert "jaxlint: 1 file with 1 pytree class checked in " in err
     assert "jaxlint: the code runs with jax >=0.4.30,<0.5 (pyproject.toml)\n" in err
     assert run(capsys, "check", "a.py", "--target-jax", "0.6.2")[0] == 0
 
@@ -217,7 +218,7 @@ def test_findings_for_some_of_the_versions(capsys: pytest.CaptureFixture[str]) -
 def test_they_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIRTUAL_ENV", environment("jax-0.6.2"))
     _, out, _ = run(capsys, "config")
-    assert "# The versions that the code runs with:\n#   jax 0.6.2 (env)\n#   python 3.12 (env)\n" in out
+    assert "# The versions that the code runs with:\n#   jax 0.6.2 (env)\n#   python 3.12 (env)\n#   the newest" in out
     _, out, _ = run(capsys, "config", "--output-format", "json")
     assert json.loads(out)["versions"]["jax"] == {"versions": "0.6.2", "origin": str(Path("env").absolute())}
 
