@@ -1,12 +1,12 @@
 """What is said about the configuration: its JSON schema, and the keys in the documentation.
 
-`python -m jaxlint.report.configuration docs [--check]` brings both up to date.
+`python -m jaxlint.report.configuration docs/configuration.md [--check]` brings the page up to date. The schema names
+all rules; it is made when it is asked for, by `jaxlint config --schema` and by the site.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -22,8 +22,6 @@ from jaxlint.rules import all_rules
 
 BEGIN = "<!-- keys:begin -->"
 END = "<!-- keys:end -->"
-PAGE = "configuration.md"
-SCHEMA = "jaxlint.schema.json"
 
 
 def schema() -> dict[str, Any]:
@@ -75,34 +73,25 @@ def _selector() -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("folder")
-@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if a file is out of date.")
-def main(folder: str, check: bool) -> int:
-    """Bring the files about the configuration in FOLDER up to date."""
-    page, schema_path = os.path.join(folder, PAGE), os.path.join(folder, SCHEMA)
+@click.argument("page")
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if the page is out of date.")
+def main(page: str, check: bool) -> int:
+    """Bring the keys in the file PAGE up to date."""
     with open(page, encoding="utf-8", newline="") as file:
         text = file.read()
     updated = insert(text, f"\n{keys()}\n", BEGIN, END)
-    code = _bring_up_to_date(page, updated, check)
-    return _bring_up_to_date(schema_path, json.dumps(schema(), indent=2) + "\n", check) or code
-
-
-def _bring_up_to_date(path: str, content: str, check: bool) -> int:
-    if os.path.exists(path):
-        with open(path, encoding="utf-8", newline="") as file:
-            if file.read() == content:
-                return 0
+    if updated == text:
+        return 0
     if check:
-        way_out = f"run python -m jaxlint.report.configuration {os.path.dirname(path)}"
-        click.echo(f"{path}: is out of date; {way_out}", err=True)
+        click.echo(f"{page}: is out of date; run python -m jaxlint.report.configuration {page}", err=True)
         return 1
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(content)
+    with open(page, "w", encoding="utf-8", newline="") as file:
+        file.write(updated)
     return 0
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit code: 1 if `--check` finds a file out of date, 2 for an error."""
+    """Run the command and return the exit code: 1 if `--check` finds the page out of date, 2 for an error."""
     try:
         return int(main.main(args=arguments, prog_name="configuration", standalone_mode=False) or 0)
     except click.ClickException as error:

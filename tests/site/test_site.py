@@ -20,12 +20,8 @@ from tests.oracle.frameworks import FRAMEWORKS
 from tests.rules.test_fixtures_run import readings
 from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
-from tools.site.executed import read
+from tools.site.executed import frameworks, shown_of
 from tools.site.framework_page import model_of
-
-EXECUTED = read()
-#: The versions with which that was recorded.
-RECORDED_WITH = {normalised(name): version(text) for name, text in EXECUTED.versions.items()}
 
 
 class Page(HTMLParser):
@@ -92,28 +88,29 @@ def test_links_to_the_repository_lead_to_its_files(site: Path) -> None:
 
 
 def test_an_error_that_many_rules_explain_names_the_one_that_is_about_it_first() -> None:
-    found = {text.partition(" '")[0]: [rule.name for rule in rules] for text, rules in errors(EXECUTED).items()}
+    found = {text.partition(" '")[0]: [rule.name for rule in rules] for text, rules in errors().items()}
     assert found["FrozenInstanceError: cannot assign to field"][0] == "frozen-assignment"
     assert found["TypeError: cannot inherit frozen dataclass from a non-frozen one"][0] == "frozen-inheritance"
 
 
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if (ROOT / "fixtures" / rule.name).is_dir()])
 def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
-    assert rule in EXECUTED.rules, f"run its fixture for its page: python -m tools.site.executed {rule}"
-    shown = EXECUTED.rules[rule]
+    shown = shown_of(rule)
+    assert shown is not None, f"run its fixture for its page: python -m tools.site.executed {rule}"
+    recorded_with = {normalised(name): version(text) for name, text in shown.versions.items()}
     programs = [program for program in cases.programs() if (program.rule, program.case) == (rule, shown.case)]
     assert programs, f"there is no fixture {shown.case} any more: python -m tools.site.executed {rule}"
     assert shown.frameworks.keys() <= {program.framework for program in programs}
     for program in programs:
         text = shown.frameworks.get(program.framework)
-        raises = cases.consequence(program.source.headers, program.framework, program.id, RECORDED_WITH).raises
+        raises = cases.consequence(program.source.headers, program.framework, program.id, recorded_with).raises
         if text is not None and raises is not None and not text.endswith("..."):
-            stated = readings(raises, RECORDED_WITH)
+            stated = readings(raises, recorded_with)
             assert any(re.search(one.text, text, re.DOTALL) for one in stated), program.id
 
 
 def test_the_table_of_frameworks_is_what_the_model_says() -> None:
-    for name, seen in EXECUTED.frameworks.items():
+    for name, seen in frameworks().frameworks.items():
         model = model_of(name)
         assert seen.leaves == "[1.0]", name
         assert (seen.assigning != "None") == FRAMEWORKS[name].frozen, name

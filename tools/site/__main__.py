@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from jaxlint.report.configuration import schema
 from tools.site.errors_page import errors_page
-from tools.site.executed import read
 from tools.site.framework_page import framework_page
 from tools.site.rule_pages import rule_pages
 
@@ -28,11 +29,11 @@ def write(folder: Path) -> None:
     for page in folder.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         page.write_text(linked(text, page.parent.relative_to(folder)), encoding="utf-8")
-    executed = read()
-    (folder / "frameworks.md").write_text(framework_page(executed), encoding="utf-8")
-    (folder / "errors.md").write_text(errors_page(executed), encoding="utf-8")
+    (folder / "frameworks.md").write_text(framework_page(), encoding="utf-8")
+    (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
+    (folder / "jaxlint.schema.json").write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")
     (folder / "rules").mkdir()
-    for name, text in rule_pages(executed).items():
+    for name, text in rule_pages().items():
         (folder / "rules" / name).write_text(text, encoding="utf-8")
 
 

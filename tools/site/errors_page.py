@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import Rule
-from tools.site.executed import Executed
+from tools.site.executed import shown_of
 
 _RAISED = re.compile(r"^\w*(?:Error|Exception|Warning): \S.*$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`]+)`")
@@ -22,10 +22,10 @@ _MOST_CHARACTERS = 240
 _SCRIPT = Path(__file__).with_name("errors.js")
 
 
-def errors_page(executed: Executed) -> str:
+def errors_page() -> str:
     """The page: a field to paste into, the table, and the script that sorts it."""
     rows = []
-    for text, rules in sorted(errors(executed).items(), key=lambda row: row[0].lower()):
+    for text, rules in sorted(errors().items(), key=lambda row: row[0].lower()):
         links = ", ".join(f'<a href="rules/{rule.name}/">{rule.name}</a> ({rule.code})' for rule in rules)
         rows.append(f"<tr><td><code>{escape(text)}</code></td><td>{links}</td></tr>")
     return "\n".join(
@@ -51,20 +51,20 @@ def errors_page(executed: Executed) -> str:
     )
 
 
-def errors(executed: Executed) -> dict[str, list[type[Rule]]]:
+def errors() -> dict[str, list[type[Rule]]]:
     """All texts, but once where only names differ, and their rules: first whose mistake shows it in most frameworks."""
     seen: dict[str, Counter[type[Rule]]] = {}
     texts: dict[str, str] = {}
     for rule in all_rules():
-        for text in error_texts(rule, executed):
+        for text in error_texts(rule):
             same = texts.setdefault(_QUOTED.sub("''", text), text)
             seen.setdefault(same, Counter())[rule] += 1
     return {text: [rule for rule, _ in rules.most_common()] for text, rules in seen.items()}
 
 
-def error_texts(rule: type[Rule], executed: Executed) -> Iterator[str]:
+def error_texts(rule: type[Rule]) -> Iterator[str]:
     """What is seen in a program with the mistake: by its page, and by the fixture of the rule in each framework."""
-    shown = executed.rules.get(rule.name)
+    shown = shown_of(rule.name)
     seen = [line for text in (shown.frameworks.values() if shown else ()) for line in _RAISED.findall(text)]
     section = rule.page().partition("## What you will see")[2].partition("\n## ")[0]
     for code in _INLINE.findall(section):

@@ -2,7 +2,8 @@
 
     python -m tools.site.executed [RULE-NAME ...]
 
-The outcomes are stored in `executed.json`, so that the site is built without any of the frameworks.
+What they show is stored as `shown.json` beside the fixtures of each rule, so that the site is built without any of the
+frameworks. Without a name, what the table of frameworks says is measured, too, and stored in `frameworks.json`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from tests.oracle.cases import Program
 from tests.oracle.frameworks import MAIN
 from tools.site.measured import Measured, measured, probes
 
-STORED = Path(__file__).with_name("executed.json")
+STORED = Path(__file__).with_name("frameworks.json")
+SHOWN = "shown.json"
 PACKAGES = (
     "chex",
     "equinox",
@@ -44,23 +47,30 @@ _MOST_LINES = 6
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What the fixture `case` of a rule shows, by framework, in lines as Python prints them."""
+    """What the fixture `case` of a rule shows with some versions, by framework, in lines as Python prints them."""
 
     case: str
+    versions: dict[str, str]
     frameworks: dict[str, str]
 
 
-class Executed(msgspec.Struct, frozen=True):
-    """All that was seen, and with which versions."""
+class Frameworks(msgspec.Struct, frozen=True):
+    """What was measured of each framework, and with which versions."""
 
     versions: dict[str, str]
     frameworks: dict[str, Measured]
-    rules: dict[str, Shown]
 
 
-def read() -> Executed:
-    """What was stored."""
-    return msgspec.json.decode(STORED.read_bytes(), type=Executed)
+def frameworks() -> Frameworks:
+    """What was measured of the frameworks, as it was stored."""
+    return msgspec.json.decode(STORED.read_bytes(), type=Frameworks)
+
+
+@cache
+def shown_of(rule: str) -> Shown | None:
+    """What the fixture of a rule was seen to show, if it was run for its page."""
+    path = cases.FIXTURES / rule / SHOWN
+    return msgspec.json.decode(path.read_bytes(), type=Shown) if path.exists() else None
 
 
 def chosen(rule: str, case: str | None = None) -> list[Program]:
@@ -123,7 +133,7 @@ def run_rules(rules: Iterable[str]) -> dict[str, Shown]:
     outcomes = run(programs)
     found: dict[str, Shown] = {}
     for program in programs:
-        one = found.setdefault(program.rule, Shown(program.case, {}))
+        one = found.setdefault(program.rule, Shown(program.case, versions(), {}))
         one.frameworks[program.framework] = shown(outcomes[program.id])
     return found
 
@@ -141,14 +151,16 @@ def versions() -> dict[str, str]:
 
 def main() -> None:
     """Run the programs of the rules that are named, or of all, and store what they show."""
-    known = sorted({program.rule for program in cases.programs()})
-    asked = sys.argv[1:] or known
-    stored = read().rules if sys.argv[1:] and STORED.exists() else {}
-    probed = probes()
-    outcomes = run(probed)
-    frameworks = {program.framework: measured(outcomes[program.id]) for program in probed}
-    made = Executed(versions(), frameworks, dict(sorted({**stored, **run_rules(asked)}.items())))
-    STORED.write_text(json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if not sys.argv[1:]:
+        probed = probes()
+        outcomes = run(probed)
+        _store(STORED, Frameworks(versions(), {one.framework: measured(outcomes[one.id]) for one in probed}))
+    for rule, seen in run_rules(sys.argv[1:] or sorted({program.rule for program in cases.programs()})).items():
+        _store(cases.FIXTURES / rule / SHOWN, seen)
+
+
+def _store(path: Path, seen: Shown | Frameworks) -> None:
+    path.write_text(json.dumps(msgspec.to_builtins(seen), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

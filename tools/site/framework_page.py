@@ -8,7 +8,7 @@ from jaxlint.pytrees.framework import Framework as Model
 from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks import FRAMEWORKS as MODELS
 from tests.oracle.frameworks import FRAMEWORKS, Framework
-from tools.site.executed import Executed
+from tools.site.executed import frameworks
 from tools.site.measured import Measured
 
 _SUBCLASSES = {"one opaque leaf": "no pytree: one opaque leaf", "[1.0, 3.0]": "a pytree with the new field"}
@@ -38,10 +38,11 @@ def model_of(framework: str) -> Model:
     return next(model for model in MODELS if model.title == _TITLES[framework])
 
 
-def framework_page(executed: Executed) -> str:
+def framework_page() -> str:
     """The page with both tables."""
-    versions = ", ".join(f"{name} {version}" for name, version in executed.versions.items())
-    rows = [_measured(FRAMEWORKS[name], one) for name, one in executed.frameworks.items()]
+    measured = frameworks()
+    versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items())
+    rows = [_measured(FRAMEWORKS[name], one) for name, one in measured.frameworks.items()]
     return "\n".join(
         [
             "---",

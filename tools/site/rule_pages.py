@@ -21,7 +21,7 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import Rule
 from tests.oracle.cases import HEADER, MARK, Program
 from tools.ecosystem.ledger import read_ledger
-from tools.site.executed import Executed, chosen
+from tools.site.executed import chosen, shown_of
 
 GROUPS = {
     "declaring": "Declaring and registering classes",
@@ -35,13 +35,13 @@ GROUPS = {
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-def rule_pages(executed: Executed) -> dict[str, str]:
+def rule_pages() -> dict[str, str]:
     """The files below `rules/`, by name."""
     verdicts = wild_verdicts()
     files = {"index.md": index_page()}
     for rule in all_rules():
         pictures = pytree_pictures(rule)
-        files[f"{rule.name}.md"] = rule_page(rule, executed, verdicts.get(rule.code, []), bool(pictures))
+        files[f"{rule.name}.md"] = rule_page(rule, verdicts.get(rule.code, []), bool(pictures))
         files |= {f"{rule.name}-{state}.svg": picture for state, picture in pictures.items()}
     return files
 
@@ -67,13 +67,13 @@ def index_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def rule_page(rule: type[Rule], executed: Executed, verdicts: Sequence[tuple[str, str]], has_pictures: bool) -> str:
+def rule_page(rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool) -> str:
     """The page of one rule."""
     parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
     for heading, body in _sections(rule):
         parts.append(f"## {heading}\n\n{body}")
         if heading == "What you will see":
-            parts += _seen(rule, executed)
+            parts += _seen(rule)
         elif heading == "Use instead" and has_pictures:
             parts.append(_pictures(rule))
     parts.append(_wild(rule, verdicts))
@@ -97,16 +97,16 @@ def _sections(rule: type[Rule]) -> Iterator[tuple[str, str]]:
 # -- what was run ---------------------------------------------------------------------------
 
 
-def _seen(rule: type[Rule], executed: Executed) -> Iterator[str]:
+def _seen(rule: type[Rule]) -> Iterator[str]:
     """What the fixture of a rule shows in each framework, and the programs themselves."""
-    shown = executed.rules.get(rule.name)
+    shown = shown_of(rule.name)
     if shown is None or not shown.frameworks:
         return
     programs = {program.framework: program for program in chosen(rule.name, shown.case)}
     together: defaultdict[str, list[str]] = defaultdict(list)
     for framework, text in shown.frameworks.items():
         together[text].append(framework)
-    versions = ", ".join(f"{name} {version}" for name, version in executed.versions.items())
+    versions = ", ".join(f"{name} {version}" for name, version in shown.versions.items())
     yield f"### Seen in each framework\n\nThe program below was run with {versions}."
     for text, frameworks in together.items():
         yield f"{', '.join(frameworks)}:\n\n```text\n{text}\n```"
