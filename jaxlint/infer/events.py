@@ -170,6 +170,8 @@ class Replace(Update, frozen=True):
     stays: bool = False
     #: The same, but for the caller of the function, who is given it.
     stays_until_returned: bool = False
+    #: Whether a function of the user's returns the copy in a tuple, beside something else.
+    beside: bool = False
 
     @property
     def sets_static(self) -> bool:

@@ -61,7 +61,7 @@ class Indexer:
                     self._see(one)
         updating = self._model.updating_methods
         for function in functions:
-            if updating.copied_parameter(function, module, self._model.class_of_symbol) is not None:
+            if updating.may_copy_parameter(function, module, self._model.class_of_symbol):
                 project_index.updating_method_names.add(function.name)
         project_index.cycles += self._model.cycles
         self._model.cycles.clear()

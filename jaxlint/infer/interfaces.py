@@ -9,6 +9,7 @@ from jaxlint.infer.applications import Application
 from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.notes import Notes
+from jaxlint.infer.purity import Effects
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import FunctionValue, Value
 from jaxlint.project.index import Key, TracedBy
@@ -26,6 +27,7 @@ class Calls(Protocol):
     notes: Notes
     transformed: TransformedFunctions
     calling: CallingFunctions
+    effects: Effects
     #: The statements of a function, or None if they cannot be read.
     body_of: Callable[[FunctionSymbol], Body | None]
 

@@ -36,7 +36,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, TREE_MAPS, UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, has_no_shape, last_name
 from jaxlint.syntax.statements import FunctionDefinition, all_parts, parts
 
@@ -61,8 +61,6 @@ GIVE_SAME = _COPIES | frozenset(
 )
 #: Functions that fill a copy of their first argument, if that is an instance, with what was stored.
 _RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
-#: `(function, *trees)`: the result has the structure of the first tree.
-_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: How functions ask what a leaf is.
 _ASKING = frozenset({"isinstance", "issubclass", "hasattr", "type", "is_array", "is_inexact_array", "is_array_like"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
@@ -101,7 +99,7 @@ class KnownFunctions:
             return as_instance(values[0]) or UNKNOWN
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))
-        if name in _TREE_MAPS and len(values) > 1:
+        if name in TREE_MAPS and len(values) > 1:
             value = element_of(values[1]) if call.args[1].star else plain(values[1])
             if self._puts_in_no_arrays(plain(values[0])):
                 self.evaluator.traced.note_replaced(value)

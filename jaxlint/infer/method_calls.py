@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxlint.infer.deferred import Values
@@ -24,6 +25,7 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     as_instance,
+    binds_receiver,
     element_of,
     join,
     joined,
@@ -37,7 +39,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
 
 if TYPE_CHECKING:
     pass
@@ -88,16 +90,19 @@ class MethodCalls:
                 if self._copies_receiver(func) and all(map(self._copies_receiver, self._overrides(func))):
                     self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
                     return
-        copied = self._copied_parameter(func)
-        if copied is None or any(self._copied_parameter(method) != copied for method in self._overrides(func)):
+        passed = {} if call.has_star else self._passed_instances(func, call, values)
+        copied = self._copied_parameter(func, passed)
+        if copied is None or any(self._copied_parameter(method, passed) != copied for method in self._overrides(func)):
             return
         index, cls = copied
+        beside = any(isinstance(value, Display) for value in func.symbol.declaration.return_values)
         if call.has_star or index >= len(call.positional):
             return
         given = values[index]
         instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
         if instance is not None and cls in instance.cls.mro:
-            self.notes.update(call, call.positional[index], instance, declaration.name, (), Values(()))
+            base = call.positional[index]
+            self.notes.update(call, base, instance, declaration.name, (), Values(()), beside=beside)
 
     def _copies_receiver(self, method: FunctionValue) -> bool:
         """Whether a bound method returns a copy of its receiver with changes, and does not change it."""
@@ -107,11 +112,21 @@ class MethodCalls:
             return True
         return updating.constructs(cls, symbol.declaration, symbol.module) and self._has_no_effect(symbol)
 
-    def _copied_parameter(self, func: FunctionValue) -> tuple[int, PytreeClass] | None:
+    def _passed_instances(self, func: FunctionValue, call: Call, values: Values) -> dict[str, PytreeClass]:
+        """The classes of the instances that a call passes for parameters without annotation."""
+        declaration = func.symbol.declaration
+        own = declaration.parameters[binds_receiver(declaration, func.receiver) :]
+        bare = [(p.name, index) for index, p in enumerate(own[: len(call.positional)]) if p.annotation is None]
+        given = ((name, as_instance(values[index])) for name, index in bare)
+        return {name: instance.cls for name, instance in given if instance is not None}
+
+    def _copied_parameter(
+        self, func: FunctionValue, passed: Mapping[str, PytreeClass]
+    ) -> tuple[int, PytreeClass] | None:
         """Of which argument a function returns a copy with changes, and does nothing else; and the class of that."""
         symbol = func.symbol
         found = self.model.updating_methods.copied_parameter(
-            symbol.declaration, symbol.module, self.model.class_of_symbol
+            symbol.declaration, symbol.module, self.model.class_of_symbol, passed
         )
         if found is None or func.applied or not self._has_no_effect(symbol):
             return None

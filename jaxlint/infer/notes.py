@@ -79,8 +79,9 @@ class Notes:
         self.into_jit = False
         #: The errors that the code around expects.
         self.expected: frozenset[str] = frozenset()
-        #: The last update of an array whose error a `try` statement would swallow: no event, but it may be thrown away.
-        self.swallowed: Update | None = None
+        #: The last update that is no event, but may be thrown away: of an array, where a `try` statement would swallow
+        #: its error, or one whose copy stands in a tuple.
+        self.unnoted: Update | None = None
         #: Whether `jax.disable_jit()` holds for what is read.
         self.runs_untransformed = False
         #: The targets of the assignment whose value is being evaluated.
@@ -93,7 +94,7 @@ class Notes:
         if self.events is not None and not self.expected & _RAISED[type(event)]:
             self.events.append(event)
         elif self.events is not None and isinstance(event, Update) and event.function.startswith("at."):
-            self.swallowed = event  # which raises nothing that a `try` statement may wait for
+            self.unnoted = event  # which raises nothing that a `try` statement may wait for
 
     @contextmanager
     def muted(self) -> Iterator[None]:
@@ -215,8 +216,10 @@ class Notes:
         function: str,
         args: Sequence[Argument],
         values: Values,
+        *,
+        beside: bool = False,
     ) -> None:
-        """A copy with changes; `args` are those of the call that may name fields."""
+        """A copy with changes, perhaps `beside` something else; `args` are those of the call that may name fields."""
         place = self.active
         if place is None:
             return
@@ -226,11 +229,12 @@ class Notes:
             self.add(Update(call.at, place, call, base, receiver, function, keywords))
             return
         rebinds = base is not None and dotted(base) in self.targets
-        self.add(
-            Replace(
-                call.at, place, call, base, instance, function, keywords, self.loop_depth > 0, rebinds, self.into_jit
-            )
-        )
+        in_loop = self.loop_depth > 0
+        made = Replace(call.at, place, call, base, instance, function, keywords, in_loop, rebinds, self.into_jit)
+        if beside:
+            self.unnoted = replace(made, beside=True)  # what the call returns is no copy
+            return
+        self.add(made)
         if rebinds and base is not None:
             self._rebind_parts(base, args)
 
@@ -248,9 +252,9 @@ class Notes:
 
     def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
         """A call whose result nobody takes: if it was an update, that is lost."""
-        for event in (*self.events[since:], self.swallowed) if self.events is not None else ():
+        for event in (*self.events[since:], self.unnoted) if self.events is not None else ():
             if isinstance(event, Update) and event.at is call.at:
-                self.swallowed = None
+                self.unnoted = None
                 self.add(Discard(event.at, event.place, event, is_alone))
                 return
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import msgspec
 from msgspec.structs import replace
 
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, External
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr
-from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, Statement, all_parts
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Lambda, Name, NamedExpr
+from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, Statement, all_parts, parts
 
 #: Where the functions are declared that compute arrays and numbers.
 _COMPUTING = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "math.", "operator.")
@@ -20,9 +23,15 @@ _BUILTINS = frozenset(
     "abs bool complex dict float int len list max min range round str sum super tuple type zip".split()
 )
 #: Methods that leave the array alone on which they are called; `state.apply_fn(...)` computes what a network says.
-_METHODS = frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | arrays.ARRAY_REDUCTIONS
+_METHODS = (frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | arrays.ARRAY_REDUCTIONS) - {
+    "block_until_ready"
+}
 #: Of the expressions that are no calls, those that do something.
 _ACTING = frozenset({"Await", "Yield", "YieldFrom"})
+
+
+#: Gives the statements of a function, or None if they cannot be read.
+BodyOf: TypeAlias = Callable[[FunctionSymbol], "Body | None"]
 
 
 class _Around(msgspec.Struct, frozen=True):
@@ -42,6 +51,19 @@ class Effects:
     def has_none(self, body: Body, module: Module, scope: str) -> bool:
         """Whether the body of a function, whose variables are in `scope`, certainly has no effect; it may fail."""
         return self._has_none(body, _Around(module, scope, frozenset()))
+
+    def given_has_none(self, function: Expr, module: Module, scope: str, body_of: BodyOf) -> bool:
+        """Whether a function that is given to another one, in `scope`, certainly has no effect; `body_of` reads one."""
+        if isinstance(function, Lambda):
+            around = _Around(module, scope, frozenset())
+            return all(self._computes(part, around) for part in parts(function.body))
+        symbol = self.model.resolver.resolve(function, module, scope)
+        if isinstance(symbol, External):
+            return self._is_computing(symbol.name)
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.is_generator:
+            return False
+        body = body_of(symbol)
+        return body is not None and self.has_none(body, symbol.module, f"{symbol.declaration.qualname}.<locals>")
 
     def _has_none(self, body: Body, around: _Around) -> bool:
         inside = [s for s in body if isinstance(s, FunctionDefinition)]
@@ -64,7 +86,8 @@ class Effects:
             case Return() | Do(value=Constant()) | FunctionDefinition():
                 return True
             case Assign(targets=targets):
-                return all(isinstance(target, Name) for target in targets)
+                items = (t.items if isinstance(t, Display) else (t,) for t in targets)
+                return all(isinstance(item, Name) for found in items for item in found)
         return False
 
     def _is_derivative(self, expr: Expr, around: _Around) -> bool:
@@ -100,7 +123,7 @@ class Effects:
         return False
 
     def _is_computing(self, name: str) -> bool:
-        if name in TRANSFORMS or name.startswith(("numpy.random.", "jax.numpy.save")):
+        if name in TRANSFORMS or name.startswith(("numpy.random.", "numpy.testing.", "jax.numpy.save")):
             return False
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS or arrays.returned_library(name) is not None:
             return True

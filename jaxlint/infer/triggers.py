@@ -24,7 +24,14 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.pytrees.updating import (
+    REPLACE_FUNCTIONS,
+    SELECT,
+    SELECTION_COPIES,
+    TREE_MAPS,
+    UPDATE_FUNCTIONS,
+    UPDATE_METHODS,
+)
 from jaxlint.symbols.outline import (
     MUTATING,
     Assignment,
@@ -37,7 +44,9 @@ from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name
 from jaxlint.syntax.statements import parts
 
 #: Updates that are noticed where their result is thrown away.
-_DISCARDED = UPDATE_METHODS | frozenset({"at[]", *(name.rpartition(".")[2] for name in UPDATE_FUNCTIONS)})
+_DISCARDED = (
+    UPDATE_METHODS | {"at[]"} | {name.rpartition(".")[2] for names in (UPDATE_FUNCTIONS, TREE_MAPS) for name in names}
+)
 #: Methods that change their receivers, and the storing of items.
 _CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.

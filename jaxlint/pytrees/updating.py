@@ -10,7 +10,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, without_call
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ UPDATE_FUNCTIONS: Mapping[str, int] = {
     "jax.lax.dynamic_update_slice_in_dim": 0,
     "jax.lax.dynamic_update_index_in_dim": 0,
 }
+#: `(function, *trees)`: the result is a tree of the structure of the first one.
+TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: What `TrainState.apply_gradients` sets besides its keywords.
 BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 #: The names under which frameworks give instances a method that copies them with changes.
@@ -134,24 +136,49 @@ class UpdatingMethods:
         return False
 
     def copied_parameter(
-        self, function: Function, module: Module, class_of: Callable[[Symbol], PytreeClass | None]
+        self,
+        function: Function,
+        module: Module,
+        class_of: Callable[[Symbol], PytreeClass | None],
+        passed: Mapping[str, PytreeClass],
     ) -> tuple[Parameter, PytreeClass] | None:
-        """The parameter of which a function returns copies with changes, and the class that it is annotated with.
+        """The parameter of which a function returns copies with changes, alone or beside something, and its class.
 
-        What its calls do besides is not looked at.
+        That is what it is annotated with, or what is `passed` for it. What its calls do besides is not looked at.
         """
-        if not function.may_only_copy or function.is_async:
-            return None
-        if not all(self._compiles(decorator, function, module) for decorator in function.decorators):
-            return None
-        own = function.parameters[1:] if function.self_name is not None else function.parameters
-        for parameter in own:
-            if parameter.kind == "positional" and isinstance(parameter.annotation, (Name, Attribute)):
+        for parameter in self._parameters_copied(function, module):
+            cls = passed.get(parameter.name) if parameter.annotation is None else None
+            if isinstance(parameter.annotation, (Name, Attribute)):
                 cls = class_of(self.resolver.resolve(parameter.annotation, module, function.scope))
-                if cls is not None and cls.is_pytree:
-                    if all(self._copies(v, cls, function, module, parameter.name) for v in function.return_values):
-                        return parameter, cls
+            if cls is not None and cls.is_pytree and self._returns_copies(function, module, parameter, cls):
+                return parameter, cls
         return None
+
+    def may_copy_parameter(
+        self, function: Function, module: Module, class_of: Callable[[Symbol], PytreeClass | None]
+    ) -> bool:
+        """Whether it may be that a function returns copies of a parameter, whatever its callers pass."""
+        bare = (p for p in self._parameters_copied(function, module) if p.annotation is None)
+        return (
+            any(self._returns_copies(function, module, parameter, None) for parameter in bare)
+            or self.copied_parameter(function, module, class_of, {}) is not None
+        )
+
+    def _parameters_copied(self, function: Function, module: Module) -> list[Parameter]:
+        """The parameters of which a function may return copies, and do nothing else."""
+        if not function.may_only_copy or function.is_async:
+            return []
+        if not all(self._compiles(decorator, function, module) for decorator in function.decorators):
+            return []
+        own = function.parameters[1:] if function.self_name is not None else function.parameters
+        return [parameter for parameter in own if parameter.kind == "positional"]
+
+    def _returns_copies(
+        self, function: Function, module: Module, parameter: Parameter, cls: PytreeClass | None
+    ) -> bool:
+        """Whether all that a function returns is a copy of a parameter, of class `cls`, alone or beside something."""
+        returned = (_beside(value) for value in function.return_values)
+        return all(any(self._copies(v, cls, function, module, parameter.name) for v in vs) for vs in returned)
 
     def _compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
         """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
@@ -160,7 +187,7 @@ class UpdatingMethods:
             names = [self.resolver.library_name(decorator.positional[0], module, function.scope)]
         return names[0] in _COMPILERS
 
-    def _copies(self, expr: Expr, cls: PytreeClass, function: Function, module: Module, original: str) -> bool:
+    def _copies(self, expr: Expr, cls: PytreeClass | None, function: Function, module: Module, original: str) -> bool:
         """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy."""
         if not isinstance(expr, Call):
             return False
@@ -170,13 +197,15 @@ class UpdatingMethods:
         base: Expr | None = None
         if position is not None:
             base = expr.positional[position] if len(expr.positional) > position else None
-        elif isinstance(expr.func, Attribute) and self._is_copying_method(expr.func.attr, cls):
+        elif isinstance(expr.func, Attribute) and not expr.positional and self._is_copying_method(expr.func.attr, cls):
             base = expr.func.value
         return base is not None and (
             _is_original(base, function, original) or self._copies(base, cls, function, module, original)
         )
 
-    def _is_copying_method(self, name: str, cls: PytreeClass) -> bool:
+    def _is_copying_method(self, name: str, cls: PytreeClass | None) -> bool:
+        if cls is None:
+            return name in UPDATE_METHODS
         if name == cls.framework.replace_method and cls.has_framework_replace:
             return True
         return name in UPDATE_METHODS and cls.frozen is True
@@ -186,6 +215,11 @@ def _keeps_argument(copy: Expr, function: Function) -> bool:
     """Whether a copy that a method returns is made with one of its arguments."""
     given = {parameter.name for parameter in function.parameters} - {function.self_name}
     return any(isinstance(part, Name) and part.id in given for part in parts(copy))
+
+
+def _beside(returned: Expr) -> tuple[Expr, ...]:
+    """What a function returns, or the items of the tuple that it is."""
+    return returned.items if isinstance(returned, Display) and returned.kind == "tuple" else (returned,)
 
 
 def _is_original(expr: Expr, function: Function, name: str | None) -> bool:

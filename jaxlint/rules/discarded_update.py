@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import AssignTo, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Discard, Event, Place, Replace, Update
-from jaxlint.infer.values import UnknownValue
+from jaxlint.infer.events import CodeRead, Discard, Event, Place, Replace, Update
+from jaxlint.infer.values import UNKNOWN, UnknownValue
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TREE_MAPS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import Assert, Body, Do, For, Return, Statement, While, all_parts, own_parts, walk
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
@@ -29,6 +29,8 @@ _STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "crafta
 _TABLES = frozenset({"pandas", "polars", "datetime", "pendulum", "inspect"})
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
+#: The last names of the functions that make a tree of trees.
+_LAST_OF_TREE_MAPS = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
 #: What tells the time in benchmarks.
 _CLOCKS = frozenset(
     """time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic time.monotonic_ns time.process_time
@@ -38,7 +40,7 @@ _CLOCKS = frozenset(
 _CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
 
 
-class DiscardedUpdate(EventRule):
+class DiscardedUpdate(EventRule, BodyRule):
     """
     ## What it does
 
@@ -95,8 +97,8 @@ class DiscardedUpdate(EventRule):
     methods of your own that return a copy of `self` made by one of these. `dataclasses.replace`, `jdc.replace`,
     `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
     whatever they are given. So do undecorated methods of yours that only return a new instance of their own class, made
-    from the values of `self`, and functions, compiled or not, that only return a copy of a parameter annotated with a
-    pytree class.
+    from the values of `self`, and functions, compiled or not, that only return a copy of a parameter that is an
+    instance of a pytree class, alone or in a tuple, and `jax.tree.map` of a function that certainly has no effect.
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in
@@ -133,11 +135,23 @@ class DiscardedUpdate(EventRule):
     since = "0.1.0"
     events = (Discard,)
 
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for `jax.tree.map` whose result nobody takes: it makes a new tree."""
+        for statement in code.statements:
+            match statement:
+                case Do(value=Call(args=(_, tree, *_)) as call) if (
+                    last_name(call.func) in _LAST_OF_TREE_MAPS and not call.has_star
+                ):
+                    name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+                    if name in TREE_MAPS:
+                        made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
+                        yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
+
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one update whose result nobody takes."""
         assert isinstance(event, Discard)
         update = event.update
-        confidence = _confidence(update, evaluator.model)
+        confidence = _confidence(update, evaluator)
         if confidence is not None and puts_back(update, evaluator):
             confidence = Confidence.LOW
         if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
@@ -159,10 +173,17 @@ class DiscardedUpdate(EventRule):
         )
 
 
-def _confidence(update: Update, model: PytreeModel) -> Confidence | None:
+def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
     """How certain it is that the call does nothing but to make a copy; None if it is not."""
+    model = evaluator.model
     if update.function in _MAPPING and not _is_pure(update, model):
         return None
+    if update.function in TREE_MAPS:
+        given, place, calls = update.call.args[0].value, update.place, evaluator.calls
+        asks = isinstance(given, Lambda) and not isinstance(given.body, (Call, Binary, Conditional))
+        if asks or not calls.effects.given_has_none(given, place.module, scope_of(place), calls.body_of):
+            return None  # `lambda leaf: leaf.shape` is shown in a notebook, `lambda a, b: None` compares structures
+        return Confidence.HIGH
     if isinstance(update, Replace):
         return None if _may_differ(update) else Confidence.HIGH
     if update.function in REPLACE_FUNCTIONS or update.function in UPDATE_FUNCTIONS:
@@ -283,9 +304,8 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
     base, alone = _base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
     loops = (s for s in walk(body) if isinstance(s, (For, While)))
     looped = any(call.at is update.call.at for loop in loops for call in _calls(loop.body))
-    returned = (s.value for s in walk(body) if isinstance(s, Return) and s.value is not None)
-    handed = [e for value in returned for e in (value.items if isinstance(value, Display) else (value,))]
-    if base is None or not looped or not any(dotted(expr) == base for expr in handed):
+    returned = (part for s in walk(body) if isinstance(s, Return) for part in own_parts(s))
+    if base is None or not looped or not any(dotted(expr) == base for expr in returned):
         return True
     taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
     return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
@@ -341,10 +361,14 @@ def _made(update: Update) -> str:
     return "a new array" if update.function.startswith("at.") else "a changed copy"
 
 
+def _is_in_tuple(update: Update) -> bool:
+    return isinstance(update, Replace) and update.beside
+
+
 def _way_out(event: Discard, base: str | None) -> str:
     """Where the result should go."""
     update = event.update
-    if base is None:
+    if base is None or _is_in_tuple(update):
         return "assign or return the result"
     method = update.place.method
     if method is not None and base == method.self_name:
@@ -365,7 +389,7 @@ def _way_out(event: Discard, base: str | None) -> str:
 def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Proposal | None:
     """The fix: assign the result to what is copied, if that is a variable of the function around, or held by one."""
     update = event.update
-    if base is None or not event.is_alone or update.base is None:
+    if base is None or not event.is_alone or update.base is None or _is_in_tuple(update):
         return None
     if not _is_of(update, base) and not update.function.startswith("select."):
         return None

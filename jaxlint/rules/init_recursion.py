@@ -11,7 +11,7 @@ from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TREE_MAPS
 from jaxlint.rules.analyses.traced_leaves import is_overridden
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -45,7 +45,6 @@ from jaxlint.syntax.statements import (
 
 _HOOK = "__post_init__"
 _MAX_DEPTH = 2
-_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: Expressions that need not evaluate what is inside of them.
 _CONDITIONAL = (BoolOp, Comprehension, Conditional, Lambda)
 
@@ -224,7 +223,7 @@ def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: 
     if symbol.name in REPLACE_FUNCTIONS and given and _is(given[0], first):
         return f"calls `{dotted(func) or 'replace'}` for itself"
     rebuilt = cls.framework.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and cls.registered is True
-    if symbol.name in _TREE_MAPS and rebuilt and len(given) > 1 and _is(given[1], first):
+    if symbol.name in TREE_MAPS and rebuilt and len(given) > 1 and _is(given[1], first):
         return f"maps over itself with `{dotted(func) or 'map'}`"
     return ""
 

@@ -151,7 +151,9 @@ def only_returns(body: list[ast.stmt]) -> bool:
                 continue
             case ast.Expr(value=ast.Constant()):
                 continue
-            case ast.Assign(targets=[ast.Name()]):
+            case ast.Assign(targets=[ast.Name()]) | ast.AnnAssign(target=ast.Name()):
+                continue
+            case ast.Assign(targets=[ast.Tuple(elts=items)]) if all(isinstance(item, ast.Name) for item in items):
                 continue
             case ast.If(body=inner, orelse=orelse) if only_returns(inner) and only_returns(orelse):
                 continue

@@ -9,7 +9,7 @@ from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.syntax.expressions import Argument, Call, Expr, Name, Span, last_name
+from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Name, Span, last_name
 
 
 class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
@@ -138,6 +138,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))
 
     def _may_copy(self, value: Expr) -> bool:
+        if isinstance(value, Display) and value.kind == "tuple":
+            return any(map(self._may_copy, value.items))
         if not isinstance(value, Call):
             return False
         name = last_name(value.func)
