@@ -16,14 +16,14 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call
+from jaxlint.syntax.expressions import Call, Name
 
 _FUNCTION = "a function"
 _OPTIMIZER = "an optimizer"
@@ -95,7 +95,7 @@ class NonArrayDataField(ClassRule, EventRule):
     fields: keep the value elsewhere. In equinox a field for functions is usual: `eqx.filter_jit` and kin hold it
     static, so that only classes are reported that go into a transformation of JAX itself. What a field for functions
     holds may be a pytree that can be called (a module, a `jax.tree_util.Partial`): such a field is reported if its
-    default is a plain function, or one is put into it.
+    default is a plain function, or one is put into it, by a constructor that is written by hand, too.
 
     ## Fix safety
 
@@ -232,6 +232,21 @@ def _is_function(value: Value) -> bool:
     return False
 
 
+def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a handwritten constructor puts a plain function into a field, or a parameter that defaults to one."""
+    found = cls.method("__init__")
+    if found is None:
+        return False
+    owner, init = found
+    given = [assignment.value for assignment in init.self_assignments if assignment.attr == field.name]
+    defaults = {p.name: p.default for p in init.parameters if p.default is not None}
+    values = [defaults.get(value.id, value) if isinstance(value, Name) else value for value in given]
+    scope = f"{init.qualname}.<locals>"
+    return bool(values) and all(
+        value is not None and _is_function(evaluator.static(Placed(value, owner.module, scope))) for value in values
+    )
+
+
 def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """What a leaf certainly holds that JAX refuses."""
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
@@ -240,7 +255,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
-    if what.endswith(_FUNCTION) and not _is_function(default):
+    if what.endswith(_FUNCTION) and not (_is_function(default) or _is_set_to_function(field, cls, evaluator)):
         return None
     if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says
