@@ -11,8 +11,10 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
+from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import TREE_MAPS
 from jaxlint.rules.analyses.returning import returning, returning_also
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
@@ -105,7 +107,8 @@ class ReboundSelf(BodyRule):
     ## When not to use it
 
     A `self` (or other variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
-    stored, or read by an inner function. Nor is the method of a mutable class, which may change the object itself.
+    stored, or read by an inner function that may be called then. Nor is the method of a mutable class, which may
+    change the object itself.
 
     ## References
 
@@ -128,12 +131,13 @@ class ReboundSelf(BodyRule):
             return
         for target, value in _assignments(code):
             if target.id == function.self_name:
-                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, _unchanged(value, cls)):
+                unchanged = _unchanged(value, cls)
+                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, evaluator, unchanged):
                     yield structs.replace(
                         _rebound(target, cls, function), fix=_returning(target.id, value, code, evaluator)
                     )
             elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
-                if not _is_used(target, code) and not _is_stored(target.id, code, function):
+                if not _is_used(target, code, evaluator) and not _is_stored(target.id, code, function):
                     if _is_made_from_field(target, value, function):
                         yield _shadowed(target, cls, function, "keeps its value")
                     elif _is_set_here(target.id, code, cls, function):
@@ -156,7 +160,7 @@ def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
             continue
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
-        if (looped or target.id in parameters) and not _is_used(target, code) and not _sees_all(code):
+        if (looped or target.id in parameters) and not _is_used(target, code, evaluator) and not _sees_all(code):
             problem = _lost(target, update, code.function, looped)
             yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
 
@@ -199,20 +203,44 @@ def _unchanged(value: Expr, cls: PytreeClass) -> frozenset[str]:
     return frozenset(f.name for f in cls.fields if f.name not in changed) if cls.fields_known else frozenset()
 
 
-def _is_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
-    """Whether the variable is read once it is assigned, or by an inner function.
+def _is_used(target: Name, code: CodeRead, evaluator: Evaluator, unchanged: frozenset[str] = frozenset()) -> bool:
+    """Whether the variable is read once it is assigned, or by an inner function that somebody may call then.
 
     To read one of the fields that are `unchanged` makes no use of the update.
     """
-    for statement in walk(code.body):
-        inner = statement.body if isinstance(statement, FunctionDefinition) else ()
-        if any(_reads(expr, target.id) for s in walk(inner) for expr in expressions(s)):
-            return True
-        for expr in expressions(statement):
-            if any(isinstance(p, Lambda) and _reads(p.body, target.id) for p in parts(expr)):
-                return True
     later = _evaluated_after(target, code.body)
-    return later is None or any(_reads_more_than(unchanged, expr, target.id) for expr in later)
+    if later is None or any(_reads_more_than(unchanged, expr, target.id) for expr in later):
+        return True
+    reading: list[Expr] = []
+    for statement in walk(code.body):
+        if isinstance(statement, FunctionDefinition) and any(
+            _reads(expr, target.id) for s in walk(statement.body) for expr in expressions(s)
+        ):
+            if statement.decorators or any(_reads(expr, statement.name) for expr in later):
+                return True
+            reading += [p for p in all_parts(code.body) if isinstance(p, Name) and p.id == statement.name]
+        for expr in expressions(statement):
+            reading += [p for p in parts(expr) if isinstance(p, Lambda) and _reads(p.body, target.id)]
+    return bool(reading) and not set(map(id, reading)) <= _run_at_once(code, evaluator)
+
+
+def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[int]:
+    """The functions (by identity) that are called where they stand, or given to one of jax, which keeps none of them.
+
+    What such a call returns may be another function, which is called at once.
+    """
+    resolver = evaluator.model.resolver
+    found: set[int] = set()
+    for call in (p for p in all_parts(code.body) if isinstance(p, Call)):
+        func = call.func
+        found.add(id(func))
+        made = func.func if isinstance(func, Call) else func
+        name = resolver.library_name(made, code.place.module, code.scope)
+        given = (*call.args, *(func.args if isinstance(func, Call) else ()))
+        transform = TRANSFORMS.get(name)
+        if name in TREE_MAPS or (transform is not None and (transform.runs or isinstance(func, Call))):
+            found |= {id(argument.value) for argument in given}
+    return found
 
 
 def _reads_more_than(fields: frozenset[str], expr: Expr, name: str) -> bool:
