@@ -138,6 +138,7 @@ class DeclaredClass:
                 is_call=True,
                 guarded=guarded,
                 is_factory=self._is_factory(call.func),
+                in_loop=sum(other.at == call.at for other in self.module.outline.module_calls) > 1,
             )
             if callee is not None:
                 self._apply(callee, place)

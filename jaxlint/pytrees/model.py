@@ -146,6 +146,8 @@ class Registration(msgspec.Struct, frozen=True):
     arguments_known: bool = True
     #: Whether the function is called without the class, as if that made a decorator.
     is_factory: bool = False
+    #: Whether the call stands in a loop, and registers other classes, too.
+    in_loop: bool = False
 
     def option(self, name: str, default: bool | None) -> bool | None:
         """The truth value of a keyword; None if it is no literal, or cannot be seen."""

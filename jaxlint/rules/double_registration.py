@@ -127,6 +127,10 @@ def _removal(clash: Clash) -> Proposal | None:
     first, second = clash.first, clash.second
     if first is not None and first.at == second.at:
         return None  # a decorator of the project does both
+    if second.in_loop:
+        if first is None or first.in_loop or first.function != second.function:
+            return None
+        return Proposal(f"Remove `{_written(first)}`", Applicability.SAFE, (Remove(first.at),))
     is_sure = first is None or first.function == second.function
     gone = second
     if first is not None and second.framework.makes_dataclass and not first.framework.makes_dataclass:

@@ -202,7 +202,9 @@ class _Lists:
     def _problem(
         self, at: Span, message: str, advice: str, reason: str = _REASON, fix: Proposal | None = None
     ) -> Problem:
-        return Problem(at=at, message=message, reason=reason, help=advice, fix=fix)
+        return Problem(
+            at=at, message=message, reason=reason, help=advice, fix=None if self.registration.in_loop else fix
+        )
 
     def _absent(self) -> Problem:
         absent = self.problems.absent_list

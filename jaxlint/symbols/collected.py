@@ -63,9 +63,13 @@ class FunctionContent:
         #: The variables that have only been given new containers so far, and those that were given something else.
         self.fresh: set[str] = set()
         self.given: set[str] = set()
+        #: The attributes that variables were given.
+        self.held: dict[str, set[str]] = {}
 
     def assign(self, name: str, value: ast.expr | None) -> None:
         """Note what a variable is given."""
+        if type(value) is ast.Attribute:
+            self.held.setdefault(name, set()).add(value.attr)
         is_fresh = type(value) in _NEW_CONTAINERS
         if type(value) is ast.Call and type(value.func) is ast.Name:
             is_fresh = value.func.id in _CONTAINER_TYPES

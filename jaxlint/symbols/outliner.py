@@ -135,10 +135,7 @@ class OutlineBuilder(Scanner):
     def _expression(self, node: ast.Expr, scope: Scope) -> None:
         value = node.value
         if scope.kind == "module" and isinstance(value, ast.Call):
-            self.module_calls.append(from_ast(value))  # type: ignore[arg-type]
-            if self.guards or self.expecting_error:
-                self.guarded_calls.add(span_of(value))
-            self._extend_all_call(value)
+            self._module_call(value)
         self._scan(value)
         self._note_discard(value)
         match value:
@@ -147,6 +144,18 @@ class OutlineBuilder(Scanner):
             case ast.Call(func=ast.Attribute(value=receiver, attr=attr)) if attr in MUTATING and self._is_own(receiver):
                 return
         self._note_act()
+
+    def _module_call(self, call: ast.Call) -> None:
+        """A call outside of functions; in a loop over names that are written out, one for each of them."""
+        is_guarded = len(self.guards) > bool(self.turns) or self.expecting_error
+        given = call.args[0] if call.args else None
+        turns = self.turns.get(given.id, ()) if isinstance(given, ast.Name) else ()
+        of_turns = [ast.Call(call.func, [first, *call.args[1:]], call.keywords) for first in turns]
+        for turn in (ast.copy_location(one, call) for one in of_turns) if turns else (call,):
+            self.module_calls.append(from_ast(turn))  # type: ignore[arg-type]
+        if is_guarded:
+            self.guarded_calls.add(span_of(call))
+        self._extend_all_call(call)
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         self._scan(node.value)
@@ -174,7 +183,12 @@ class OutlineBuilder(Scanner):
     def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         self._scan(node.iter)
         self._target(node.target, None, None, scope)
+        if scope.kind == "module" and not self.guards and isinstance(node.target, ast.Name):
+            items = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else ()
+            if items and all(isinstance(item, (ast.Name, ast.Attribute)) for item in items):
+                self.turns = {node.target.id: tuple(items)}
         self._guarded("conditional", node.body, scope)
+        self.turns = {}
         for statement in node.body:
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:  # as in the turn before
                 self._note_update(statement.targets[0], statement.value, scope)

@@ -66,6 +66,8 @@ class Scanner:
         self.scope = ""
         self.shadowed: tuple[str, ...] = ()
         self.guards: list[str] = []
+        #: What the variable of a loop at module level stands for, if its items are names that are written out.
+        self.turns: dict[str, tuple[ast.expr, ...]] = {}
         self.expecting_error = False
         self.function: FunctionContent | None = None
         self.owner: str | None = None
@@ -180,6 +182,8 @@ class Scanner:
             held = held.value
         if isinstance(held, ast.Name):
             self.content.mutations.add(held.id)
+            if self.function is not None:
+                self.content.mutations |= self.function.held.get(held.id, set())
         elif isinstance(held, ast.Attribute):
             self.content.mutations.add(held.attr)
             function, receiver = self.function, held.value
