@@ -11,12 +11,13 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted
 from jaxlint.syntax.spelling import with_article
@@ -189,12 +190,19 @@ def _stale(
     event: Transformed, method: Function, cls: PytreeClass, code: CodeRead, evaluator: Evaluator
 ) -> Iterator[Problem]:
     """The attributes that the compiled method reads, and that change afterwards."""
+    kept, owner = _kept(event), event.place.owner
+    part = None if kept is None or event.place.method is None else held_part(kept.value, event.place.method)
+    if kept is not None and part is not None and owner is not None:
+        found = None if forgets(owner) else changed_part(part, method, cls, kept.attr, owner, evaluator)
+        if found is not None:
+            yield _problem_of_part(event, method, cls, *found)
+        return
     if cls.frozen is True or forgets(cls):
         return
     inside = run_by(method, cls)
     read = reads(inside.values(), cls)
-    holder = _holder(event, cls)
-    if holder is not None:
+    if kept is not None:
+        holder = kept.attr
         for attr in sorted(read - {holder}):
             changing = changing_method(attr, inside, cls, evaluator)
             if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
@@ -209,8 +217,8 @@ def _stale(
                 return
 
 
-def _holder(event: Transformed, cls: PytreeClass) -> str | None:
-    """The attribute of `self` that is given the compiled method."""
+def _kept(event: Transformed) -> SelfAssignment | None:
+    """What gives the compiled method to an attribute of `self`."""
     method = event.place.method
     if method is None:
         return None
@@ -218,7 +226,7 @@ def _holder(event: Transformed, cls: PytreeClass) -> str | None:
     for assignment in method.self_assignments:
         value = assignment.value
         if value is not None and value.at[:2] <= place[:2] and place[2:] <= value.at[2:]:
-            return assignment.attr
+            return assignment
     return None
 
 
@@ -278,5 +286,22 @@ def _problem(event: Transformed, method: Function, cls: PytreeClass, attr: str, 
             f" computes with the old value; {way_out}"
         ),
         reason="the instance is no argument of the compiled function, and its attributes are constants in it",
+        help=way_out,
+    )
+
+
+def _problem_of_part(
+    event: Transformed, compiled: Function, cls: PytreeClass, changed: str, changing: Function
+) -> Problem:
+    """The problem of a method of an instance that `self` holds: it is bound to that instance, and to its values."""
+    part = changed.partition(".")[0]
+    way_out = f"compile a function that is given `{part}` as an argument"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{compiled.name}` of `{cls.name}` is compiled with the instance that `{part}` holds now: after"
+            f" `{changing.name}` changes `{changed}`, it still computes with the old values; {way_out}"
+        ),
+        reason="the instance is no argument of the compiled function, and its leaves are constants in it",
         help=way_out,
     )

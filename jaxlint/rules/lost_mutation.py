@@ -18,6 +18,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.methods import own_methods, run_by
+from jaxlint.rules.analyses.missed_by_callers import is_missed
 from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
 from jaxlint.rules.analyses.returning import returning_also
 from jaxlint.rules.analyses.stale import is_own_alone
@@ -99,11 +100,12 @@ class LostMutation(BodyRule):
 
     ## When not to use it
 
-    What is changed and then used in the same function is not reported (unless it is counted up, or a method updates its
-    own attribute), nor is what is returned or handed on. Names that speak of tracing (`self.traces += 1`), attributes
-    that are made once (`if self.grid is None`, `if key not in self.table`), attributes that only the compiled method
-    and what it calls make and use, what a method returns at the end (`return self.pop_state()`), and values that do not
-    depend on the arguments are taken to be meant.
+    What is changed and then used in the same function is not reported (unless it is counted up, a method updates its
+    own attribute, or something is added to an attribute that a caller in the module, which gives the function the same
+    object in each turn of a loop, reads afterwards), nor is what is returned or handed on. Names that speak of tracing
+    (`self.traces += 1`), attributes that are made once (`if self.grid is None`, `if key not in self.table`), attributes
+    that only the compiled method and what it calls make and use, what a method returns at the end
+    (`return self.pop_state()`), and values that do not depend on the arguments are taken to be meant.
 
     ## References
 
@@ -148,7 +150,9 @@ class LostMutation(BodyRule):
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
-        for mutation, slot in _unused(found, code.body):
+        lost = list(_unused(found, code.body))
+        lost += [one for one in found if one not in lost and _is_looked_for(*one, function, code, evaluator)]
+        for mutation, slot in lost:
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             fix = None
             if all(one.transform.kind is Kind.JIT for one in code.applied):
@@ -225,6 +229,17 @@ def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mu
         if id(mutation.at) not in reported and (lost or is_update):
             reported.add(id(mutation.at))
             yield one
+
+
+def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether something is added up in an attribute, and a caller that keeps the object reads it, whatever is used."""
+    if not mutation.purpose.adds or not mutation.of_attribute:
+        return False
+    read = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute)}
+    kept = [s.value for s in walk(code.body) if isinstance(s, (Assign, Return)) and s.value is not None]
+    if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in kept for p in parts(value)):
+        return False  # it goes into something, perhaps into what is returned
+    return is_missed(function, slot, code.place, evaluator)
 
 
 def _lost(mutation: Mutation, root: str, function: Function, applied: Applied, fix: Proposal | None) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
@@ -60,6 +61,8 @@ class Purpose(msgspec.Struct, frozen=True):
     lasts: bool = False
     #: Whether it is made from what the function is given.
     computed: bool = False
+    #: Whether it is the old one with something added or subtracted.
+    adds: bool = False
 
 
 class Mutation(msgspec.Struct, frozen=True):
@@ -211,8 +214,7 @@ class _Finder:
         if found is not None:
             path, purpose = found
             lasts = self._is_on_self(call) and cls.is_pytree
-            purpose = Purpose(purpose.updates, lasts, purpose.computed)
-            yield Mutation(call.at, slot.below(*path), purpose, cls, len(path) == 1)
+            yield Mutation(call.at, slot.below(*path), replace(purpose, lasts=lasts), cls, len(path) == 1)
 
     def _changed_in(
         self, cls: PytreeClass, name: str, call: Call | None, depth: int = 0
@@ -276,10 +278,12 @@ def _purpose(statement: Statement | None, slot: Slot, on_self: bool, made: set[s
     """What a new value is made from; it is meant to last where it counts, or where a method updates its own."""
     match statement:
         case Augment(op=op, value=value):
-            return Purpose(True, on_self or (op in ("+", "-") and is_number(value)), _mentions(value, made))
+            adds = op in ("+", "-")
+            return Purpose(True, on_self or (adds and is_number(value)), _mentions(value, made), adds)
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
-            return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made))
+            adds = updates and isinstance(value, Binary) and value.op in ("+", "-")
+            return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made), adds)
     return Purpose(computed=True)
 
 

@@ -62,7 +62,7 @@ def returning_also(
     names = [p.name for p in function.parameters if p.kind == "positional"]
     is_method = function.owner is not None and function.self_name is not None
     position = names.index(name) - is_method if name in names else len(names)
-    texts = [function.name, *_compiled_names(function.name, module)]
+    texts = [function.name, *compiled_names(function.name, module)]
     if any(len(scope.bindings.get(text, ())) > 1 for text in texts for scope in outline.scopes.values()):
         return None
     found = [at for text in texts for at in mentions(text, module, r"\b")]
@@ -79,7 +79,7 @@ def _set_attributes(module: Module) -> tuple[str, ...]:
     return tuple(sorted({one.attr for function in functions for one in function.self_assignments}))
 
 
-def _compiled_names(name: str, module: Module) -> list[str]:
+def compiled_names(name: str, module: Module) -> list[str]:
     """The variables of a module that are given the compiled function: `fast = jax.jit(name)`."""
     return re.findall(rf"^[ \t]*(\w+)[ \t]*=[ \t]*[\w.]+\([ \t]*{re.escape(name)}\b", module.source.text, re.MULTILINE)
 

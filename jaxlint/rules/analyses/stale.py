@@ -97,6 +97,11 @@ def _asks(test: Expr, op: str, method: Function) -> bool:
     return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
 
 
+def is_preparing(name: str) -> bool:
+    """Whether a method is named as if it ran before an instance is used."""
+    return name.strip("_").startswith(_PREPARING)
+
+
 def changing_method(
     attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
 ) -> Function | None:
@@ -111,7 +116,7 @@ def changing_method(
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
             name = function.name
-            if name not in passing and not name.strip("_").startswith(_PREPARING):
+            if name not in passing and not is_preparing(name):
                 own = f"{function.self_name}.{attr}"
                 assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
                 given = [value for value in assigned if value is None or dotted(value) != own]
