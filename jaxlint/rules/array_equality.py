@@ -12,7 +12,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.given import is_pytree
-from jaxlint.infer.values import NONE, Array, Container, Instance, options, plain
+from jaxlint.infer.values import NONE, Array, Container, Instance, UnknownValue, options, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
@@ -213,8 +213,11 @@ def _compared(
             return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
         if isinstance(right, Display) and right.items and dotted(left) == dotted(right.items[0]) is not None:
             return None  # the same object is found before anything is compared
+        one = instances.instance(left)
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
-        if in_display or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
+        is_list = isinstance(right, Name) and one is not None and instances.is_list_of(right.id, one)
+        is_list = is_list and isinstance(held, UnknownValue)
+        if in_display or is_list or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
     return None
 

@@ -161,6 +161,15 @@ class LocalInstances:
                     found.setdefault(part.func.value.id, []).append(part.args[-1].value)
         return found
 
+    def is_list_of(self, name: str, instance: Instance) -> bool:
+        """Whether the body appends such instances to what a variable holds, and puts nothing else into it."""
+        put = self._put.get(name, ())
+        is_list = any(
+            isinstance(part, Call) and isinstance(part.func, Attribute) and dotted(part.func) == f"{name}.append"
+            for part in (self._code.parts if put else ())
+        )
+        return is_list and all(_is_alike(self.value(expr), instance) for expr in put)
+
     def _element(self, expr: Expr) -> Value:
         """What a loop over an expression, or one of its items, gives."""
         held = self.value(expr)
@@ -219,7 +228,8 @@ class LocalInstances:
         given = [] if call.has_star else [self._given(argument) for argument in call.positional]
         with self._evaluator.calls.notes.muted():
             made = plain(self._evaluator.calls.returned_for(FunctionValue(function), given))
-        return made if isinstance(made, Instance) else UNKNOWN
+        pair = made.items or () if isinstance(made, Container) and made.kind == "tuple" else ()
+        return made if isinstance(made, Instance) or any(isinstance(plain(v), Instance) for v in pair) else UNKNOWN
 
     def _returned_by_method(self, receiver: Value, name: str) -> Value:
         """What a method returns, if its annotation and those of the methods that override it say so."""
