@@ -169,7 +169,7 @@ class _Reader:
         """The uses of leaves, where to report each, and the function that has it if that is another one."""
         leaves = TracedLeaves(instances, body, self._evaluator, replaced)
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
-        read = [leaf for p in parts if isinstance(p, Attribute) and (leaf := leaves.leaf(p)) is not None]
+        read = [leaf for part in parts if (leaf := leaves.leaf(part)) is not None]
 
         def is_traced(expr: Expr) -> bool:
             leaf = leaves.leaf(expr)
@@ -179,13 +179,14 @@ class _Reader:
             leaf = leaves.leaf(expr)
             return leaf is not None and _is_shape(leaf)
 
+        bound = bound_once(body) if read else {}
+
         def kind_of(expr: Expr) -> str:
-            return self._kind_of(expr, leaves, scope)
+            return self._kind_of(bound.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves, scope)
 
         def name_of(expr: Expr) -> str:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
-        bound = bound_once(body) if read else {}
         uses = StaticUses(is_traced, kind_of, name_of, bound).of(body) if any(map(_is_number, read)) else ()
         for use in uses:
             leaf = leaves.leaf(use.expr)

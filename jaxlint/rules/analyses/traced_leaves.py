@@ -12,10 +12,11 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, Instance, Value, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Unary, dotted, last_name
 from jaxlint.syntax.statements import Assign, Body, Do, Return, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
@@ -166,26 +167,45 @@ class TracedLeaves:
                     return None
                 cls, field = owner.value.cls, owner.value.cls.field(attr)
                 if field is None:
-                    return self._computed(owner, attr, depth)
+                    return self._computed(owner, self._evaluator.getter(cls, attr), attr, depth)
                 if field.role is not Role.LEAF or field.annotation is None:
                     return None
                 if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
                     return None  # JAX203's, or an attribute of the class
                 return Leaf(cls, field, self._evaluator.promises.field(field, cls))
+            case Call(func=Attribute(value=held, attr=name), args=()):
+                owner = self._traced(held, depth + 1)
+                if owner is not None:
+                    return self._computed(owner, self._method(owner.value.cls, name), name, depth)
         return None
 
-    def _computed(self, owner: Traced, name: str, depth: int) -> Leaf | None:
-        """The leaf that a property returns, if it does nothing else."""
-        symbol = self._evaluator.getter(owner.value.cls, name) if depth <= _MAX_DEPTH else None
+    def _method(self, cls: PytreeClass, name: str) -> FunctionSymbol | None:
+        """A method of a class that no decorator makes something else of."""
+        found = cls.method(name)
+        return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
+
+    def _computed(self, owner: Traced, symbol: FunctionSymbol | None, name: str, depth: int) -> Leaf | None:
+        """The leaf that a property, or a method without arguments, returns or computes a number from."""
         receiver = None if symbol is None else symbol.declaration.self_name
-        if symbol is None or receiver is None or is_overridden(name, owner.value, self._evaluator):
+        if symbol is None or receiver is None or depth > _MAX_DEPTH:
+            return None
+        if is_overridden(name, owner.value, self._evaluator):
             return None
         body = self._evaluator.calls.body_of(symbol) or ()
         match [s for s in body if not (isinstance(s, Do) and isinstance(s.value, Constant))]:
-            case [Return(value=Attribute() as returned)]:
+            case [Return(value=returned)] if returned is not None:
                 given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
-                return TracedLeaves(given, body, self._evaluator, replaced)._leaf(returned, depth + 1)
+                return TracedLeaves(given, body, self._evaluator, replaced)._operand(returned, depth + 1)
         return None
+
+    def _operand(self, expr: Expr, depth: int) -> Leaf | None:
+        """The first leaf that an expression is computed from with operators."""
+        match expr:
+            case Binary(left=left, right=right):
+                return self._operand(left, depth) or self._operand(right, depth)
+            case Unary(op="-" | "+" | "~", operand=operand):
+                return self._operand(operand, depth)
+        return self._leaf(expr, depth)
 
 
 def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
