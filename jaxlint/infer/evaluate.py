@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxlint.infer.attributes import Attributes
@@ -89,13 +89,15 @@ class Evaluator(Narrowing, Attributes):
 
     # -- outside of functions ---------------------------------------------------------------
 
-    def static(self, placed: Placed) -> Value:
-        """What an expression of a class body, a default or a module variable evaluates to."""
+    def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
+        """What an expression of a class body, a default or a module variable evaluates to; or one with `variables`."""
         if self._static_depth > _MAX_STATIC_DEPTH:
             return UNKNOWN
         self._static_depth += 1
+        env = Environment(placed.module, placed.scope)
+        env.values |= variables or {}
         try:
-            return self.evaluate(placed.expr, Environment(placed.module, placed.scope))
+            return self.evaluate(placed.expr, env)
         finally:
             self._static_depth -= 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -10,14 +10,14 @@ from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Update
-from jaxlint.infer.values import Array, Instance, plain
+from jaxlint.infer.events import Event, Place, Update
+from jaxlint.infer.values import Array, Instance, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.missing_members import misses_attribute
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.given_literals import is_given_tuple
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
@@ -25,6 +25,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Comprehension,
     Constant,
     Display,
     Expr,
@@ -37,6 +38,7 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 from jaxlint.syntax.spelling import nearest
+from jaxlint.syntax.statements import assigned_names, bound_once
 
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
@@ -145,6 +147,7 @@ class TreeAt(EventRule):
                 message=f"`eqx.tree_at`{of} {wrong.what}: {wrong.outcome}; {wrong.way_out}",
                 reason="`where` must return nodes of the tree, as they are",
                 help=wrong.way_out,
+                subject="equinox.tree_at",  # whether the class of the tree is known or not
                 fix=wrong.fix,
             )
 
@@ -166,7 +169,13 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
         return None
     root, body = selection
     selected = body.items if isinstance(body, Display) else (body,)
-    found = next((one for expr in selected if (one := _not_selected(expr, root, event, evaluator)) is not None), None)
+    values: dict[str, Value] = {root: plain(event.receiver)}
+    if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):
+        iterable = Placed(body.clauses[0].iterable, event.place.module, scope_of(event.place))
+        with evaluator.calls.notes.muted():
+            values = {body.clauses[0].target.id: element_of(evaluator.static(iterable, values))}
+        selected = (body.element,)
+    found = next((one for expr in selected if (one := _not_selected(expr, values, event, evaluator)) is not None), None)
     if found is None and replacement is not None:
         found = _mismatched(body, replacement)
     if found is not None and not isinstance(where, Lambda):
@@ -181,6 +190,9 @@ def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple
     if not isinstance(where, Name):
         return None
     place = event.place
+    given = _variable(where, place, evaluator)
+    if isinstance(given, Lambda):
+        return (given.params[0], given.body) if len(given.params) == 1 else None
     symbol = evaluator.model.resolver.resolve(where, place.module, scope_of(place))
     if not isinstance(symbol, FunctionSymbol) or symbol.module is not place.module:
         return None
@@ -192,13 +204,24 @@ def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple
     return function.parameters[0].name, function.return_values[0]
 
 
+def _variable(name: Name, place: Place, evaluator: Evaluator) -> Expr | None:
+    """What a variable of the function, or of the module, is given in its one assignment."""
+    function = place.function
+    if function is not None:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+        if name.id in assigned_names(body):
+            return bound_once(body).get(name.id)
+    symbol = evaluator.model.resolver.resolve(name, place.module, scope_of(place))
+    return symbol.assignment.value if isinstance(symbol, ValueSymbol) and symbol.module is place.module else None
+
+
 def _argument(call: Call, index: int, name: str) -> Expr | None:
     positional = call.positional
     return positional[index] if index < len(positional) else call.keyword(name)
 
 
-def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) -> _Wrong | None:
-    """What is wrong with one thing that `where` returns."""
+def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> _Wrong | None:
+    """What is wrong with one thing that `where` returns; `values` are what its variables stand for."""
     if isinstance(expr, (Binary, Unary)):
         return _Wrong(expr.at, "computes something in `where`", "TypeError", "select nodes only, and use `replace_fn`")
     steps: list[Attribute | Subscript] = []
@@ -206,9 +229,9 @@ def _not_selected(expr: Expr, root: str, event: Update, evaluator: Evaluator) ->
     while isinstance(inner, (Attribute, Subscript)):
         steps.append(inner)
         inner = inner.value
-    if not isinstance(inner, Name) or inner.id != root:
+    if not isinstance(inner, Name) or inner.id not in values:
         return None
-    value = plain(event.receiver)
+    value = plain(values[inner.id])
     for step in reversed(steps):
         if isinstance(value, Array) and value.library != "numpy":
             if isinstance(step, Attribute) and step.attr not in ARRAY_ATTRIBUTES | ARRAY_METHODS | ARRAY_REDUCTIONS:
