@@ -38,30 +38,29 @@ _ABANDONED = 3600
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True):
-    """One file as a run saw it: its time and size, the digest of its content and of what others see of it."""
+    """One file as a run saw it: its time and size, the digest of its content, and whether it could be read."""
 
     mtime: int
     size: int
     content: bytes
-    interface: bytes
+    is_readable: bool = True
 
 
 class RunRecord(msgspec.Struct, array_like=True):
-    """What a run saw and found. `findings` hold for files whose content is the same, as long as `state` is."""
+    """What a run saw and found. A later run knows by `reached` which findings hold (`jaxlint.project.reached`)."""
 
     #: When it was written, in nanoseconds; files changed since shortly before are read again.
     written: int
-    state: bytes
     files: dict[str, FileRecord]
     #: Modules outside of the project that were read, with time and size.
     others: dict[str, tuple[int, int]]
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
-    findings: dict[str, tuple[bytes, list[Finding]]]
-    #: The digest of what was indexed of the project as a whole, which holds as long as `state`.
+    findings: dict[str, list[Finding]]
+    #: The digest of what was indexed of the project as a whole.
     project_index: bytes
-    #: The files that nobody has imported.
-    leaves: set[str]
+    #: The modules that were reached from each module.
+    reached: dict[str, list[str]]
 
 
 class Cache:

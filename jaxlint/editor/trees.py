@@ -2,8 +2,8 @@
 
 A `Tree` is all files below a folder, or one file of its own. Its files with the same settings are a `Group`: what one
 run of `jaxlint check` checks with one `Checker`. A group hears which files change; it makes a new checker when it is
-asked, which shares all that does not depend on these files, and keeps what was found in the others unless the change
-can be seen from them (`jaxlint.symbols.interface`).
+asked, which shares all that does not depend on these files, and keeps what was found in those that do not lead to them
+(`jaxlint.project.reached`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.cst.writing import StoredEdits
-from jaxlint.editor.reindexing import IndexedModules
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
+from jaxlint.linter.reindexing import IndexedModules
 from jaxlint.linter.result import Result, add_found
 from jaxlint.linter.runs import is_settled
 from jaxlint.project.files import discover, is_excluded, would_discover
 from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module, Project, names_in, telling_names
+from jaxlint.project.reached import Reached
 from jaxlint.suppression.fingerprint import file_lines
 from jaxlint.symbols.facts import FactsStore
 from jaxlint.syntax.by_text import ByText
@@ -86,8 +87,10 @@ class Group:
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
-        #: What is known of all files together, while they show the same of themselves.
-        self._project_index: ProjectIndex | None = None
+        #: What is known of all files together, and whether it is of the files as they are now; what has to be indexed.
+        self._project_index = ProjectIndex()
+        self._is_indexed = False
+        self._unindexed: set[str] = set()
         #: Whether the checker knows that, and the part that each file had in the index last.
         self._has_index = False
         self._indexed = IndexedModules()
@@ -110,7 +113,7 @@ class Group:
         """Whether what was last said about the file still holds."""
         self._renew()
         found, edition = self._answered.get(path, (None, -1))
-        if found is None or self._raw.get(path) is not found:
+        if found is None or self._raw.get(path) is not found or not self._is_indexed:
             return False
         return edition == self._edition or not any(map(_yields, found))
 
@@ -124,25 +127,23 @@ class Group:
             self._large.pop(path, None)
         self._large |= self._texts.too_large(changed)
         project = self._project.renewed(changed)
-        still: set[str] = set()
-        visible: set[str] = set()
+        other: set[str] = set()
         for path in sorted(changed):
             before, after = self._project.module(path), project.add_file(path)
             assert before is not None
             after.follow(before)
             self._texts.step()
-            if _content(before) == _content(after):
-                still.add(path)
-            else:
-                interface = _interface(before)
-                if interface is None or interface != _interface(after):
-                    visible.add(path)
+            if _content(before) != _content(after):
+                other.add(path)
             self._stamps.pop(path, None)
             self._note_stamps([path])
-        if visible:
-            self._project_index = None
-        self._raw = {} if visible else {p: found for p, found in self._raw.items() if p not in changed - still}
-        self._edition += bool(changed - still)
+        if other:
+            dirty = project.reached.dependents(other)
+            project.reached = Reached(project.reached.without(other))
+            self._raw = {p: found for p, found in self._raw.items() if p not in dirty}
+            self._unindexed |= dirty
+            self._is_indexed = False
+            self._edition += 1
         self._project = project
         self._drop_checker()
         self._changed.clear()
@@ -195,7 +196,7 @@ class Group:
         checker = self._made()
         if not self._has_index:
             self._texts.step()
-            if self._project_index is not None:
+            if self._is_indexed:
                 checker.adopt(self._project_index)
             else:
                 modules = [self._project.add_file(path) for path in self._order]
@@ -205,7 +206,11 @@ class Group:
                 except BaseException:
                     self._drop_checker()
                     raise
-                self._project_index = checker.project_index
+                if checker.project_index != self._project_index:
+                    self._project_index = checker.project_index
+                    self._raw.clear()
+                self._is_indexed = True
+                self._unindexed.clear()
             checker.reader.stored_units, checker.reader.step = self._stored_units, self._texts.step
             checker.stored_edits = self._stored_edits
             self._has_index = True
@@ -215,12 +220,12 @@ class Group:
     def _build_index(self, checker: Checker, modules: Sequence[Module], neighbours: Sequence[Module]) -> None:
         """Index what has changed; if that fails, all of it, where a failure costs no more than its module."""
         try:
-            self._indexed.build_index(checker, modules, self._texts.step, neighbours)
+            self._indexed.build_index(checker, modules, self._texts.step, neighbours, self._unindexed)
         except (UserError, TooMany):
             raise
         except Exception:
             self._indexed = IndexedModules()
-            checker.start_again(ProjectIndex())
+            checker.start_again()
             checker.build_index(modules, self._texts.step, neighbours)
 
     def module(self, path: str) -> Module:
@@ -230,6 +235,8 @@ class Group:
     def _raw_of(self, path: str) -> list[Finding]:
         """All that is found in a file, whatever hides it."""
         checker = self._made()
+        if path in self._raw and not self._is_indexed:
+            checker = self.checker()
         found = self._raw.get(path)
         if found is None:
             module = checker.project.add_file(path)
@@ -331,17 +338,6 @@ def _content(module: Module) -> bytes | str:
         return module.source.raw
     except Unreadable as problem:
         return problem.message
-
-
-def _interface(module: Module) -> bytes | None:
-    """The digest of what others see of a module; nothing if it cannot be parsed, None if it is not known any more."""
-    _ = module.outline
-    if module.problem is not None:
-        return b""
-    try:
-        return module.interface
-    except Unreadable:
-        return None
 
 
 def _yields(finding: Finding) -> bool:

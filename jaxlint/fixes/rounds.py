@@ -44,8 +44,6 @@ class Fixed(msgspec.Struct):
     text: str
     fixed: list[Finding] = []
     refused: list[Refusal] = []
-    #: Whether other files may see a difference.
-    is_seen_elsewhere: bool = False
 
     @property
     def content(self) -> bytes:
@@ -85,8 +83,6 @@ class Fixer:
         """
         before = {path: text for path, text in self._texts.open.items() if isinstance(text, Source)}
         fixed = [one for path in unsafe if (one := self.fix(path, unsafe=unsafe[path])) is not None]
-        if not any(one.is_seen_elsewhere for one in fixed):
-            return fixed
         paths = {one.before.path for one in fixed}
         after = self.found_outside(paths)
         for one in fixed:
@@ -117,12 +113,10 @@ class Fixer:
         for group in self._groups:
             group.change(path)
 
-    def look(self, path: str, source: Source, group: Group) -> tuple[list[Finding], bytes]:
-        """What is found in a file with another text, and the digest of what other files see of it."""
+    def look(self, path: str, source: Source, group: Group) -> list[Finding]:
+        """What is found in a file with another text."""
         self._set(path, source)
-        found = group.findings(path, is_complete=True)
-        module = group.module(path)
-        return found, b"" if module.problem is not None else module.interface
+        return group.findings(path, is_complete=True)
 
     def found_outside(self, left_out: Collection[str]) -> Counter[tuple[str, str, str]]:
         """What is found in all files but some."""
@@ -138,7 +132,6 @@ class _File:
         self._fixer = fixer
         self._group = group
         self._found = found
-        self._interface = group.module(source.path).interface
         self._elsewhere = fixer.found_outside({source.path}) if is_careful else None
         #: The edits that were made, one set after the other.
         self._made: list[list[Edit]] = []
@@ -193,7 +186,7 @@ class _File:
             except Unreadable as problem:
                 self._fixer.give(_source(self.result.before, before))
                 return problem.message
-            found, interface = self._fixer.look(source.path, source, self._group)
+            found = self._fixer.look(source.path, source, self._group)
             more = Counter(map(identity, found)) - known
             hidden = [finding for finding in found if identity(finding) in more]
             if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
@@ -208,15 +201,14 @@ class _File:
         if refused is not None and why_not_compiled(before) is None:
             reason = refused
         elsewhere = self._elsewhere
-        if reason is None and elsewhere is not None and interface != self._interface:
+        if reason is None and elsewhere is not None:
             elsewhere = self._fixer.found_outside({source.path})
             new = elsewhere - (self._elsewhere or Counter())
             reason = next((f"{os.path.basename(path)} would have {code}" for path, code, _ in new), None)
         if reason is not None:
             self._fixer.give(_source(self.result.before, before))
             return reason
-        self.result.is_seen_elsewhere |= interface != self._interface
-        self._elsewhere, self._interface, self._found = elsewhere, interface, found
+        self._elsewhere, self._found = elsewhere, found
         self.result.text = text
         self.result.fixed += chosen
         self._made += made

@@ -65,7 +65,7 @@ class Applications:
         paths = self.model.project_index.applying.get(key)
         if paths is None:
             return ()
-        modules = map(self.model.project.add_file, paths)
+        modules = [self.model.project.reach(path, module) for path in paths]
         found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
         return tuple(replace(a.applied, at=function.at) for a in found)
 

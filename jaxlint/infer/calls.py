@@ -243,7 +243,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
 
         If it is given arrays and numbers, all are arrays inside. Without that it is `result`.
         """
-        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.interface`)
+        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.bodies`)
             certain = of_jax(result)
             return result if certain == result or not self._jitted(func, function) else certain
         if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:

@@ -23,7 +23,7 @@ from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.symbols.interface import shows_body
+from jaxlint.symbols.bodies import shows_body
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText

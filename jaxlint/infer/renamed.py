@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver
-from jaxlint.symbols.interface import shows_body
+from jaxlint.symbols.bodies import shows_body
 from jaxlint.symbols.outline import (
     UPDATING,
     Assignment,

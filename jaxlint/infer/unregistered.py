@@ -87,5 +87,5 @@ def _may_be_registered(cls: PytreeClass, model: PytreeModel) -> bool:
     return any(
         given is None or cls.name in given
         for path in importing
-        for given in model.registrations.registering_calls(path)
+        for given in model.registrations.registering_calls(path, cls.module)
     )

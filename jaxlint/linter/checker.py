@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 from msgspec import structs
 
 from jaxlint import __version__
@@ -57,6 +58,8 @@ class Checker:
         self.errors: list[str] = []
         #: What keeps the statements of the modules that are indexed until they are checked, if something does.
         self._trees: Trees | None = None
+        #: What each module adds to the index, encoded, if that is wanted.
+        self.parts: dict[str, bytes] | None = None
         self._start(ProjectIndex())
 
     def _start(self, project_index: ProjectIndex) -> None:
@@ -119,7 +122,7 @@ class Checker:
                 module.forget_tree()
         self._index_from([*said, *together, *others], graph)
         if self.project_index.cycles and said:  # what becomes of classes in a cycle depends on the order
-            self.start_again(ProjectIndex())
+            self.start_again()
             self._index_from(seen, graph)
 
     def _index_early(self, modules: Sequence[Module]) -> Iterator[ProjectIndex | Module]:
@@ -150,12 +153,17 @@ class Checker:
         self.model.adopt(project_index)
         for one in said:
             if isinstance(one, ProjectIndex):
-                project_index.add(one)
+                self._add_part(one, project_index)
             elif one.path in graph.relevant:
-                with self.guard("indexing", one):
-                    self.indexer(project_index).build_index(one)
+                self._add_part(self.part_of(one), project_index)
                 self.evict()
         project_index.close()
+
+    def _add_part(self, part: ProjectIndex, project_index: ProjectIndex) -> None:
+        """Add to an index what one module tells."""
+        project_index.add(part)
+        if self.parts is not None:
+            self.parts |= dict.fromkeys(part.indexed, msgspec.msgpack.encode(part))
 
     def indexer(self, project_index: ProjectIndex) -> Indexer:
         """What adds to an index what modules tell; who imports whom must be known."""
@@ -181,10 +189,10 @@ class Checker:
         self.start_again(self.project_index)
         gc.collect(1)  # what has survived this once is not looked at again
 
-    def start_again(self, project_index: ProjectIndex) -> None:
+    def start_again(self, project_index: ProjectIndex | None = None) -> None:
         """Let go of all that was built, but for what is known of the project."""
         self.release()
-        self._start(project_index)
+        self._start(project_index or ProjectIndex())
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jaxlint.linter.checker import Checker
     from jaxlint.linter.parallel import Workers
     from jaxlint.linter.shards import Shard
-    from jaxlint.project.index import ProjectIndex
+    from jaxlint.project.index import ProjectIndex, StoredIndex
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -202,6 +202,8 @@ class _Check:
         self._checker_is_ready = self._workers_are_ready = False
         #: What this run has indexed of the project.
         self._fresh_index: ProjectIndex | None = None
+        #: The parts of the modules in it, encoded, if they are to be stored.
+        self._parts: dict[str, bytes] = {}
 
     @cached_property
     def _checker(self) -> Checker:
@@ -221,20 +223,11 @@ class _Check:
             find = self._check
             if self._storage.cache is not None:
                 self._run = run = Run(
-                    self._storage.cache,
-                    self._project,
-                    self._settings,
-                    self._modules,
-                    self._neighbours,
-                    self._build_index,
+                    self._storage.cache, self._project, self._settings, self._modules, self._neighbours
                 )
-                self._storage.needed |= run.contents()
+                self._take_index(run)
                 find = partial(
-                    findings_of,
-                    run,
-                    check=self._check,
-                    indexed=lambda: self._fresh_index,
-                    failed=lambda: bool(self.errors),
+                    findings_of, run, check=self._check, indexed=self._stored_index, failed=lambda: bool(self.errors)
                 )
             found = find(mine)
             if len(mine) < len(self._modules) and any(f.confidence is Confidence.LOW for f in found):
@@ -246,6 +239,8 @@ class _Check:
             self._end(failed=True)
             raise
         self._end(failed=False)
+        if self._run is not None:
+            self._storage.needed |= self._run.contents()
         return found
 
     def _end(self, *, failed: bool) -> None:
@@ -258,14 +253,30 @@ class _Check:
             modules, is_stored = [*self._modules, *self._neighbours], self._storage.cache is not None
             mark_irrelevant_files(modules, self._project, self._settings, digests=is_stored)
 
-    def _build_index(self, unread: Sequence[Module]) -> None:
-        """Read modules in several processes, if that pays."""
-        if not unread:
+    def _take_index(self, run: Run) -> None:
+        """See whether the modules that have changed, and those that lead to them, add to the index what they did.
+
+        If they do not, all is indexed and checked again.
+        """
+        if not run.dirty:
             return
-        if len(unread) > len(self._modules) // 2:  # a first run
-            self._mark_irrelevant_files()
-        if self._storage.jobs > 1:
-            self._workers.build_index([module for module in unread if not module.is_irrelevant])
+        from jaxlint.linter.reindexing import adds_the_same
+
+        failures = len(self.errors)
+        stored = run.index()
+        if stored is None or not adds_the_same(self._checker, stored, run.changed, run.dirty):
+            del self.errors[failures:]
+            run.forget()
+            self._checker.start_again()
+
+    def _stored_index(self) -> StoredIndex | None:
+        """What this run has indexed of the project, as it is stored."""
+        if self._fresh_index is None:
+            return None
+        from jaxlint.linter.reindexing import stored_index
+
+        seen = [m for m in (*self._modules, *self._neighbours) if not m.is_irrelevant]
+        return stored_index(self._fresh_index, seen, self._parts)
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
@@ -280,6 +291,7 @@ class _Check:
             if not self._workers_are_ready:
                 known = self._workers.adopt(self._known)
                 self._fresh_index = None if known is self._earlier_index else known
+                self._parts = self._workers.parts
                 self._workers_are_ready = True
             from jaxlint.linter.checker import failure_line
 
@@ -310,7 +322,8 @@ class _Check:
     @cached_property
     def _earlier_index(self) -> ProjectIndex | None:
         """What an earlier run has indexed of the project, if that still holds."""
-        return None if self._run is None else self._run.project_index()
+        stored = None if self._run is None else self._run.index()
+        return None if stored is None else stored.index
 
     def _adopt(self) -> None:
         """See that the checker knows the project."""
@@ -321,8 +334,10 @@ class _Check:
             self._checker.adopt(known)
         else:
             self._checker.keep_trees()
+            self._checker.parts = None if self._run is None else {}
             self._checker.build_index(self._modules, self._advance, self._neighbours)
             self._fresh_index = self._checker.project_index
+            self._parts = self._checker.parts or {}
         self._checker_is_ready = True
 
     @property

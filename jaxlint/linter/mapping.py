@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from jaxlint.cache.packs import PackWriter
 from jaxlint.errors import UserError
 from jaxlint.project.modules import Module
 from jaxlint.symbols.facts import FactsStore, facts_writer
-from jaxlint.syntax.source import Unreadable
 
 
 def write_facts(files: Sequence[str], output: str) -> int:
@@ -26,9 +24,8 @@ def write_facts(files: Sequence[str], output: str) -> int:
         for path in files:
             module = Module(path, "", False, ())
             module.store = store
-            with contextlib.suppress(Unreadable):
-                _ = module.interface
-                count += 1
+            _ = module.outline
+            count += module.content is not None  # else it cannot be read
     if not writer.closed:
         raise UserError(f"--output: {output}: {writer.failure}")
     return count

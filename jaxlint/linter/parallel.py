@@ -36,8 +36,8 @@ PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
 #: In how many parts the work of a process is handed out: the more, the evener is it spread.
 _PARTS = 8
 
-#: What is known of a file: the digests of its content and of its interface, what is wrong with it, what it imports.
-_Known = tuple[bytes | None, bytes | None, tuple[str, int | None, int | None] | None, Imports | None]
+#: What is known of a file: the digest of its content, what is wrong with it, what it imports.
+_Known = tuple[bytes | None, tuple[str, int | None, int | None] | None, Imports | None]
 
 
 class _Plan(NamedTuple):
@@ -50,7 +50,6 @@ class _Plan(NamedTuple):
     neighbours: tuple[str, ...]
     known: tuple[Place, ...]
     place: Place | None
-    has_interfaces: bool
     is_large: bool
 
 
@@ -82,6 +81,8 @@ class Workers:
         self._processes: list[tuple[Any, Connection]] = []
         self._owners: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
+        #: What each module adds to the index, encoded.
+        self.parts: dict[str, bytes] = {}
 
     def pay(self, modules: Sequence[Module]) -> bool:
         """Whether several processes are faster at reading or checking these modules."""
@@ -132,13 +133,12 @@ class Workers:
         graph = import_graph(seen, self._project, framework_packages(self._settings))
         project_index = ProjectIndex(graph)
         self._ask_all("adopt", repeat(msgspec.msgpack.encode(project_index)))
-        parts: dict[str, bytes] = {}
         relevant = [m for m in seen if m.path in graph.relevant]
         for part, reply in self._spread("tell", relevant):
-            parts |= zip([m.path for m in part], reply, strict=True)
+            self.parts |= zip([m.path for m in part], reply, strict=True)
         decode = msgspec.msgpack.Decoder(ProjectIndex).decode
         for module in relevant:
-            project_index.add(decode(parts[module.path]))
+            project_index.add(decode(self.parts[module.path]))
         if project_index.cycles:
             return None
         project_index.close()
@@ -152,11 +152,11 @@ class Workers:
             findings += found
             for _ in part:
                 advance()
-        for paths, folders, imported, errors in self._ask_all("read", repeat(None)):
+        for paths, folders, reached, errors in self._ask_all("read", repeat(None)):
             failed += errors
             self._project.read_elsewhere |= paths
             self._project.searched_elsewhere |= folders
-            self._project.imported |= imported
+            self._project.reached.add(reached)
         return findings, failed
 
     def _share(self) -> None:
@@ -192,7 +192,6 @@ class Workers:
                 tuple(m.path for m in self._neighbours if not m.is_irrelevant),
                 tuple(self._storage.known),
                 self._storage.new_place(),
-                self._storage.cache is not None,
                 large,
             )
             ours, theirs = context.Pipe()
@@ -287,13 +286,13 @@ def _known_of(module: Module) -> _Known:
     """What is known of a module, as it is sent."""
     problem = module.problem
     said = None if problem is None else (problem.message, problem.row, problem.column)
-    return module.content, module.known_interface, said, module.known_imports
+    return module.content, said, module.known_imports
 
 
 def _take(module: Module, said: _Known) -> None:
     """Take what another process knows of a module."""
-    content, interface, problem, imports = said
-    module.adopt(content, interface, None if problem is None else Unreadable(*problem), imports)
+    content, problem, imports = said
+    module.adopt(content, None if problem is None else Unreadable(*problem), imports)
 
 
 def _send(connection: Connection, message: tuple[str, Any]) -> None:
@@ -357,9 +356,7 @@ class _Server:
         self._plan = plan
         project = Project(plan.roots, plan.site_packages)
         writer = None if plan.place is None else PackWriter(*plan.place)
-        self._store = project.store = FactsStore(
-            open_packs(plan.known), writer, has_interfaces=plan.has_interfaces, is_large=lambda: plan.is_large
-        )
+        self._store = project.store = FactsStore(open_packs(plan.known), writer, is_large=lambda: plan.is_large)
         self._checker = Checker(project, plan.settings)
         self._is_known = False
 
@@ -368,12 +365,7 @@ class _Server:
         known = []
         for path in paths:
             module = self._checker.project.add_file(path)
-            try:
-                if self._store.has_interfaces:
-                    _ = module.interface
-                _ = module.imports
-            except Unreadable as problem:
-                module.problem = problem
+            _ = module.imports
             module.forget_source()
             known.append(_known_of(module))
         return known
@@ -429,10 +421,10 @@ class _Server:
             self._checker.evict()
         return findings
 
-    def read(self, _: None) -> tuple[set[str], set[str], set[str], list[str]]:
-        """The modules that were read, the folders that were looked into, the imported modules, and what failed."""
+    def read(self, _: None) -> tuple[set[str], set[str], dict[str, set[str]], list[str]]:
+        """The modules that were read, the folders that were looked into, which led to which, and what failed."""
         project = self._checker.project
-        return project.paths_read(), set(project.folders_searched()), project.imported, self._checker.errors
+        return project.paths_read(), set(project.folders_searched()), project.reached.by, self._checker.errors
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

@@ -1,15 +1,15 @@
 """One run over the files of a project, with what an earlier run left in the cache.
 
-What is found in a file depends on its text, on the settings, and on what the other modules show of themselves
-(`jaxlint.symbols.interface`). While the latter stay the same, only files whose text has changed are checked again.
+What is found in a file depends on its text, on those of the modules that it leads to (`jaxlint.project.reached`), on
+the settings, and on the index of the project. What an earlier run found in files that lead to nothing that has changed
+still holds, if what the others add to the index is still the same.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,11 +20,12 @@ from jaxlint.cache.store import Cache, FileRecord, RunRecord
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.project.modules import Module, Project, listing_digest
+from jaxlint.project.reached import Reached
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:
-    from jaxlint.project.index import ProjectIndex
+    from jaxlint.project.index import StoredIndex
 
 #: So long (ns) a file may be changed again without another time of its last change.
 _TICK = 2_000_000_000
@@ -36,10 +37,7 @@ def is_settled(mtime: int, seen: int) -> bool:
 
 
 class Run:
-    """A run over `modules`, which it checks, and `neighbours`, which they can see.
-
-    `index` is called with the modules that have to be read, before they are.
-    """
+    """A run over `modules`, which it checks, and `neighbours`, which they can see."""
 
     def __init__(
         self,
@@ -48,12 +46,10 @@ class Run:
         settings: Settings,
         modules: Sequence[Module],
         neighbours: Sequence[Module],
-        index: Callable[[Sequence[Module]], None] = lambda modules: None,
     ) -> None:
         self._cache = cache
         self._project = project
         self._seen = sorted({m.path: m for m in (*modules, *neighbours)}.values(), key=lambda m: m.path)
-        self._modules = modules
         settings = replace(settings, fix=False, unsafe_fixes=False)  # which change nothing that is found
         known = (
             [m.path for m in self._seen],
@@ -64,119 +60,112 @@ class Run:
         )
         self._key = digest(repr(known).encode("utf-8", "surrogatepass"))
         self._started = time.time_ns()
+        self._stamps = {m.path: stamp(m.path) for m in self._seen}
+        #: What an earlier run left, as far as it still holds.
         self._previous = cache.run(self._key)
-        unchanged = {m.path: self._unchanged(m) for m in self._seen}
-        unread = [m for m in self._seen if unchanged[m.path] is None]
-        self._has_read = bool(unread)
-        index(unread)
-        for module in self._seen:
-            before = unchanged[module.path]
-            if before is not None and before.interface:
-                module.content = before.content
-        self._files = {m.path: unchanged[m.path] or self._record(m) for m in self._seen}
-        self._state = self._state_without(self._previous.leaves if self._previous is not None else ())
+        if self._previous is not None and not self._sees_the_same(self._previous):
+            self._previous = None
+        #: The modules that have to be read, as far as these are not all.
+        self.changed: list[Module] = []
+        self._files: dict[str, FileRecord] = {}
+        self._has_read = self._previous is None
+        if self._previous is not None:
+            for module in self._seen:
+                self._look(module, self._previous.files.get(module.path), self._previous.written)
+        reached = Reached({} if self._previous is None else self._previous.reached)
+        paths = {module.path for module in self.changed}
+        #: The files whose findings do not hold any more.
+        self.dirty = reached.dependents(paths).intersection(self._stamps) if paths else set()
 
-    @cached_property
-    def _still(self) -> RunRecord | None:
-        """What the earlier run left, if what the modules show of themselves is still the same."""
-        previous = self._previous
-        if previous is None or previous.state != self._state:
-            return None
+    def _sees_the_same(self, previous: RunRecord) -> bool:
+        """Whether the same modules are there as in an earlier run, and those outside of the project are unchanged."""
         if any(stamp(path) != before for path, before in previous.others.items()):
-            return None
+            return False
         seen = self._project.folders_seen()
-        if any(listing_digest(path, seen.get(path)) != known for path, known in previous.folders.items()):
-            return None
-        return previous
+        return all(listing_digest(path, seen.get(path)) == known for path, known in previous.folders.items())
+
+    def _look(self, module: Module, before: FileRecord | None, written: int) -> None:
+        """See whether a file has changed since it was seen `before`."""
+        mtime, size = self._stamps[module.path]
+        if before is None or (before.mtime, before.size) != (mtime, size) or not is_settled(before.mtime, written):
+            self._has_read = True
+            record = self._record(module)
+            if before is None or record.content != before.content:
+                self.changed.append(module)
+            before = record
+        elif before.is_readable:
+            module.content = before.content
+        self._files[module.path] = before
+
+    def _record(self, module: Module) -> FileRecord:
+        """The file as it is now."""
+        mtime, size = self._stamps[module.path]
+        try:
+            if module.content is None:
+                _ = module.source
+                module.forget_source()
+        except Unreadable as problem:
+            return FileRecord(mtime, size, digest(repr((problem.message, problem.row)).encode()), is_readable=False)
+        assert module.content is not None
+        return FileRecord(mtime, size, module.content)
 
     def known(self) -> dict[str, list[Finding]]:
-        """The findings of the modules that need not be checked, by path."""
-        still = self._still
-        if still is None:
-            return {}
-        found: dict[str, list[Finding]] = {}
-        for module in self._modules:
-            stored = still.findings.get(module.path)
-            if stored is not None and stored[0] == self._files[module.path].content:
-                found[module.path] = stored[1]
-        return found
+        """The findings of the files that need not be checked, by path; that holds if the index is the same."""
+        found = {} if self._previous is None else self._previous.findings
+        return {path: findings for path, findings in found.items() if path not in self.dirty}
 
-    def project_index(self) -> ProjectIndex | None:
-        """What is known of the project as a whole, if it need not be indexed."""
-        if not self._encoded_index:
+    def forget(self) -> None:
+        """Forget what the earlier run has found: the index is another one."""
+        self._previous = None
+
+    def index(self) -> StoredIndex | None:
+        """What the earlier run has indexed of the project, if it can be had."""
+        if self._previous is None:
             return None
-        from jaxlint.project.index import ProjectIndex
+        from jaxlint.project.index import StoredIndex
 
         with suppress(msgspec.MsgspecError, RecursionError):
-            return msgspec.msgpack.decode(self._encoded_index, type=ProjectIndex)
+            encoded = self._cache.indexed(self._key, self._previous.project_index)
+            return None if not encoded else msgspec.msgpack.decode(encoded, type=StoredIndex)
         return None
 
-    @cached_property
-    def _encoded_index(self) -> bytes:
-        """What the earlier run has indexed, as it was stored, if that still holds; nothing if it cannot be had."""
-        still = self._still
-        return b"" if still is None else self._cache.indexed(self._key, still.project_index) or b""
-
-    def keep(self, found: dict[str, list[Finding]], indexed: ProjectIndex | None) -> None:
+    def keep(self, found: dict[str, list[Finding]], indexed: StoredIndex | None) -> None:
         """Keep what was `found` and `indexed`, beside what was known before; nothing is written if nothing is new.
 
         That files were read which are the same is new: the next run need not read them.
         """
         previous = self._previous
-        if not found and not self._has_read and previous is not None and previous.files == self._files:
+        if not found and not self._has_read and previous is not None:
             return
-        still = self._still
+        self._files = {m.path: self._files.get(m.path) or self._record(m) for m in self._seen}
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
-        findings = {path: (self._files[path].content, list(f)) for path, f in found.items()}
+        reached = Reached()
+        if previous is not None:
+            others = previous.others | others
+            folders = previous.folders | folders
+            reached = Reached(Reached(previous.reached).without({module.path for module in self.changed}))
+        reached.add(self._project.reached.by)
+        findings = {**self.known(), **found}
         encoded = b"" if indexed is None else _encoded(indexed)
-        project_index = digest(encoded)
-        if still is not None:
-            others = still.others | others
-            folders = still.folders | folders
-            findings = still.findings | findings
-            if not encoded and self._encoded_index:
-                encoded, project_index = self._encoded_index, still.project_index
-        leaves = (self._files.keys() if still is None else still.leaves) - self._project.imported
-        if previous is None or leaves != previous.leaves:
-            self._state = self._state_without(leaves)
-        record = RunRecord(self._started, self._state, self._files, others, folders, findings, project_index, leaves)
+        if indexed is None and previous is not None:
+            encoded = self._cache.indexed(self._key, previous.project_index) or b""
+        led = {start: sorted(paths) for start, paths in sorted(reached.by.items())}
+        record = RunRecord(self._started, self._files, others, folders, findings, digest(encoded), led)
         self._cache.keep_run(self._key, record, encoded)
-        self._previous = self._still = record
-        self._encoded_index = encoded
-
-    def _state_without(self, leaves: Collection[str]) -> bytes:
-        """The digest of what the modules show; of the `leaves`, which nobody imports, without what that would show."""
-        shown = [(p, shown_without_import(r.interface) if p in leaves else r.interface) for p, r in self._files.items()]
-        return digest(repr(shown).encode("utf-8", "surrogatepass"))
+        self._previous, self._has_read = record, False
+        self.changed, self.dirty = [], set()
 
     def contents(self) -> set[bytes]:
-        """The digests of the files."""
-        return {record.content for record in self._files.values()}
-
-    def _unchanged(self, module: Module) -> FileRecord | None:
-        """The file as it was, if its time and size say that it still is."""
-        before = self._previous.files.get(module.path) if self._previous is not None else None
-        if before is None or self._previous is None or not is_settled(before.mtime, self._previous.written):
-            return None
-        return before if (before.mtime, before.size) == stamp(module.path) else None
-
-    def _record(self, module: Module) -> FileRecord:
-        """The file as it is now."""
-        mtime, size = stamp(module.path)
-        try:
-            interface = module.interface
-        except Unreadable as problem:
-            return FileRecord(mtime, size, digest(repr((problem.message, problem.row)).encode()), b"")
-        assert module.content is not None
-        module.forget_source()
-        return FileRecord(mtime, size, module.content, interface)
+        """The digests of the files that were read."""
+        records = (self._files.get(module.path) for module in self._seen)
+        return {r.content for r in records if r is not None} | {m.content for m in self._seen if m.content is not None}
 
 
-def _encoded(project_index: ProjectIndex) -> bytes:
+def _encoded(indexed: StoredIndex) -> bytes:
     """What is known of a project as it is stored; nothing if it cannot be stored."""
     with suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):
-        return msgspec.msgpack.encode(project_index)
+        return msgspec.msgpack.encode(indexed)
     return b""
 
 
@@ -184,7 +173,7 @@ def findings_of(
     run: Run | None,
     modules: Sequence[Module],
     check: Callable[[Sequence[Module]], list[Finding]],
-    indexed: Callable[[], ProjectIndex | None],
+    indexed: Callable[[], StoredIndex | None],
     failed: Callable[[], bool],
 ) -> list[Finding]:
     """The findings of all modules: `check` is called with those that are not known from an earlier run.
@@ -199,11 +188,6 @@ def findings_of(
     if run is not None and not failed():
         run.keep(fresh, indexed())
     return [finding for m in modules for finding in (known.get(m.path) or fresh.get(m.path, []))]
-
-
-def shown_without_import(interface: bytes) -> bytes:
-    """The part of the digest of an interface (`symbols.interface`) for modules that do not import the module."""
-    return interface[: len(interface) // 2]
 
 
 def _plugin_versions(settings: Settings) -> object:

@@ -55,7 +55,7 @@ class Storage:
             return self.store
         writer = PackWriter(*place)
         if self.store is None:
-            self.store = FactsStore((), writer, has_interfaces=False, is_large=large)
+            self.store = FactsStore((), writer, is_large=large)
         else:
             self.store.writer, self.store.is_large = writer, large
         return self.store

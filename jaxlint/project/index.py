@@ -1,7 +1,7 @@
 """What the check of one module asks of the project as a whole, without the outlines that determine it.
 
-It depends only on what modules show of themselves (`jaxlint.symbols.interface`): a later run takes it over while that
-stays the same. What is known of some modules can be added to what is known of others.
+It is the sum of what each module adds to it, its part, which depends on the module and those that it leads to
+(`jaxlint.project.reached`), and on who imports whom.
 """
 
 from collections.abc import Iterable
@@ -164,3 +164,19 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         # the modules of mixins need not import a framework
         self.imports = msgspec.structs.replace(self.imports, relevant=self.imports.relevant | self.seeing)
         self.seeing = self.imports.importing(self.seeing | self.imports.outward)
+
+
+class IndexedModule(msgspec.Struct, frozen=True, array_like=True):
+    """What a module has to do with the index of its project."""
+
+    #: The modules that it imports.
+    imports: tuple[tuple[int, str], ...]
+    #: Its part, encoded; empty if it has none.
+    part: bytes
+
+
+class StoredIndex(msgspec.Struct, frozen=True, array_like=True):
+    """The index of a project as a run stores it, with what it was made of."""
+
+    index: ProjectIndex
+    modules: dict[str, IndexedModule]

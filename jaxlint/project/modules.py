@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jaxlint.cache.digests import digest
 from jaxlint.project.files import SUFFIXES
+from jaxlint.project.reached import Reached
 from jaxlint.symbols.facts import Facts, FactsStore
 from jaxlint.syntax.paths import ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
@@ -59,8 +60,6 @@ class Module:
         self.store: FactsStore | None = None
         #: What keeps its statements until it is checked, if something does.
         self.trees: Trees | None = None
-        #: The digest of what other modules see of it, if it is known already.
-        self.known_interface: bytes | None = None
         self.problem: Unreadable | None = None
         #: What failed in jaxlint when the outline was made; it is empty then.
         self.failure: Exception | None = None
@@ -109,7 +108,7 @@ class Module:
             if facts is None:
                 self.known_imports = self.outline.imported_modules
                 return self.known_imports
-            self.problem, self.known_interface, self.known_imports = facts.unreadable, facts.interface, facts.imports
+            self.problem, self.known_imports = facts.unreadable, facts.imports
         return self.known_imports
 
     def forget_outline(self) -> None:
@@ -142,51 +141,18 @@ class Module:
 
         return EMPTY
 
-    @property
-    def interface(self) -> bytes:
-        """The digest of what other modules see of it. Raises `Unreadable` if the file cannot be read or decoded."""
-        if self.known_interface is None:
-            if self.content is None and self.problem is not None:
-                raise self.problem
-            facts = self._facts()
-            if facts is not None:
-                self.known_interface = facts.interface
-            elif self._outline is None:
-                self._outline = self._read_outline()
-                if self.problem is not None and self.content is None:
-                    raise self.problem
-        if self.known_interface is None:
-            self.known_interface = self._made_interface()
-        return self.known_interface
-
-    def _made_interface(self) -> bytes:
-        from jaxlint.symbols.interface import interface_digest
-
-        source = self.source
-        try:
-            return interface_digest(self.outline, source.text)
-        except Exception as error:
-            self.failure = error
-            return digest(source.raw)
-
     def follow(self, before: Module) -> None:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
         self._is_edited, self._edited = self._is_given, before._edited
 
-    def adopt(
-        self, content: bytes | None, interface: bytes | None, problem: Unreadable | None, imports: Imports | None
-    ) -> None:
+    def adopt(self, content: bytes | None, problem: Unreadable | None, imports: Imports | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
-        self.content, self.known_interface, self.problem = content, interface, problem
-        self.known_imports = imports
+        self.content, self.problem, self.known_imports = content, problem, imports
 
     def mark_irrelevant(self, content: bytes | None) -> None:
-        """Nothing can be found in it. Without being parsed, it shows all of its `content` to other modules.
-
-        `content` is None where nobody is going to ask for it.
-        """
+        """Nothing can be found in it. `content` is None where nobody is going to ask for it."""
         self.is_irrelevant = True
-        self.content = self.known_interface = content
+        self.content = content
 
     def _facts(self) -> Facts | None:
         """The facts of the file as it is, if the store has them. Raises `Unreadable`."""
@@ -202,12 +168,11 @@ class Module:
         facts = self._facts()
         outline = self.store.outline(facts) if facts is not None and self.store is not None else None
         if facts is not None and outline is not None:
-            self.problem, self.known_interface, self._is_stored = facts.unreadable, facts.interface, True
+            self.problem, self._is_stored = facts.unreadable, True
         return outline
 
     def _parsed(self) -> Outline:
         """The outline as the text says, which the store takes. Raises `Unreadable` if there is no text."""
-        from jaxlint.symbols.interface import interface_digest
         from jaxlint.symbols.parsing import parse
 
         source = self.source
@@ -215,9 +180,7 @@ class Module:
         outline, self.problem = parse(source, read, self.trees)
         if self.store is not None:
             assert self.content is not None
-            if self.store.has_interfaces:
-                self.known_interface = interface_digest(outline, source.text)
-            self._is_stored = self.store.add(self.content, self.known_interface or b"", self.problem, outline)
+            self._is_stored = self.store.add(self.content, self.problem, outline)
         return outline
 
     def _outline_after_edit(self, text: str) -> Outline:
@@ -278,8 +241,8 @@ class Project:
         self.read_elsewhere: set[str] = set()
         #: The folders in which other processes have looked for modules.
         self.searched_elsewhere: set[str] = set()
-        #: The paths of the modules that were found where something imports or names them.
-        self.imported: set[str] = set()
+        #: Which modules were reached from which others.
+        self.reached = Reached()
 
     # -- files ------------------------------------------------------------------------------
 
@@ -317,6 +280,7 @@ class Project:
         project._listings = self._listings
         project._modules = {path: module for path, module in self._modules.items() if path not in changed}
         project._found = {k: m for k, m in self._found.items() if m is None or m.path not in changed}
+        project.reached = self.reached
         return project
 
     def folders_seen(self) -> Mapping[str, frozenset[str]]:
@@ -408,33 +372,54 @@ class Project:
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The module that `import name` means in `importer`, or None if it cannot be seen."""
+        return self._from(importer, self.find_unnoted(name, importer))
+
+    def find_unnoted(self, name: str, importer: Module) -> Module | None:
+        """The same, for who makes the graph of all imports, and for who asks whether there is such a module."""
         top = name.partition(".")[0]
         if top in OPAQUE_PACKAGES or top in sys.stdlib_module_names:
             return None
         key = (importer.roots, name)
         if key not in self._found:
             searched = (*importer.roots, *self.roots, *self.site_packages)
-            self._found[key] = self._noted(self._search(name.split("."), searched))
+            self._found[key] = self._search(name.split("."), searched)
         return self._found[key]
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
         """The module that `from ..name import` means in `importer` (`level` dots)."""
+        return self._from(importer, self.find_relative_unnoted(level, name, importer))
+
+    def find_relative_unnoted(self, level: int, name: str, importer: Module) -> Module | None:
+        """The same, for who makes the graph of all imports."""
         folder = os.path.dirname(importer.path)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
-        return self._noted(self._descend(folder, name.split(".") if name else [], importer))
+        return self._descend(folder, name.split(".") if name else [], importer)
 
-    def submodule(self, package: Module, name: str) -> Module | None:
-        """The module `name` inside a package (or namespace folder)."""
+    def submodule(self, package: Module, name: str, asker: Module) -> Module | None:
+        """The module `name` inside a package (or namespace folder), which `asker` names."""
         if not package.is_package:
             return None
         folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
-        return self._noted(self._descend(folder, [name], package))
+        return self._from(asker, self._descend(folder, [name], package))
 
-    def _noted(self, module: Module | None) -> Module | None:
-        """The same module, of which it is noted that it was found."""
+    def reach(self, path: str, start: Module) -> Module:
+        """The module of a file that the index names, asked about `start`."""
+        self.reached.note(self._start(start), path)
+        return self.add_file(path)
+
+    def name_package(self, name: str, start: Module) -> None:
+        """Note that a module names something of a package, of which there may be a description of ours."""
+        self.reached.note(start.path, name.partition(".")[0])
+
+    def _start(self, module: Module) -> str:
+        """What stands for a module where it leads to others: its path; of a description of ours, its package."""
+        return module.path if module.path in self._modules else module.name.partition(".")[0]
+
+    def _from(self, start: Module, module: Module | None) -> Module | None:
+        """The same module, of which it is noted where it was reached from."""
         if module is not None:
-            self.imported.add(module.path)
+            self.reached.note(self._start(start), module.path)
         return module
 
     def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:

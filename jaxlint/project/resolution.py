@@ -207,16 +207,16 @@ class Resolver:
         before = bindings[: bindings.index(binding)]
         found = self._choose(before, name, module, scope) if before else UNKNOWN
         for attr in attrs:
-            found = self.member(self.follow(found), attr)
+            found = self.member(self.follow(found), attr, module)
         return found
 
-    def member(self, symbol: Symbol, attr: str) -> Symbol:
-        """The attribute `attr` of what `symbol` stands for."""
+    def member(self, symbol: Symbol, attr: str, asker: Module | None = None) -> Symbol:
+        """The attribute `attr` of what `symbol` stands for, where `asker` writes it."""
         match symbol:
             case External(name=name):
                 return self._external(f"{name}.{attr}")
             case ModuleSymbol(module=module):
-                found = self._module_member(module, attr)
+                found = self._module_member(module, attr, asker or module)
                 return UNKNOWN if found is None else found
             case ClassSymbol(module=module, declaration=declaration):
                 scope = module.outline.scopes.get(declaration.qualname)
@@ -231,7 +231,7 @@ class Resolver:
             case Name(id=name):
                 return self._lookup(name, module, scope)
             case Attribute(value=value, attr=attr):
-                return self.member(self.follow(self._resolve(value, module, scope)), attr)
+                return self.member(self.follow(self._resolve(value, module, scope)), attr, module)
         return UNKNOWN
 
     def _lookup(self, name: str, module: Module, start: str) -> Symbol:
@@ -281,18 +281,20 @@ class Resolver:
                 return found
         return None
 
-    def _module_member(self, module: Module, name: str) -> Symbol | None:
+    def _module_member(self, module: Module, name: str, asker: Module) -> Symbol | None:
+        """What a module, which `asker` names, has of that name; None if it has nothing."""
         full = self._canonical(f"{module.name}.{name}")
         if full in self.known:
             return External(full)
         found = self._module_name(module, name)
         if found is None:
-            submodule = self.project.submodule(module, name)
+            submodule = self.project.submodule(module, name, asker)
             if submodule is not None:
                 return ModuleSymbol(submodule)
         return found
 
     def _starred(self, star: Import, name: str, module: Module) -> Symbol | None:
+        self.project.name_package(module.name if star.level else star.module, module)
         source = self._import_module(star, module)
         if not isinstance(source, Module):
             full = self._canonical(f"{source}.{name}")
@@ -300,7 +302,7 @@ class Resolver:
         exported = source.outline.all_names
         if source.path == module.path or (name not in exported if exported is not None else name.startswith("_")):
             return None
-        return self._module_member(source, name)
+        return self._module_member(source, name, module)
 
     # -- bindings ---------------------------------------------------------------------------
 
@@ -342,6 +344,7 @@ class Resolver:
                 return ValueSymbol(module, scope.qualname, name, binding)
 
     def _imported(self, binding: Import, module: Module) -> Symbol:
+        self.project.name_package(module.name if binding.level else binding.module, module)
         if binding.level == 0 and binding.name is not None:
             written = self._canonical(f"{binding.module}.{binding.name}")
             if written in self.known:
@@ -354,9 +357,9 @@ class Resolver:
         if not isinstance(source, Module):
             return self._external(f"{source}.{binding.name}")
         if source.path == module.path:
-            submodule = self.project.submodule(source, binding.name)
+            submodule = self.project.submodule(source, binding.name, module)
             return UNKNOWN if submodule is None else ModuleSymbol(submodule)
-        found = self._module_member(source, binding.name)
+        found = self._module_member(source, binding.name, module)
         return UNKNOWN if found is None else found
 
     def _import_module(self, binding: Import, module: Module) -> Module | str:

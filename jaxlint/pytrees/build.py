@@ -180,7 +180,7 @@ class PytreeModel:
         """Build the classes that depend on themselves in the order in which they were built first."""
         pending, self._cycles = self._cycles, []
         for key in pending:
-            self._class_of(key)
+            self._class_of(key, self.project.add_file(key[0]))
 
     def classes_built(self) -> list[PytreeClass]:
         """The classes that were asked for so far."""
@@ -217,7 +217,9 @@ class PytreeModel:
     def roots_seen(self, module: Module) -> frozenset[str]:
         """The roots of a module and of those that it imports."""
         imported = [
-            self.project.find(name, module) if level == 0 else self.project.find_relative(level, name, module)
+            self.project.find_unnoted(name, module)
+            if level == 0
+            else self.project.find_relative_unnoted(level, name, module)
             for level, name in module.outline.imported_modules
         ]
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
@@ -227,23 +229,23 @@ class PytreeModel:
         graph = self.project_index.imports
         if not graph.is_complete:
             raise NotIndexedYet
-        return [self.project.add_file(path) for path in graph.importers.get(module.path, ())]
+        return [self.project.reach(path, module) for path in graph.importers.get(module.path, ())]
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
-        found = map(self._class_of, self.project_index.subclasses.get(cls.symbol.key, ()))
+        keys = self.project_index.subclasses.get(cls.symbol.key, ())
+        found = [self._class_of(key, self.project.reach(key[0], cls.module)) for key in keys]
         return [subclass for subclass in found if subclass is not None]
 
     def family(self, cls: PytreeClass, *, exact: bool = False) -> tuple[PytreeClass, ...]:
         """The classes that an instance may be of: `cls` and, unless it is exact, the visible ones that inherit it."""
         return (cls,) if exact else (cls, *self.subclasses(cls))
 
-    def _class_of(self, key: Key) -> PytreeClass | None:
-        """The class of a key; None if its file can no longer be read."""
+    def _class_of(self, key: Key, module: Module) -> PytreeClass | None:
+        """The class of a key in its module; None if its file can no longer be read."""
         known = self._classes.get(key)
         if known is not None:
             return known
-        module = self.project.add_file(key[0])
         declaration = module.outline.classes.get(key[1])
         return None if declaration is None else self.build(ClassSymbol(module, declaration))
 

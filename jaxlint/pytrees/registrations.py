@@ -81,9 +81,9 @@ class Registrations:
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
 
-    def registering_calls(self, path: str) -> tuple[frozenset[str] | None, ...]:
-        """The names that each statement which may register classes gives to calls; None if that is not seen."""
-        module = self.project.add_file(path)
+    def registering_calls(self, path: str, start: Module) -> tuple[frozenset[str] | None, ...]:
+        """The names that each statement which may register classes of `start` gives to calls; None if not seen."""
+        module = self.project.reach(path, start)
         if module.registering_calls is None:
             outline = module.outline
             module.registering_calls = tuple(

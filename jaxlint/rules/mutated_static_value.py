@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.rebinding import setting_dict
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.interface import transforms_functions
+from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Expr
 from jaxlint.syntax.statements import Body, all_parts, assigned_names, parts, walk

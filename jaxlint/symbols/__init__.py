@@ -1,5 +1,5 @@
 """Symbols: the table of contents of one file, made by one `ast` pass and cached by content.
 
-`outliner` makes an `Outline` of imports, declarations, scopes and calls; `interface` digests what other modules can see
-of it. Imports `syntax`, `libraries`, `suppression` and `cache`.
+`outliner` makes an `Outline` of imports, declarations, scopes and calls; `bodies` says which bodies count elsewhere.
+Imports `syntax`, `libraries`, `suppression` and `cache`.
 """

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 class Facts(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a file; `problem` (message, row, column) says why it cannot be parsed."""
 
-    #: The digest of what other modules see of it (`jaxlint.symbols.interface`).
-    interface: bytes
     problem: tuple[str, int | None, int | None] | None
     #: The modules that it imports, as in the outline.
     imports: tuple[tuple[int, str], ...]
@@ -66,8 +64,7 @@ class FactsStore:
     there are more of them in memory than those of some 120,000 lines.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
-    `has_interfaces` says whether the digests of interfaces are wanted, which only later runs need, `reproducible`
-    whether the same facts are to be the same bytes, for build systems that compare them.
+    `reproducible` says whether the same facts are to be the same bytes, for build systems that compare them.
     """
 
     def __init__(
@@ -76,7 +73,6 @@ class FactsStore:
         writer: PackWriter | None = None,
         *,
         later: Callable[[], Iterable[Pack]] | None = None,
-        has_interfaces: bool = True,
         reproducible: bool = False,
         is_large: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -84,7 +80,6 @@ class FactsStore:
         self._later = later
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
-        self.has_interfaces = has_interfaces
         self.is_large = is_large
         #: How many bytes of outlines were given or taken since it was last made room.
         self._in_memory = 0
@@ -129,14 +124,14 @@ class FactsStore:
         if written is not None:
             yield written
 
-    def add(self, content: bytes, interface: bytes, problem: Unreadable | None, outline: Outline) -> bool:
+    def add(self, content: bytes, problem: Unreadable | None, outline: Outline) -> bool:
         """Keep the facts of a file, if that is possible; whether they can be had again."""
         if self.writer is None:
             return False
         said = None if problem is None else (problem.message, problem.row, problem.column)
         try:
             raw = msgspec.Raw(self._encode(outline))
-            record = self._encode(Facts(interface, said, outline.imported_modules, raw))
+            record = self._encode(Facts(said, outline.imported_modules, raw))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
             return False
         self.writer.add(content, record)

@@ -68,9 +68,9 @@ class FocusedTraced(TracedClasses):
 class VisibleProject(Project):
     """The modules of the user, and of installed packages but those that are known by name."""
 
-    def find(self, name: str, importer: Module) -> Module | None:
+    def find_unnoted(self, name: str, importer: Module) -> Module | None:
         """The module that `import name` means, or None if it cannot be seen."""
-        return None if is_known_package(name) else super().find(name, importer)
+        return None if is_known_package(name) else super().find_unnoted(name, importer)
 
 
 def is_known_package(name: str) -> bool:

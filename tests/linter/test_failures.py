@@ -20,8 +20,7 @@ BUG = "from flax import struct\n\n@struct.dataclass\nclass State:\n    x: int\n\
 #: Where an exception is raised while `broken.py` is looked at: the module, the name in it, and what finds the path.
 STAGES = {
     "outline": ("jaxlint.symbols.parsing", "parse"),
-    "interface": ("jaxlint.symbols.interface", "interface_digest"),
-    "imports": ("jaxlint.project.modules", "Project.find"),
+    "imports": ("jaxlint.project.modules", "Project.find_unnoted"),
     "indexing": ("jaxlint.infer.indexing", "Indexer.index_module"),
     "building": ("jaxlint.pytrees.class_builder", "ClassBuilder.build"),
     "class rule": ("jaxlint.rules.unannotated_field", "UnannotatedField.check_class"),
@@ -85,14 +84,12 @@ def test_all_others_are_checked(
         pytest.skip("statements that nest too deeply are a finding")
     monkeypatch.setattr(parallel, "PAYS_FROM", {"fork": 0, "spawn": 0})
     _break(monkeypatch, stage, error)
-    with_cache = stage == "interface"  # which nobody else asks for
-    cache = Cache(str(project / "cache")) if with_cache else None
+    cache = Cache(str(project / "cache"))
     result = check_paths([str(project)], jobs=jobs, cache=cache)
     _assert_only_broken_failed([(Path(f.path).name, f.code) for f in result.findings], result.errors)
-    if with_cache:  # nothing of it is stored
-        again = check_paths([str(project)], jobs=jobs, cache=cache)
-        assert again.errors == result.errors
-        assert again.findings == result.findings
+    again = check_paths([str(project)], jobs=jobs, cache=cache)  # nothing of it is stored
+    assert again.errors == result.errors
+    assert again.findings == result.findings
 
 
 def test_command(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +101,7 @@ def test_command(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "the model of `State` failed" in err
 
 
-@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "interface"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_editor(stage: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _break(monkeypatch, stage, KeyError)
     workspace = Workspace()

@@ -32,14 +32,16 @@ def show(workspace: Workspace, folder: Path, *names: str) -> None:
         workspace.findings(str(folder / name))
 
 
-def test_what_other_modules_cannot_see_has_no_dependents(workspace: Workspace, folder: Path) -> None:
-    states = str(folder / "app/states.py")
+def test_what_leads_to_a_change_depends_on_it(workspace: Workspace, folder: Path) -> None:
+    states, train, derived = (str(folder / f"app/{name}.py") for name in ("states", "train", "derived"))
     show(workspace, folder, "app/states.py", "app/train.py", "app/derived.py")
     assert workspace.dependents(states) == []
-    workspace.set_text(states, "# moved\n\n" + FILES["app/states.py"])
-    assert workspace.dependents(states) == []
+    workspace.set_text(train, "# moved\n\n" + FILES["app/train.py"])
+    workspace.findings(train)
+    assert workspace.dependents(train) == []
     workspace.set_text(states, FILES["app/states.py"].replace("step:", "stop:"))
-    assert workspace.dependents(states) == [str(folder / "app/train.py"), str(folder / "app/derived.py")]
+    workspace.findings(states)
+    assert workspace.dependents(states) == [train, derived]
     for path in workspace.dependents(states):
         workspace.findings(path)
     assert workspace.dependents(states) == []

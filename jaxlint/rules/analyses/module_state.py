@@ -22,7 +22,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.taken_state import leaves
-from jaxlint.symbols.interface import changes_modules
+from jaxlint.symbols.bodies import changes_modules
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Argument,

@@ -1,0 +1,89 @@
+"""Indexing a project again after a change: who does not lead to what has changed adds to the index what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from jaxlint.linter.checker import Checker
+from jaxlint.project.index import ImportGraph, IndexedModule, ProjectIndex, StoredIndex
+from jaxlint.project.modules import Module
+from jaxlint.project.reachability import import_graph
+
+
+def stored_index(project_index: ProjectIndex, modules: Iterable[Module], parts: Mapping[str, bytes]) -> StoredIndex:
+    """An index as a run stores it, with the parts of its modules."""
+    return StoredIndex(project_index, {m.path: IndexedModule(m.imports, parts.get(m.path, b"")) for m in modules})
+
+
+def adds_the_same(checker: Checker, stored: StoredIndex, changed: Iterable[Module], dirty: Collection[str]) -> bool:
+    """Whether some modules that have `changed`, and all that are `dirty` for it, add to an index what they did.
+
+    Also, they must still import the same. If something fails meanwhile, they do not.
+    """
+    if stored.index.cycles:
+        return False  # what becomes of classes in a cycle depends on which is built first
+    for module in changed:
+        known = stored.modules.get(module.path)
+        if known is None or known.imports != module.imports:
+            return False
+    checker.adopt(ProjectIndex(stored.index.imports))
+    for path in sorted(dirty):
+        known = stored.modules.get(path)
+        if known is not None and known.part:
+            part = checker.part_of(checker.project.add_file(path))
+            if checker.errors or part != msgspec.msgpack.decode(known.part, type=ProjectIndex):
+                return False
+            checker.evict()
+    return True
+
+
+class IndexedModules:
+    """The parts that the modules of a project had in the index when it was made last, by path."""
+
+    def __init__(self) -> None:
+        self._graph = ImportGraph()
+        self._parts: dict[str, ProjectIndex] = {}
+        #: Those whose part has to be made anew.
+        self._dirty: set[str] = set()
+
+    def build_index(
+        self,
+        checker: Checker,
+        modules: Sequence[Module],
+        step: Callable[[], None],
+        neighbours: Sequence[Module],
+        dirty: Collection[str],
+    ) -> None:
+        """Let a checker index modules, as `Checker.build_index` does; the parts of those that are not `dirty` hold."""
+        self._dirty.update(dirty)
+        seen = [*modules, *neighbours]
+        for module in seen:
+            _ = module.imports
+            module.forget_source()
+            step()
+        if any(module.problem is not None and module.path in self._parts for module in seen):
+            checker.build_index(modules, step, neighbours)  # its part holds until it can be parsed again
+            return
+        graph = import_graph(seen, checker.project, checker.packages)
+        relevant = [module for module in seen if module.path in graph.relevant]
+        if graph != self._graph or [module.path for module in relevant] != list(self._parts):
+            self._parts = {}
+        checker.adopt(ProjectIndex(graph))
+        parts: dict[str, ProjectIndex] = {}
+        project_index = ProjectIndex(graph)
+        for module in relevant:
+            step()
+            is_known = module.path in self._parts and module.path not in self._dirty
+            part = parts[module.path] = self._parts[module.path] if is_known else checker.part_of(module)
+            project_index.add(part)
+            checker.evict()
+        if project_index.cycles:
+            checker.start_again()  # what becomes of classes in a cycle depends on the order
+            checker.build_index(modules, step, neighbours)
+            return
+        self._graph, self._parts = graph, parts
+        self._dirty.clear()
+        project_index.close()
+        checker.adopt(project_index)

@@ -1,0 +1,30 @@
+"""Which bodies of functions say more than the outline does: those that other modules look into, and what decides it."""
+
+from __future__ import annotations
+
+from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.symbols.outline import Function, Outline
+from jaxlint.syntax.expressions import dotted
+from jaxlint.syntax.statements import parts
+
+#: Methods whose bodies tell what instances are made of.
+_TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
+
+
+def changes_modules(outline: Outline) -> bool:
+    """Whether functions may write to modules of flax.nnx or treex: what they do is followed from other modules."""
+    return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)
+
+
+def transforms_functions(outline: Outline) -> bool:
+    """Whether something in a module is called like a transformation of JAX that is applied to functions."""
+    decorators = [decorator for function in outline.functions.values() for decorator in function.decorators]
+    named = [dotted(part) or "" for decorator in decorators for part in parts(decorator)]
+    return bool(outline.applying) or any(name.rpartition(".")[2] in LAST_NAMES for name in named)
+
+
+def shows_body(function: Function, outline: Outline) -> bool:
+    """Whether other modules look into a function: not if it says what it returns and does nothing else to others."""
+    is_said = function.returns is not None and not (function.may_only_copy or function.checks)
+    is_closed = is_said and function.name not in _TELLING and not function.self_assignments
+    return not is_closed or "flatten" in function.name or changes_modules(outline)
