@@ -47,7 +47,7 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RunRecord(msgspec.Struct, array_like=True):
-    """What a run saw and found. A later run knows by `reached` which findings hold (`jaxlint.project.reached`)."""
+    """What a run saw and found. Which findings still hold when files have changed is said beside it (`StoredIndex`)."""
 
     #: When it was written, in nanoseconds; files changed since shortly before are read again.
     written: int
@@ -59,8 +59,6 @@ class RunRecord(msgspec.Struct, array_like=True):
     findings: dict[str, list[Finding]]
     #: The digest of what was indexed of the project as a whole.
     project_index: bytes
-    #: The modules that were reached from each module.
-    reached: dict[str, list[str]]
 
 
 class Cache:

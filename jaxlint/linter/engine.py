@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
@@ -263,7 +266,7 @@ class _Check:
         from jaxlint.linter.reindexing import adds_the_same
 
         failures = len(self.errors)
-        stored = run.index()
+        stored = run.stored_index
         if stored is None or not adds_the_same(self._checker, stored, run.changed, run.dirty):
             del self.errors[failures:]
             run.forget()
@@ -276,7 +279,9 @@ class _Check:
         from jaxlint.linter.reindexing import stored_index
 
         seen = [m for m in (*self._modules, *self._neighbours) if not m.is_irrelevant]
-        return stored_index(self._fresh_index, seen, self._parts)
+        with suppress(msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError):  # then nothing is stored
+            return stored_index(self._fresh_index, seen, self._parts)
+        return None
 
     def _check(self, missing: Sequence[Module]) -> list[Finding]:
         """The findings of some of the modules."""
@@ -322,7 +327,7 @@ class _Check:
     @cached_property
     def _earlier_index(self) -> ProjectIndex | None:
         """What an earlier run has indexed of the project, if that still holds."""
-        stored = None if self._run is None else self._run.index()
+        stored = None if self._run is None else self._run.stored_index
         return None if stored is None else stored.index
 
     def _adopt(self) -> None:

@@ -14,7 +14,9 @@ from jaxlint.project.reachability import import_graph
 
 def stored_index(project_index: ProjectIndex, modules: Iterable[Module], parts: Mapping[str, bytes]) -> StoredIndex:
     """An index as a run stores it, with the parts of its modules."""
-    return StoredIndex(project_index, {m.path: IndexedModule(m.imports, parts.get(m.path, b"")) for m in modules})
+    encode = msgspec.msgpack.encode
+    stored = {m.path: msgspec.Raw(encode(IndexedModule(m.imports, parts.get(m.path, b"")))) for m in modules}
+    return StoredIndex(msgspec.Raw(encode(project_index)), stored)
 
 
 def adds_the_same(checker: Checker, stored: StoredIndex, changed: Iterable[Module], dirty: Collection[str]) -> bool:
@@ -22,15 +24,16 @@ def adds_the_same(checker: Checker, stored: StoredIndex, changed: Iterable[Modul
 
     Also, they must still import the same. If something fails meanwhile, they do not.
     """
-    if stored.index.cycles:
+    index = stored.index
+    if index.cycles:
         return False  # what becomes of classes in a cycle depends on which is built first
     for module in changed:
-        known = stored.modules.get(module.path)
+        known = stored.module(module.path)
         if known is None or known.imports != module.imports:
             return False
-    checker.adopt(ProjectIndex(stored.index.imports))
+    checker.adopt(ProjectIndex(index.imports))
     for path in sorted(dirty):
-        known = stored.modules.get(path)
+        known = stored.module(path)
         if known is not None and known.part:
             part = checker.part_of(checker.project.add_file(path))
             if checker.errors or part != msgspec.msgpack.decode(known.part, type=ProjectIndex):

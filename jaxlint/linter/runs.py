@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -72,10 +73,13 @@ class Run:
         if self._previous is not None:
             for module in self._seen:
                 self._look(module, self._previous.files.get(module.path), self._previous.written)
-        reached = Reached({} if self._previous is None else self._previous.reached)
-        paths = {module.path for module in self.changed}
         #: The files whose findings do not hold any more.
-        self.dirty = reached.dependents(paths).intersection(self._stamps) if paths else set()
+        self.dirty: set[str] = set()
+        if self.changed:
+            paths = {module.path for module in self.changed}
+            stored = self.stored_index
+            dependents = Reached({} if stored is None else stored.by_path()).dependents(paths)
+            self.dirty = dependents.intersection(self._stamps)
 
     def _sees_the_same(self, previous: RunRecord) -> bool:
         """Whether the same modules are there as in an earlier run, and those outside of the project are unchanged."""
@@ -116,16 +120,17 @@ class Run:
 
     def forget(self) -> None:
         """Forget what the earlier run has found: the index is another one."""
-        self._previous = None
+        self._previous = self.stored_index = None
 
-    def index(self) -> StoredIndex | None:
+    @cached_property
+    def stored_index(self) -> StoredIndex | None:
         """What the earlier run has indexed of the project, if it can be had."""
         if self._previous is None:
             return None
         from jaxlint.project.index import StoredIndex
 
+        encoded = self._cache.indexed(self._key, self._previous.project_index)
         with suppress(msgspec.MsgspecError, RecursionError):
-            encoded = self._cache.indexed(self._key, self._previous.project_index)
             return None if not encoded else msgspec.msgpack.decode(encoded, type=StoredIndex)
         return None
 
@@ -140,21 +145,24 @@ class Run:
         self._files = {m.path: self._files.get(m.path) or self._record(m) for m in self._seen}
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
         folders = self._project.folders_searched()
-        reached = Reached()
         if previous is not None:
             others = previous.others | others
             folders = previous.folders | folders
-            reached = Reached(Reached(previous.reached).without({module.path for module in self.changed}))
-        reached.add(self._project.reached.by)
-        findings = {**self.known(), **found}
+        indexed = indexed or self.stored_index
+        indexed = None if indexed is None else indexed.leading(self._leading(indexed))
         encoded = b"" if indexed is None else _encoded(indexed)
-        if indexed is None and previous is not None:
-            encoded = self._cache.indexed(self._key, previous.project_index) or b""
-        led = {start: sorted(paths) for start, paths in sorted(reached.by.items())}
-        record = RunRecord(self._started, self._files, others, folders, findings, digest(encoded), led)
+        record = RunRecord(self._started, self._files, others, folders, {**self.known(), **found}, digest(encoded))
         self._cache.keep_run(self._key, record, encoded)
-        self._previous, self._has_read = record, False
+        self._previous, self._has_read, self.stored_index = record, False, indexed
         self.changed, self.dirty = [], set()
+
+    def _leading(self, indexed: StoredIndex) -> dict[str, list[str]]:
+        """Which modules were reached from which others, now and, where nothing has changed, before."""
+        changed = {module.path for module in self.changed}
+        reached = {start: paths for start, paths in indexed.by_path().items() if start not in changed}
+        for start, paths in self._project.reached.by.items():
+            reached[start] = sorted(paths.union(reached.get(start, ())))
+        return reached
 
     def contents(self) -> set[bytes]:
         """The digests of the files that were read."""

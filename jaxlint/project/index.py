@@ -4,7 +4,7 @@ It is the sum of what each module adds to it, its part, which depends on the mod
 (`jaxlint.project.reached`), and on who imports whom.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec  # which must compile annotations that are text: here they are none
@@ -176,7 +176,36 @@ class IndexedModule(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoredIndex(msgspec.Struct, frozen=True, array_like=True):
-    """The index of a project as a run stores it, with what it was made of."""
+    """What a run stores beside its findings, of which a later run needs little: encoded parts are read one by one."""
 
-    index: ProjectIndex
-    modules: dict[str, IndexedModule]
+    #: The `ProjectIndex`.
+    encoded: msgspec.Raw
+    #: The `IndexedModule` of each module.
+    modules: dict[str, msgspec.Raw]
+    #: Which modules were reached from which others (`jaxlint.project.reached`), by their numbers in `paths`.
+    paths: list[str] = []
+    reached: dict[int, list[int]] = {}
+
+    @property
+    def index(self) -> ProjectIndex:
+        """The index of the project."""
+        return msgspec.msgpack.decode(self.encoded, type=ProjectIndex)
+
+    def module(self, path: str) -> IndexedModule | None:
+        """What is known of the module of a file."""
+        found = self.modules.get(path)
+        return None if found is None else msgspec.msgpack.decode(found, type=IndexedModule)
+
+    def by_path(self) -> dict[str, list[str]]:
+        """Which modules were reached from which others."""
+        paths = self.paths
+        return {paths[start]: [paths[number] for number in numbers] for start, numbers in self.reached.items()}
+
+    def leading(self, by: Mapping[str, Iterable[str]]) -> "StoredIndex":
+        """The same of a project in which modules were reached like that."""
+        numbers: dict[str, int] = {}
+        reached = {
+            numbers.setdefault(start, len(numbers)): [numbers.setdefault(path, len(numbers)) for path in paths]
+            for start, paths in by.items()
+        }
+        return msgspec.structs.replace(self, paths=list(numbers), reached=reached)

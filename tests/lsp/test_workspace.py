@@ -34,11 +34,14 @@ def show(workspace: Workspace, folder: Path, *names: str) -> None:
 
 def test_what_leads_to_a_change_depends_on_it(workspace: Workspace, folder: Path) -> None:
     states, train, derived = (str(folder / f"app/{name}.py") for name in ("states", "train", "derived"))
+    alone = str(folder / "alone.py")
+    workspace.set_text(alone, "import jax\n")
     show(workspace, folder, "app/states.py", "app/train.py", "app/derived.py")
+    workspace.findings(alone)
     assert workspace.dependents(states) == []
-    workspace.set_text(train, "# moved\n\n" + FILES["app/train.py"])
-    workspace.findings(train)
-    assert workspace.dependents(train) == []
+    workspace.set_text(alone, "import jax\n\nprint(jax)\n")
+    workspace.findings(alone)
+    assert workspace.dependents(alone) == []
     workspace.set_text(states, FILES["app/states.py"].replace("step:", "stop:"))
     workspace.findings(states)
     assert workspace.dependents(states) == [train, derived]

@@ -94,7 +94,9 @@ def test_damage(tmp_path: Path, damage: str) -> None:
         case "torn":
             path.write_bytes(content[:-10])
         case "of another run":
-            path.write_bytes(own + msgspec.msgpack.encode(StoredIndex(ProjectIndex(), {})))
+            path.write_bytes(
+                own + msgspec.msgpack.encode(StoredIndex(msgspec.Raw(msgspec.msgpack.encode(ProjectIndex())), {}))
+            )
         case _:
             other = msgspec.msgpack.encode(["of", "another", "shape"])
             cache.keep_run(key, msgspec.structs.replace(record, project_index=digest(other)), other)

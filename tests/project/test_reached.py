@@ -69,9 +69,8 @@ def test_nothing_is_read_that_nothing_led_to(tmp_path: Path, monkeypatch: pytest
     for number, variant in enumerate(v for program in several for v in without_one_import(program.files)):
         folder = tmp_path / str(number)
         for name, text in variant.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
         paths = sorted(str(path) for path in folder.rglob("*.py"))
         project = make_project(paths, SETTINGS)
         together = Checker(project, SETTINGS)
