@@ -43,9 +43,12 @@ def test_what_leads_to_a_change_depends_on_it(workspace: Workspace, folder: Path
     workspace.findings(alone)
     assert workspace.dependents(alone) == [states]  # in which there is a guess, for which all files count
     workspace.findings(states)
-    workspace.set_text(states, FILES["app/states.py"].replace("step:", "stop:"))
+    workspace.set_text(states, FILES["app/states.py"].replace("self.step + 1", "self.step + 2"))
     workspace.findings(states)
     assert workspace.dependents(states) == [train, derived]
+    workspace.set_text(states, FILES["app/states.py"].replace("step:", "stop:"))  # a name that is in the index
+    workspace.findings(states)
+    assert set(workspace.dependents(states)) == {train, derived, alone}
     for path in workspace.dependents(states):
         workspace.findings(path)
     assert workspace.dependents(states) == []
