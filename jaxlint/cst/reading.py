@@ -1,56 +1,117 @@
-"""The libcst node of a function that was read, for rules that are written with `libcst.matchers`."""
+"""The libcst node of a function that was read, for rules that look at the shape of code.
+
+Nothing is parsed, and libcst is not loaded, before a node is asked for.
+"""
 
 from __future__ import annotations
 
-import libcst as cst
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
-from jaxlint.cst.declaring import declared_at
-from jaxlint.cst.places import Blocks
-from jaxlint.cst.trees import Tree
+from jaxlint.cst.parsed import ParsedRows
 from jaxlint.infer.events import CodeRead, Event
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Span
-from jaxlint.syntax.source import Source
+from jaxlint.syntax.expressions import Call, Span
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from jaxlint.cst.trees import Tree
+
+    _Node = TypeVar("_Node", bound=cst.CSTNode)
+
+
+class NotRead(Exception):
+    """libcst cannot read the code that was asked for, or it is no function with a `def`."""
 
 
 class FunctionNode:
     """A function as libcst sees it, and what jaxlint knows of its nodes.
 
     `node` is its definition, `module` the module of libcst around it, which holds nothing else, for `code_for_node`.
+    What cannot be had raises `NotRead`, with which the rule has nothing more to say of the function.
     """
 
-    def __init__(self, code: CodeRead, node: cst.FunctionDef, tree: Tree, source: Source) -> None:
-        """Use `read`."""
+    def __init__(self, code: CodeRead) -> None:
         self.code = code
-        self.node = node
-        self.module = tree.module
-        self._tree = tree
-        self._source = source
-        self._events = {source.codepoints(place_of(event.at)): event for event in code.events}
+        self._parsed = ParsedRows.of(code.place.module)
+        self._source = self._parsed.source
+        #: The trees that were asked for: one, or one for each top-level statement outside of functions.
+        self._trees: list[Tree] = []
 
-    @classmethod
-    def read(cls, code: CodeRead) -> FunctionNode | None:
-        """Parse the rows of a function; None for statements outside of functions, and for what libcst cannot read."""
-        if code.function is None:
-            return None
-        module = code.place.module
-        rows = Blocks(module.outline).rows_around(code.function.at)
-        tree = None if rows is None else Tree.parse(module.source, rows)
+    @cached_property
+    def node(self) -> cst.FunctionDef:
+        """The definition of the function; lambdas and top-level statements have none."""
+        import libcst as cst
+
+        from jaxlint.cst.declaring import declared_at
+        from jaxlint.cst.rewriting import CannotChange
+
+        if self.code.function is None or self.code.function.name == "<lambda>":
+            raise NotRead
+        try:
+            found = declared_at(self._tree_around(self.code.function.at), self.code.function.at)
+        except CannotChange:
+            raise NotRead from None
+        if not isinstance(found, cst.FunctionDef):
+            raise NotRead
+        return found
+
+    @property
+    def module(self) -> cst.Module:
+        """The module around the node."""
+        return self._tree_of(self.node).module
+
+    def _tree_around(self, place: Span) -> Tree:
+        rows = self._parsed.rows_around(place)
+        tree = None if rows is None else self._parsed.tree(rows)
         if tree is None:
-            return None
-        node = declared_at(tree, code.function.at)
-        return cls(code, node, tree, module.source) if isinstance(node, cst.FunctionDef) else None
+            raise NotRead
+        if tree not in self._trees:
+            self._trees.append(tree)
+        return tree
+
+    def _tree_of(self, node: cst.CSTNode) -> Tree:
+        return next(tree for tree in self._trees if tree.knows(node))
+
+    @cached_property
+    def _events(self) -> dict[Span, Event]:
+        return {self._locate(event.at): event for event in self.code.events}
+
+    @cached_property
+    def _calls(self) -> dict[Span, Call]:
+        return {self._locate(call.at): call for call in self.code.calls}
 
     def event_at(self, node: cst.CSTNode) -> Event | None:
         """What happens at a node: the update of a call, the assignment to an attribute (see `jaxlint.infer.events`)."""
-        return self._events.get(self._tree.place_of(node))
+        return self._events.get(self._tree_of(node).place_of(node))
 
-    def node_at(self, at: object) -> cst.BaseExpression | None:
+    def call_at(self, node: cst.CSTNode) -> Call | None:
+        """What jaxlint knows a call as, to ask what its parts are."""
+        return self._calls.get(self._tree_of(node).place_of(node))
+
+    def node_at(self, at: object) -> cst.BaseExpression:
         """The expression that stands at a place: the `at` of an event or of an expression of jaxlint."""
-        return self._tree.expression_at(self._source.codepoints(place_of(at)))
+        place = self._locate(at)
+        node = self._tree_around(place).expression_at(place)
+        if node is None:
+            raise NotRead
+        return node
+
+    def all(self, kind: type[_Node], within: cst.CSTNode) -> Iterator[_Node]:
+        """All nodes of a kind in a node, in source order; those of functions inside are among them."""
+        return self._tree_of(within).below(within, kind)
+
+    def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around a node, from the innermost to the module."""
+        return self._tree_of(node).around(node)
 
     def place_of(self, node: cst.CSTNode) -> Span:
         """Where a node stands, as the `at` of a problem or of a change says it."""
-        row, column, end_row, end_column = self._tree.place_of(node)
+        row, column, end_row, end_column = self._tree_of(node).place_of(node)
         bytes_before = self._source.utf8_column
         return Span(row, bytes_before(row, column), end_row, bytes_before(end_row, end_column))
+
+    def _locate(self, at: object) -> Span:
+        return self._source.codepoints(place_of(at))

@@ -6,6 +6,7 @@ line that is not there. Positions are those of the file: rows from 1, columns fr
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
@@ -20,6 +21,8 @@ from jaxlint.syntax.source import Source
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
+#: How many expressions may stand in one another.
+_MOST_DEPTH = 400
 #: Stands above rows that are indented.
 _ROOF = "if 1:"
 
@@ -41,6 +44,8 @@ class Tree:
         text = source.text[source.offset(first, 0) : source.offset(last + 1, 0)]
         newline = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
         roof = _ROOF + newline if text[:1] in (" ", "\t", "\f") else ""
+        if _nests_deeply(roof + text):
+            return None
         try:
             module = cst.parse_module(roof + text)
         except (cst.ParserSyntaxError, RecursionError, ValueError):
@@ -116,9 +121,72 @@ class Tree:
         """The innermost node of a kind around a node."""
         return next((one for one in self.around(node) if isinstance(one, kind)), None)
 
+    def knows(self, node: cst.CSTNode) -> bool:
+        """Whether a node is one of this tree."""
+        return node in self._ranges
+
+    def below(self, node: cst.CSTNode, kind: type[_Node]) -> Iterator[_Node]:
+        """The nodes of a kind in a node, itself among them, in source order."""
+        pending = [node]
+        while pending:
+            one = pending.pop()
+            if isinstance(one, kind):
+                yield one
+            pending += reversed(list(_children(one)))
+
+    def has(self, place: Span) -> bool:
+        """Whether a node stands at just this place."""
+        return place in self._nodes
+
+    @cached_property
+    def heads(self) -> frozenset[Span]:
+        """The places of `def name`, of parameters without their defaults, and of what stands in brackets, with them."""
+        found: set[Span] = set()
+        for node in self._ranges:
+            if isinstance(node, cst.FunctionDef):
+                name, start = self.place_of(node.name), self.place_of(node)
+                found.add(name._replace(row=start.row, column=start.column))
+            elif isinstance(node, cst.Param) and node.annotation is not None:
+                annotation = self.place_of(node.annotation)
+                found.add(self.place_of(node)._replace(end_row=annotation.end_row, end_column=annotation.end_column))
+            elif isinstance(node, cst.BaseExpression):
+                for opened, closed in zip(node.lpar, reversed(node.rpar), strict=True):
+                    first, last = self.place_of(opened), self.place_of(closed)
+                    found.add(Span(first.row, first.column, last.end_row, last.end_column))
+        return frozenset(found)
+
+    def innermost(self, place: Span) -> Span | None:
+        """The place of the smallest expression or simple statement that holds another place."""
+        kinds = cst.BaseExpression, cst.BaseSmallStatement
+        around = [self.place_of(node) for node in self._ranges if isinstance(node, kinds)]
+        holding = [one for one in around if one.holds(place)]
+        return min(holding, key=lambda one: (one.end_row - one.row, one.end_column - one.column), default=None)
+
     def all(self, kind: type[_Node]) -> Sequence[_Node]:
         """All nodes of a kind."""
         return [node for node in self._ranges if isinstance(node, kind)]
+
+
+def _nests_deeply(text: str) -> bool:
+    """Whether a text has expressions for which libcst takes the square of their depth, or more stack than there is."""
+    try:
+        level: list[ast.AST] = [ast.parse(text)]
+    except SyntaxError:
+        return False  # libcst may know a grammar that the running Python does not
+    except (RecursionError, MemoryError):
+        return True
+    depth = {id(level[0]): 0}
+    while level:
+        below: list[ast.AST] = []
+        for node in level:
+            inner = depth[id(node)] + 1 if isinstance(node, ast.expr) else 0
+            if inner > _MOST_DEPTH:
+                return True
+            for child in ast.iter_child_nodes(node):
+                depth[id(child)] = inner
+                below.append(child)
+        level = below
+    return False
 
 
 def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

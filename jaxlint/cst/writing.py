@@ -7,23 +7,19 @@ import io
 import tokenize
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
-from jaxlint.cst.places import Blocks, Rows
+from jaxlint.cst.parsed import ParsedRows
+from jaxlint.cst.places import Rows
 from jaxlint.finding import Edit, Fix
 from jaxlint.symbols.outline import Outline
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.expressions import Span
-from jaxlint.syntax.source import Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jaxlint.cst.trees import Tree
 
 #: The edits of changes in some rows, by the text of the rows; None where a change does not fit.
 StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
@@ -37,19 +33,15 @@ _MOST_LINES = 3
 
 
 class Writer:
-    """Writes fixes for one `source`; each of its functions is parsed at most once."""
+    """Writes fixes for one file, of the trees that its findings are anchored on."""
 
-    def __init__(self, source: Source, outline: Outline, stored: StoredEdits | None = None) -> None:
-        self.source = source
+    def __init__(self, parsed: ParsedRows, outline: Outline, stored: StoredEdits | None = None) -> None:
+        self.parsed = parsed
+        self.source = parsed.source
         self._outline = outline
         self._stored = stored
-        self._trees: dict[Rows, Tree | None] = {}
         #: How many letters were rewritten, by the function.
         self._rewritten: Counter[Rows] = Counter()
-
-    @cached_property
-    def _blocks(self) -> Blocks:
-        return Blocks(self._outline)
 
     def fix(self, proposal: Proposal) -> Fix | None:
         """The fix that a rule proposes; None if the code does not fit it."""
@@ -59,14 +51,14 @@ class Writer:
             if isinstance(change, EditText):
                 edits += change.edits
                 continue
-            rows = self._blocks.rows_around(self.locate(change.at))
+            rows = self.parsed.rows_around(self.locate(change.at))
             if rows is None and isinstance(change, (TakeResult, TakeAlso, CallFactory)):
                 continue  # in a comment
             if rows is None:
                 return None
             code.setdefault(rows, []).append(change)
         for rows, changes in code.items():
-            self._rewritten[rows] += self.source.offset(rows[1] + 1, 0) - self.source.offset(rows[0], 0)
+            self._rewritten[rows] += len(self.parsed.text_of(rows))
             if self._rewritten[rows] > _MOST_LETTERS:
                 return None
             made = self._edits_of(rows, changes) if self._stored is None else self._edits_once(rows, changes)
@@ -82,9 +74,8 @@ class Writer:
     def _edits_once(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The same, made once for a text, wherever that is."""
         assert self._stored is not None
-        source, start = self.source, self.source.offset(rows[0], 0)
-        text = source.text[start : source.offset(rows[1] + 1, 0)]
-        key = text, tuple([_raised(change, rows[0]) for change in changes])
+        start = self.source.offset(rows[0], 0)
+        key = self.parsed.text_of(rows), tuple([_raised(change, rows[0]) for change in changes])
         if key not in self._stored:
             made = self._edits_of(rows, changes)
             self._stored[key] = None if made is None else tuple([_moved(edit, -start) for edit in made])
@@ -101,11 +92,8 @@ class Writer:
         import jaxlint.cst.factories
         import jaxlint.cst.returning  # noqa: F401
         from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
-        from jaxlint.cst.trees import Tree
 
-        if rows not in self._trees:
-            self._trees[rows] = Tree.parse(self.source, rows)
-        tree = self._trees[rows]
+        tree = self.parsed.tree(rows)
         if tree is None:
             return None
         try:
@@ -114,7 +102,7 @@ class Writer:
         except CannotChange:
             return None
         except RecursionError:
-            self._trees[rows] = None  # libcst prints and walks by recursion: what nests too deeply for it has no fix
+            self.parsed.forget(rows)  # libcst prints and walks by recursion: what nests too deeply for it has no fix
             return None
         return edits_between(tree.text, tree.text_of(module), tree.start)
 

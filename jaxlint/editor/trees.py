@@ -18,6 +18,7 @@ from jaxlint.cache.packs import open_packs
 from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
+from jaxlint.cst.anchors import StoredAnchors
 from jaxlint.cst.writing import StoredEdits
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
@@ -96,6 +97,7 @@ class Group:
         self._indexed = IndexedModules()
         self._stored_units: ByText[Body | None] = ByText()
         self._stored_edits: StoredEdits = ByText()
+        self._stored_anchors: StoredAnchors = ByText()
         self._changed: set[str] = set()
         self._raw: dict[str, list[Finding]] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -212,7 +214,7 @@ class Group:
                 self._is_indexed = True
                 self._unindexed.clear()
             checker.reader.stored_units, checker.reader.step = self._stored_units, self._texts.step
-            checker.stored_edits = self._stored_edits
+            checker.stored_edits, checker.stored_anchors = self._stored_edits, self._stored_anchors
             self._has_index = True
             self._note_stamps(self._project.paths_read())
         return checker

@@ -14,6 +14,7 @@ from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.parsed import ParsedRows
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
@@ -34,10 +35,15 @@ from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
 from jaxlint.symbols.trees import Trees
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:
+    from jaxlint.cst.anchors import Anchors, StoredAnchors
     from jaxlint.cst.writing import StoredEdits, Writer
+
+#: The rules whose findings stand in code, and not in a comment.
+_ABOUT_CODE = (ClassRule, EventRule, BodyRule)
 
 _Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
 
@@ -52,8 +58,12 @@ class Checker:
         self.enabled = EnabledRules(rules_with(settings.plugins), settings)
         self.fixes = FixSettings(settings)
         self._writer: Writer | None = None
-        #: The edits of fixes that other checkers wrote, if they are stored.
+        self._anchors: Anchors | None = None
+        #: The edits of fixes that other checkers wrote, and where their findings stand, if that is stored.
         self.stored_edits: StoredEdits | None = None
+        self.stored_anchors: StoredAnchors | None = None
+        #: The rules of the findings of a module, and the fixes that they propose for each.
+        self._proposed: dict[Finding, tuple[Rule, list[Proposal | None]]] = {}
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
         #: What keeps the statements of the modules that are indexed until they are checked, if something does.
@@ -268,13 +278,13 @@ class Checker:
                 yield self.model.build(ClassSymbol(module, declaration))
 
     def _hidden_by_comments(self, module: Module, findings: list[Finding], is_complete: bool) -> list[Finding]:
-        """`findings` with what comments do to them, and what is to be said of the comments."""
+        """`findings` as they are reported: with what comments do to them, and what is to be said of the comments."""
         if not findings and not module.outline.has_suppressions:
             return []
         enabled = self.enabled.at(module.path)
         with self.guard("reading comments", module):
             findings = self._with_comments(module, findings, enabled, is_complete)
-        return findings
+        return self._finished(findings, module)
 
     def _with_comments(
         self, module: Module, findings: list[Finding], enabled: frozenset[type[Rule]], is_complete: bool
@@ -295,7 +305,7 @@ class Checker:
         if UnreadableFile not in self.enabled.at(module.path):
             return []
         row, column = problem.row or 1, problem.column or 1
-        return [self._finding(Problem(None, problem.message), UnreadableFile(), module, (row, column, row, column))]
+        return [UnreadableFile.finding(Problem(None, problem.message), module.path, (row, column, row, column))]
 
     def _find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
         """What the rules find in the declarations of some classes of a module."""
@@ -347,10 +357,49 @@ class Checker:
 
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         finding = rule.finding(problem, module.path, place)
-        if problem.fix is None or not is_sure_enough(finding.confidence, self.settings):
-            return finding  # nobody is shown it, and libcst takes longer to load than a small project to check
+        _, proposals = self._proposed.setdefault(finding, (rule, []))
+        if problem.fix not in proposals:
+            proposals.append(problem.fix)
+        return finding
+
+    def _finished(self, findings: Sequence[Finding], module: Module) -> list[Finding]:
+        """Findings as they are reported: on their nodes of libcst, with their fixes.
+
+        Those that nobody is shown stay as they are, for libcst takes as long to load as a small project to check.
+        """
+        done: dict[Finding, None] = {}
+        for finding in findings:
+            if finding.suppressed or not is_sure_enough(finding.confidence, self.settings):
+                done[finding] = None
+                continue
+            rule, proposals = self._proposed.get(finding, (None, []))
+            anchored = self._anchored(finding, module) if isinstance(rule, _ABOUT_CODE) else finding
+            for proposal in proposals or [None]:
+                done[anchored if rule is None else self._fixed(anchored, proposal, rule, module)] = None
+        self._proposed.clear()
+        return sorted(done, key=lambda f: f.sort_key)
+
+    def _anchored(self, finding: Finding, module: Module) -> Finding:
+        """A finding on the node of libcst at its place; where libcst cannot say, it stays where `ast` found it."""
+        from jaxlint.cst.anchors import Anchors
+
+        parsed = ParsedRows.of(module)
+        if self._anchors is None or self._anchors.parsed is not parsed:
+            self._anchors = Anchors(parsed, self.stored_anchors)
+        with self.guard(f"the place of {finding.code}", module):
+            at = self._anchors.of(Span(finding.row, finding.column - 1, finding.end_row, finding.end_column - 1))
+            if at is not None:
+                return structs.replace(
+                    finding, row=at.row, column=at.column + 1, end_row=at.end_row, end_column=at.end_column + 1
+                )
+        return finding
+
+    def _fixed(self, finding: Finding, proposal: Proposal | None, rule: Rule, module: Module) -> Finding:
+        """A finding with the fix that its rule proposes."""
+        if proposal is None:
+            return finding
         try:
-            return self._with_fix(finding, problem.fix, rule, module)
+            return self._with_fix(finding, proposal, rule, module)
         except RecursionError:
             return finding  # what nests too deeply for libcst has no fix
         except Exception as error:
@@ -361,8 +410,9 @@ class Checker:
         """A finding with the fix that its rule proposes, if the settings let it and the code fits it."""
         from jaxlint.cst.writing import Writer
 
-        if self._writer is None or self._writer.source is not module.source:
-            self._writer = Writer(module.source, module.outline, self.stored_edits)
+        parsed = ParsedRows.of(module)
+        if self._writer is None or self._writer.parsed is not parsed:
+            self._writer = Writer(parsed, module.outline, self.stored_edits)
         proposed: Proposal | None = proposal
         while proposed is not None:
             applicability = self.fixes.applicability(type(rule), proposed.applicability)

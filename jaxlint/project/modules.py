@@ -83,7 +83,9 @@ class Module:
         return self._source
 
     def forget_source(self) -> None:
-        """Drop the text if it can be read again; the outline stays."""
+        """Drop what was found out of the text, and the text if it can be read again; the outline stays."""
+        if self._source is not None:
+            self._source.shared.clear()
         if not self._is_given:
             self._source = None
 

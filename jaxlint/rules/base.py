@@ -179,10 +179,14 @@ class BodyRule(Rule):
 
 
 class NodeRule(BodyRule):
-    """A body rule that reads the libcst node of a function, with `libcst.matchers`.
+    """A body rule that reads the libcst nodes of a function: `ast` finds the place, libcst reads it.
 
-    To load libcst takes as long as to check a small project: only functions are parsed that `can_match`.
+    To load libcst takes as long as to check a small project, and nothing is parsed before `check_node` asks for the
+    first node: it asks where all else that the rule wants is there, so that what is parsed mostly holds a finding.
     """
+
+    #: Whether it looks at lambdas and top-level statements as well, which have no `node`; `node_at` finds those in them.
+    everywhere: ClassVar[bool] = False
 
     def can_match(self, code: CodeRead) -> bool:
         """Whether a function may hold what the rule looks for, by its events, calls and transformations."""
@@ -193,14 +197,16 @@ class NodeRule(BodyRule):
         raise NotImplementedError
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Parse the function, if it can match, and look at it."""
-        if code.function is None or not self.can_match(code):
+        """Look at the function, if it can match and libcst can read it."""
+        is_defined = code.function is not None and code.function.name != "<lambda>"
+        if not (is_defined or self.everywhere) or not self.can_match(code):
             return
-        from jaxlint.cst.reading import FunctionNode
+        from jaxlint.cst.reading import FunctionNode, NotRead
 
-        function = FunctionNode.read(code)
-        if function is not None:
-            yield from self.check_node(function, evaluator)
+        try:
+            yield from self.check_node(FunctionNode(code), evaluator)
+        except NotRead:
+            return
 
 
 class SuppressionRule(Rule):

@@ -12,6 +12,8 @@ from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from jaxlint.syntax.expressions import Span
 
 #: What the Python tokenizer takes for the end of a line; form feeds and Unicode separators are not.
@@ -46,6 +48,8 @@ class Source:
         self.text = text
         self.encoding = encoding
         self.bom = bom
+        #: What was found out about the text, by what finds it out; whoever forgets the source empties it.
+        self.shared: dict[object, Any] = {}
 
     @classmethod
     def read(cls, path: str) -> Source:

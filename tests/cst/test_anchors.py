@@ -1,6 +1,7 @@
 """Where findings stand: on nodes of libcst, and a comment at any row of their statement hides them, and at no other.
 
-`ast` finds the places; libcst, which reads the file in a way of its own, says here what they are.
+`ast` finds the places; libcst, which reads the rows of a finding in production and the whole file here, says what they
+are.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import libcst as cst
+import pytest
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from jaxlint import check_source
 from jaxlint.config.settings import Settings
+from jaxlint.cst.anchors import Anchors, anchor
+from jaxlint.cst.trees import Tree
 from jaxlint.finding import Finding
 from jaxlint.linter.engine import check_paths
 from jaxlint.rules import all_rules
+from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.source import Source
 from tests.fixes.test_generated_programs import program
 from tests.oracle import cases
 from tests.oracle.frameworks import MAIN
@@ -74,7 +80,15 @@ def place_of(finding: Finding) -> Range:
     return finding.row, finding.column - 1, finding.end_row, finding.end_column - 1
 
 
-def test_findings_stand_on_nodes(is_thorough: bool, tmp_path: Path) -> None:
+def test_findings_stand_on_nodes(is_thorough: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Span, Span | None]] = []
+    of = Anchors.of
+
+    def watched(anchors: Anchors, place: Span) -> Span | None:
+        asked.append((place, of(anchors, place)))
+        return asked[-1][1]
+
+    monkeypatch.setattr(Anchors, "of", watched)
     some = cases.rotated(one for one in cases.programs() if one.environment == MAIN)
     for one in some if is_thorough else some[::5]:
         one.write(tmp_path)
@@ -83,14 +97,62 @@ def test_findings_stand_on_nodes(is_thorough: bool, tmp_path: Path) -> None:
         by_path[finding.path].append(finding)
     assert len(by_path) > 100
     wrong = []
+    in_comments = 0
     for path, findings in by_path.items():
         places = ranges(cst.parse_module(Path(path).read_text()))
         known = anchors(places)
         for finding in findings:
             at = place_of(finding)
+            in_comments += is_in_comment(at, places)
             if at not in known and not is_in_comment(at, places):
                 wrong.append(f"{path}: {finding.code} {at}")
     assert not wrong, "\n".join(wrong)
+    about_code = sum(len(found) for found in by_path.values()) - in_comments
+    assert [place for place, at in asked if at is None] == []
+    assert len(asked) >= about_code
+
+
+STATE = "@struct.dataclass\nclass State:\n    step: int = 0\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "at", "expected"),
+    [
+        ("state.step = 1", (1, 0, 1, 10), (1, 0, 1, 10)),
+        ("é = (state.step)", (1, 4, 1, 16), (1, 4, 1, 16)),
+        ("def f(x: int = 1): pass", (1, 0, 1, 5), (1, 0, 1, 5)),
+        ("def f(x: int = 1): pass", (1, 6, 1, 12), (1, 6, 1, 12)),
+        ("async def f(): pass", (1, 0, 1, 11), (1, 0, 1, 11)),
+        ("f(a.b, c)", (1, 3, 1, 5), (1, 2, 1, 5)),
+        ("f(a, b, c)", (1, 2, 1, 6), (1, 0, 1, 10)),
+        ("a = b; c = d", (1, 7, 1, 10), (1, 7, 1, 12)),
+        ("if a:\n    pass", (1, 0, 1, 2), None),
+        ("if a:\n    pass", (7, 0, 7, 2), None),
+    ],
+)
+def test_what_is_no_node_is_a_part_of_one(code: str, at: Range, expected: Range | None) -> None:
+    tree = Tree.parse(Source.from_text("/f.py", code + "\n"), (1, code.count("\n") + 1))
+    assert tree is not None
+    assert anchor(tree, Span(*at)) == expected
+
+
+def test_a_finding_is_moved_to_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "from flax import struct\n\n\n" + STATE + "def f(state: State) -> None:\n    state.step = 1\n"
+    (finding,) = check_source(text)
+    assert place_of(finding) == (10, 4, 10, 14)
+    monkeypatch.setattr("jaxlint.linter.checker.Checker._place", lambda *_: (10, 6, 10, 15))  # "tate.step"
+    (finding,) = check_source(text)
+    assert place_of(finding) == (10, 4, 10, 14)
+
+
+@pytest.mark.parametrize("deep", ["1" + " + 1" * 3000, "not " * 3000 + "1", "a" + ".b" * 3000])
+def test_what_libcst_cannot_read_stays_where_ast_found_it(deep: str) -> None:
+    text = (
+        "from flax import struct\n\n\n" + STATE + f"def f(state: State, a) -> None:\n    state.step = 1\n    {deep}\n"
+    )
+    finding = check_source(text)[0]
+    assert place_of(finding) == (10, 4, 10, 14)
+    assert finding.fix is None
 
 
 def rows_of_statement(at: Range, places: dict[cst.CSTNode, Range]) -> range:

@@ -1,4 +1,4 @@
-"""What a run has to load for fixes: libcst only where there is one, and its matchers, which load slowest, never."""
+"""What a run has to load: libcst only where something is found and shown, and its matchers, which load slowest, never."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 HEADER = "import jax\nfrom flax import struct\n\n@struct.dataclass\nclass A:\n    x: jax.Array\n\n"
 PROGRAMS = {
     "def f(a: A) -> A:\n    return a.replace(x=a.x + 1)\n": [],
-    "def f(a: A) -> None:\n    del a.x\n": [],
+    "def f(a: A) -> None:\n    del a.x  # jaxlint: ignore\n": [],
+    "def f(a: A) -> None:\n    a.x = 1  # noqa: JAX401\n": [],
+    "def f(a: A) -> None:\n    del a.x\n": ["libcst"],
     "def f(a: A) -> A:\n    a.x = a.x + 1\n    return a\n": ["libcst"],
     "def f(a: A) -> None:\n    a.replace(x=a.x + 1)\n": ["libcst"],
     "f = jax.jit(lambda a, b: b, donate_argnums=(0,))\ndef g(a: A):\n    b = a\n    b.x = 1\n    return b\n": [
@@ -20,7 +22,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("text", PROGRAMS)
-def test_libcst_is_loaded_for_fixes_only(text: str) -> None:
+def test_libcst_is_loaded_where_something_is_found(text: str) -> None:
     code = (
         "import sys\nfrom jaxlint import check_source\n"
         f"check_source({HEADER + text!r})\n"
