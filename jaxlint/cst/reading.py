@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.cst.parsed import ParsedRows
 from jaxlint.infer.events import CodeRead, Event
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Span
+from jaxlint.syntax.statements import Return
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -37,7 +39,7 @@ class FunctionNode:
         self.code = code
         self._parsed = ParsedRows.of(code.place.module)
         self._source = self._parsed.source
-        #: The trees that were asked for: one, or one for each top-level statement outside of functions.
+        #: The trees that were asked for, which is one if no function is defined in a lambda.
         self._trees: list[Tree] = []
 
     @cached_property
@@ -59,12 +61,23 @@ class FunctionNode:
         return found
 
     @property
+    def body(self) -> cst.BaseSuite | cst.BaseExpression | cst.Module:
+        """The statements of the function, what it is if it is a lambda, or the file around top-level statements."""
+        match self.code:
+            case CodeRead(function=None):
+                return self._tree_around(Span(1, 0, 1, 0)).module
+            case CodeRead(function=Function(name="<lambda>"), body=(Return(value=value),)) if value is not None:
+                return self.node_at(value.at)
+        return self.node.body
+
+    @property
     def module(self) -> cst.Module:
         """The module around the node."""
         return self._tree_of(self.node).module
 
     def _tree_around(self, place: Span) -> Tree:
-        rows = self._parsed.rows_around(place)
+        every = 1, len(self._source.lines)
+        rows = every if self.code.function is None else self._parsed.rows_around(place)
         tree = None if rows is None else self._parsed.tree(rows)
         if tree is None:
             raise NotRead

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from functools import cached_property
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from jaxlint.cst.places import Rows
+from jaxlint.cst.shapes import children_of
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Source
 
@@ -85,7 +85,7 @@ class Tree:
         pending: list[cst.CSTNode] = [self.module]
         while pending:
             node = pending.pop()
-            for child in _children(node):
+            for child in children_of(node):
                 found[child] = node
                 pending.append(child)
         return found
@@ -132,7 +132,7 @@ class Tree:
             one = pending.pop()
             if isinstance(one, kind):
                 yield one
-            pending += reversed(list(_children(one)))
+            pending += reversed(list(children_of(one)))
 
     def has(self, place: Span) -> bool:
         """Whether a node stands at just this place."""
@@ -187,14 +187,3 @@ def _nests_deeply(text: str) -> bool:
                 below.append(child)
         level = below
     return False
-
-
-def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes directly below a node; libcst's own `children` makes all of them anew to tell."""
-    for one in fields(node):
-        value = getattr(node, one.name)
-        yield from (
-            child
-            for child in (value if isinstance(value, (list, tuple)) else (value,))
-            if isinstance(child, cst.CSTNode)
-        )

@@ -185,7 +185,7 @@ class NodeRule(BodyRule):
     first node: it asks where all else that the rule wants is there, so that what is parsed mostly holds a finding.
     """
 
-    #: Whether it looks at lambdas and top-level statements as well, which have no `node`; `node_at` finds those in them.
+    #: Whether it looks at lambdas and top-level statements as well, which have no `node`, but nodes for `node_at`.
     everywhere: ClassVar[bool] = False
 
     def can_match(self, code: CodeRead) -> bool:

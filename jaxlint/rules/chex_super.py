@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.frameworks import CHEX
-from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Name
+from jaxlint.rules.base import NodeRule, Problem
+from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.statements import all_parts
 
 
-class ChexSuper(BodyRule):
+class ChexSuper(NodeRule):
     """
     ## What it does
 
@@ -96,27 +98,33 @@ class ChexSuper(BodyRule):
         owners = {f.owner for f in candidate.functions if f.owner} if "super" in candidate.unit.calls else ()
         return any(candidate.cls(owner).framework is CHEX for owner in owners)
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look for the call in a method."""
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a method of a mapping that says `super`."""
         cls, function = code.place.owner, code.function
         if cls is None or function is None or function.owner is None or cls.framework is not CHEX:
-            return
+            return False
         if cls.registered is not True or cls.unknown_decorator or cls.is_mapping is not True:
-            return
-        first = function.parameters[0].name if function.parameters else "self"
-        for part in all_parts(code.body):
-            if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == "super" and not part.args:
-                written = f"super({cls.name}, {first})"
-                is_visible = not cls.symbol.declaration.scope
-                yield Problem(
-                    at=part.at,
-                    message=(
-                        f"`super()` in `{function.name}` of `{cls.name}`: chex makes a new class of it, and the call"
-                        f" fails (TypeError); write `{written}`"
-                    ),
-                    reason="`super()` means the class in whose body it stands, which the instances are none of",
-                    help=f"write `{written}`, or decorate with `mappable_dataclass=False`",
-                    fix=Proposal(f"Write `{written}`", Applicability.SAFE, (Rewrite(part.at, written),))
-                    if is_visible
-                    else None,
-                )
+            return False
+        return any(isinstance(part, Name) and part.id == "super" for part in all_parts(code.body))
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for the call without arguments in a method."""
+        cls, method = function.code.place.owner, function.code.function
+        assert cls is not None and method is not None
+        first = method.parameters[0].name if method.parameters else "self"
+        written = f"super({cls.name}, {first})"
+        for call in function.all(cst.Call, function.node.body):
+            match call:
+                case cst.Call(func=cst.Name("super"), args=[]):
+                    at, is_visible = function.place_of(call), not cls.symbol.declaration.scope
+                    fix = Proposal(f"Write `{written}`", Applicability.SAFE, (Rewrite(at, written),))
+                    yield Problem(
+                        at=at,
+                        message=(
+                            f"`super()` in `{method.name}` of `{cls.name}`: chex makes a new class of it, and the call"
+                            f" fails (TypeError); write `{written}`"
+                        ),
+                        reason="`super()` means the class in whose body it stands, which the instances are none of",
+                        help=f"write `{written}`, or decorate with `mappable_dataclass=False`",
+                        fix=fix if is_visible else None,
+                    )

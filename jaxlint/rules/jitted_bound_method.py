@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
 from jaxlint.cst.imports import spelled
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import dotted, is_bound, names, own, variables
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
@@ -16,26 +19,10 @@ from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
-from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import (
-    Assign,
-    Augment,
-    Body,
-    For,
-    If,
-    Jump,
-    Raise,
-    Return,
-    While,
-    all_parts,
-    bound_names,
-    parts,
-    walk,
-)
 
 #: The transformations that look up what they have compiled by the hash of the function.
 _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
@@ -44,7 +31,7 @@ _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
 _FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
 
 
-class JittedBoundMethod(BodyRule):
+class JittedBoundMethod(NodeRule):
     """
     ## What it does
 
@@ -136,9 +123,15 @@ class JittedBoundMethod(BodyRule):
     confidence = Confidence.MEDIUM
     instance_calls = frozenset({"jit", "pmap", "checkpoint", "remat"})
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a method that is compiled."""
+        return any(isinstance(e, Transformed) and e.receiver is not None for e in code.events)
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""
-        for event in code.events:
+        for event in function.code.events:
             if not isinstance(event, Transformed) or event.applied.is_decorator or event.receiver is None:
                 continue
             receiver = plain(event.receiver)
@@ -148,7 +141,7 @@ class JittedBoundMethod(BodyRule):
             if unhashable is not None:
                 yield unhashable
             elif event.function is not None and event.applied.transform.name == "jax.jit":
-                yield from _stale(event, event.function, receiver.cls, code, evaluator)
+                yield from _stale(event, event.function, receiver.cls, function, evaluator)
 
 
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
@@ -187,7 +180,7 @@ def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
 
 
 def _stale(
-    event: Transformed, method: Function, cls: PytreeClass, code: CodeRead, evaluator: Evaluator
+    event: Transformed, method: Function, cls: PytreeClass, node: FunctionNode, evaluator: Evaluator
 ) -> Iterator[Problem]:
     """The attributes that the compiled method reads, and that change afterwards."""
     kept, owner = _kept(event), event.place.owner
@@ -210,9 +203,9 @@ def _stale(
             yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
             return
         return
-    for assignment in code.events:
+    for assignment in node.code.events:
         if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
-            if _is_called_around(event, assignment, code.body):
+            if _is_called_around(event, assignment, node):
                 yield _problem(event, method, cls, assignment.attr, "after it was assigned")
                 return
 
@@ -235,46 +228,56 @@ def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
     return any(a.attr == holder for function in run_by(changing, cls).values() for a in function.self_assignments)
 
 
-def _is_called_around(event: Transformed, assignment: AssignAttribute, body: Body) -> bool:
+def _is_called_around(event: Transformed, assignment: AssignAttribute, node: FunctionNode) -> bool:
     """Whether the compiled function is called before and after an attribute of its instance is assigned."""
-    made = next((s for s in walk(body, nested=False) if isinstance(s, Assign) and s.value.at is event.at), None)
-    if made is None or not isinstance(made.targets[0], Name):
+    jitted = node.node_at(event.at)
+    made = next(node.around(jitted))
+    match made:
+        case cst.Assign([cst.AssignTarget(cst.Name(name)), *_]) if made.value is jitted:
+            of = _instance_given(jitted)
+        case _:
+            return False
+    if of and assignment.receiver_text not in (of, None):
         return False
-    given = made.value.positional[:1] if isinstance(made.value, Call) else ()
-    of = dotted(given[0].value) if given and isinstance(given[0], Attribute) else None
-    if of is not None and assignment.receiver_text not in (of, None):
-        return False
-    name, changed = made.targets[0].id, place_of(assignment.at).row
-    rows = _called_in(body, name)
-    if any(made.at.lineno < row < changed for row in rows) and any(row > changed for row in rows):
+    start, changed = node.place_of(made).row, place_of(assignment.at).row
+    rows = _called_in(node.body, name, node)
+    if any(start < row < changed for row in rows) and any(row > changed for row in rows):
         return True
-    loops = (s for s in walk(body, nested=False) if isinstance(s, (For, While)) and made.at.lineno < s.at.lineno)
-    return of is not None and any(_calls_after(loop, name, of, changed) for loop in loops)
+    loops: list[cst.For | cst.While] = [*own(node.body, cst.For), *own(node.body, cst.While)]
+    behind = (loop for loop in loops if node.place_of(loop).row > start)
+    return bool(of) and any(_calls_after(loop, name, of, changed, node) for loop in behind)
 
 
-def _calls_after(loop: For | While, name: str, instance: str, row: int) -> bool:
+def _instance_given(jitted: cst.BaseExpression) -> str:
+    """The instance whose method is given to `jit`."""
+    match jitted:
+        case cst.Call(args=[cst.Arg(cst.Attribute(value=held), keyword=None, star=""), *_]):
+            return dotted(held)
+    return ""
+
+
+def _calls_after(loop: cst.For | cst.While, name: str, instance: str, row: int, node: FunctionNode) -> bool:
     """Whether a loop calls a function again after a row of it has given an attribute of the instance another value."""
-    inside = list(walk(loop.body, nested=False))
+    assigned: list[cst.Assign | cst.AugAssign] = [*own(loop.body, cst.Assign), *own(loop.body, cst.AugAssign)]
     changing = next(
-        (s for s in inside if s.at.lineno <= row <= s.at.end_lineno and isinstance(s, (Assign, Augment))), None
+        (one for one in assigned if row in range(node.place_of(one).row, node.place_of(one).end_row + 1)), None
     )
-    bound = {one for statement in (loop, *inside) for one in bound_names(statement)}
+    bound = {one.value for one in variables(loop) if is_bound(one, node.around(one))}
+    bound |= {one.target.value for one in own(loop.body, cst.AugAssign) if isinstance(one.target, cst.Name)}
     if changing is None or not bound.isdisjoint((name, instance.partition(".")[0])):
         return False
-    if any(isinstance(s, (Jump, Return, Raise)) for s in loop.body):
+    lines = [line for line in loop.body.body if not isinstance(line, cst.If)]
+    simple = (one for line in lines if isinstance(line, cst.SimpleStatementLine) for one in line.body)
+    if any(isinstance(one, (cst.Break, cst.Continue, cst.Return, cst.Raise)) for one in simple):
         return False
-    called = _called_in(tuple(s for s in loop.body if not isinstance(s, If)), name)
-    differs = isinstance(changing, Augment) or any(isinstance(p, Name) and p.id in bound for p in parts(changing.value))
+    called = [at for line in lines for at in _called_in(line, name, node)]
+    differs = isinstance(changing, cst.AugAssign) or not bound.isdisjoint(names([changing.value]))
     return bool(called) and (differs or min(called) < row)
 
 
-def _called_in(body: Body, name: str) -> list[int]:
+def _called_in(within: cst.CSTNode, name: str, node: FunctionNode) -> list[int]:
     """The rows in which a function is called by its name."""
-    return [
-        place_of(part.at).row
-        for part in all_parts(body, nested=False)
-        if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == name
-    ]
+    return [node.place_of(call).row for call in own(within, cst.Call) if dotted(call.func) == name]
 
 
 def _problem(event: Transformed, method: Function, cls: PytreeClass, attr: str, when: str) -> Problem:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst import nodes as cst
+from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
@@ -11,15 +13,14 @@ from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
-from jaxlint.syntax.statements import Assign
+from jaxlint.rules.base import NodeRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr
 
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
 
 
-class LeafOrder(BodyRule):
+class LeafOrder(NodeRule):
     """
     ## What it does
 
@@ -90,15 +91,19 @@ class LeafOrder(BodyRule):
     confidence = Confidence.MEDIUM
     calls = frozenset({"leaves", "tree_leaves", "flatten", "tree_flatten"})
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a call that gives leaves."""
+        return not self.calls.isdisjoint(code.contents.called)
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body does with lists of leaves."""
-        reader = _Leaves(code, evaluator)
-        for statement in code.statements:
-            if isinstance(statement, Assign) and len(statement.targets) == 1:
-                yield from _unpacked(statement.targets[0], statement.value, reader)
-        for call in code.calls:
-            if call.args and (call.args[0].star == "*" or _is_from_tuple(call)):
-                yield from _put_back(call, reader)
+        reader = _Leaves(function.code, evaluator)
+        for call in function.code.calls:
+            cls = reader.of(call)
+            if cls is not None:
+                yield from _used(call, cls, function, reader)
 
 
 class _Leaves:
@@ -120,21 +125,11 @@ class _Leaves:
             self.evaluator.model.resolver.resolve(func, self._module, self._scope)
         )
 
-    def of(self, expr: Expr) -> PytreeClass | None:
-        """The class of the instance whose leaves an expression is a list of, if they are in another order."""
-        match expr:
-            case Call(func=func, args=(given,)) if self.name(func) in _LEAVES:
-                return self._sorted(given.value)
-            case Subscript(value=Call(func=func, args=(given,)), index=Constant(value=0)):
-                return self._sorted(given.value) if self.name(func) in _FLATTEN else None
-        return None
-
-    def flattened(self, expr: Expr) -> PytreeClass | None:
-        """The same for `leaves, treedef = jax.tree.flatten(x)`."""
-        match expr:
-            case Call(func=func, args=(given,)) if self.name(func) in _FLATTEN:
-                return self._sorted(given.value)
-        return None
+    def of(self, call: Call) -> PytreeClass | None:
+        """The class of the instance that a call takes apart, if its leaves are in another order."""
+        if len(call.args) != 1 or self.name(call.func) not in _LEAVES | _FLATTEN:
+            return None
+        return self._sorted(call.args[0].value)
 
     def _sorted(self, expr: Expr) -> PytreeClass | None:
         instance = self._instances.instance(expr)
@@ -151,30 +146,50 @@ class _Leaves:
         return cls if arrays else None
 
 
-def _unpacked(target: Expr, value: Expr, reader: _Leaves) -> Iterator[Problem]:
-    """The problem of leaves that are given to variables with the names of other fields."""
-    cls = reader.of(value)
-    if cls is None and isinstance(target, Display) and len(target.items) == 2:
-        cls, target = reader.flattened(value), target.items[0]
-    leaves = None if cls is None else cls.leaves
-    if cls is None or leaves is None or not isinstance(target, Display) or len(target.items) != len(leaves):
+def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves) -> Iterator[Problem]:
+    """The problem of leaves that are given to variables with the names of other fields, or to the constructor."""
+    leaves: cst.BaseExpression = function.node_at(call.at)
+    around = function.around(leaves)
+    user, is_pair = next(around), reader.name(call.func) in _FLATTEN
+    match user:
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer("0")))]) if is_pair:
+            leaves, user, is_pair = user, next(around), False
+    match user:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() | cst.List() as target)]) if not is_pair:
+            yield from _unpacked(target, cls, function)
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Tuple(elements=[cst.Element(cst.Tuple() | cst.List() as target), _]))]
+        ) if is_pair:
+            yield from _unpacked(target, cls, function)
+        case cst.Arg(star="*" | "" as star) if not is_pair:
+            made = next(around)
+            if isinstance(made, cst.Call) and made.args[0] is user:
+                yield from _put_back(made, star, cls, function, reader)
+
+
+def _unpacked(target: cst.Tuple | cst.List, cls: PytreeClass, function: FunctionNode) -> Iterator[Problem]:
+    leaves = [leaf.name for leaf in cls.leaves or ()]
+    if len(target.elements) != len(leaves):
         return
-    for item, leaf in zip(target.items, leaves, strict=True):
-        if isinstance(item, Name) and item.id != leaf.name and any(item.id == other.name for other in leaves):
-            yield _problem(item.at, cls, f"`{item.id}` is given the leaf `{leaf.name}`")
-            return
+    for element, leaf in zip(target.elements, leaves, strict=True):
+        match element:
+            case cst.Element(value=cst.Name(value=name) as item) if name != leaf and name in leaves:
+                yield _problem(function.place_of(item), cls, f"`{name}` is given the leaf `{leaf}`")
+                return
 
 
-def _is_from_tuple(call: Call) -> bool:
-    return isinstance(call.func, Attribute) and call.func.attr == "from_tuple"
-
-
-def _put_back(call: Call, reader: _Leaves) -> Iterator[Problem]:
+def _put_back(
+    made: cst.Call, star: str, cls: PytreeClass, function: FunctionNode, reader: _Leaves
+) -> Iterator[Problem]:
     """The problem of a constructor that is given the leaves as they stand."""
-    cls = reader.of(call.args[0].value)
-    func = call.func.value if _is_from_tuple(call) and isinstance(call.func, Attribute) else call.func
-    if cls is not None and reader.made_class(func) is cls:
-        yield _problem(call.args[0].at, cls, "the constructor is given its leaves in another order")
+    known = function.call_at(made)
+    func = known.func if known is not None else None
+    if isinstance(func, Attribute) and func.attr == "from_tuple":
+        func = func.value
+    elif star != "*":
+        return
+    if func is not None and known is not None and reader.made_class(func) is cls:
+        yield _problem(known.args[0].at, cls, "the constructor is given its leaves in another order")
 
 
 def _problem(at: object, cls: PytreeClass, what: str) -> Problem:

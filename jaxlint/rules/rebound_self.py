@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
@@ -17,27 +20,31 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import TREE_MAPS
 from jaxlint.rules.analyses.returning import returning, returning_also
 from jaxlint.rules.analyses.updates import is_copy
-from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Name,
+    Span,
+    Subscript,
+    children,
+    dotted,
+    last_name,
+    root,
+)
+from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
-    Augment,
-    Body,
-    Delete,
     For,
-    FunctionDefinition,
     Return,
-    Statement,
-    Try,
-    While,
     all_parts,
-    blocks,
-    expressions,
     parts,
     target_names,
-    walk,
 )
 
 #: Functions that make another instance, besides updates and constructors.
@@ -45,7 +52,7 @@ _COPYING = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.lax.stop_gr
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
-class ReboundSelf(BodyRule):
+class ReboundSelf(NodeRule):
     """
     ## What it does
 
@@ -121,10 +128,17 @@ class ReboundSelf(BodyRule):
     group = "updates"
     since = "0.1.0"
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a variable that is assigned in a function."""
+        return code.function is not None and next(_assignments(code), None) is not None
+
+    def check_node(self, node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is assigned to `self`, to parameters and variables of loops, and to the names of fields."""
+        code = node.code
         cls, function = code.place.owner, code.function
-        yield from _rebound_names(code, evaluator)
+        yield from _rebound_names(node, evaluator)
         if cls is None or not cls.is_pytree or function is None or function.self_name is None:
             return
         if not isinstance(evaluator.receiver(function, cls), Instance):
@@ -132,35 +146,37 @@ class ReboundSelf(BodyRule):
         for target, value in _assignments(code):
             if target.id == function.self_name:
                 unchanged = _unchanged(value, cls)
-                if _makes_copy(value, cls, code, evaluator) and not _is_used(target, code, evaluator, unchanged):
+                if _is_surely_used(target, code, unchanged) or not _makes_copy(value, cls, code, evaluator):
+                    continue
+                if not _is_used(target, node, evaluator, unchanged):
                     yield structs.replace(
                         _rebound(target, cls, function), fix=_returning(target.id, value, code, evaluator)
                     )
             elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
-                if not _is_used(target, code, evaluator) and not _is_stored(target.id, code, function):
-                    if _is_made_from_field(target, value, function):
-                        yield _shadowed(target, cls, function, "keeps its value")
-                    elif _is_set_here(target.id, code, cls, function):
-                        yield _shadowed(target, cls, function, "is never set, which raises TypeError")
+                if _is_stored(target.id, code, function) or _is_surely_used(target, code):
+                    continue
+                is_kept = _is_made_from_field(target, value, function)
+                fate = "keeps its value" if is_kept else "is never set, which raises TypeError"
+                if (is_kept or _is_set_here(target.id, code, cls, function)) and not _is_used(target, node, evaluator):
+                    yield _shadowed(target, cls, function, fate)
 
 
-def _rebound_names(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
     """Look for parameters and variables of loops that are rebound to an update of theirs, which nobody reads."""
+    code = node.code
     updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
     if code.function is None or not updates:
         return
-    last = code.body[-1] if code.body else None
-    returned = last.value if isinstance(last, Return) else None
     parameters = {p.name for p in code.function.parameters if p.name != code.function.self_name}
     for target, value in _assignments(code):
         update = updates.get(id(value.at))
-        if update is None or update.base is None or (returned is not None and _reads(returned, target.id)):
-            continue  # mostly, the copy is returned
+        if update is None or update.base is None or _is_surely_used(target, code):
+            continue
         start = root(update.base)
         if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
             continue
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
-        if (looped or target.id in parameters) and not _is_used(target, code, evaluator) and not _sees_all(code):
+        if (looped or target.id in parameters) and not _sees_all(code) and not _is_used(target, node, evaluator):
             problem = _lost(target, update, code.function, looped)
             yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
 
@@ -203,89 +219,69 @@ def _unchanged(value: Expr, cls: PytreeClass) -> frozenset[str]:
     return frozenset(f.name for f in cls.fields if f.name not in changed) if cls.fields_known else frozenset()
 
 
-def _is_used(target: Name, code: CodeRead, evaluator: Evaluator, unchanged: frozenset[str] = frozenset()) -> bool:
+def _is_used(
+    target: Name, function: FunctionNode, evaluator: Evaluator, unchanged: frozenset[str] = frozenset()
+) -> bool:
     """Whether the variable is read once it is assigned, or by an inner function that somebody may call then.
 
     To read one of the fields that are `unchanged` makes no use of the update.
     """
-    later = _evaluated_after(target, code.body)
-    if later is None or any(_reads_more_than(unchanged, expr, target.id) for expr in later):
+    node = function.node_at(target.at)
+    around = list(function.around(node))
+    statement = next(one for one in around if isinstance(one, cst.BaseSmallStatement))
+    later = []
+    for part in may_run_after(statement, around[around.index(statement) + 1 :]):
+        for read in variables(part):
+            holding = list(function.around(read))
+            if statement not in holding and not is_bound(read, holding):
+                later.append((read.value, holding[0].attr.value if isinstance(holding[0], cst.Attribute) else ""))
+    if any(name == target.id and attr not in unchanged for name, attr in later):
         return True
-    reading: list[Expr] = []
-    for statement in walk(code.body):
-        if isinstance(statement, FunctionDefinition) and any(
-            _reads(expr, target.id) for s in walk(statement.body) for expr in expressions(s)
-        ):
-            if statement.decorators or any(_reads(expr, statement.name) for expr in later):
+    reading: list[cst.BaseExpression] = []
+    for inner in function.all(cst.FunctionDef, function.body):
+        if target.id in names([inner.body]):
+            if inner.decorators or any(name == inner.name.value for name, _ in later):
                 return True
-            reading += [p for p in all_parts(code.body) if isinstance(p, Name) and p.id == statement.name]
-        for expr in expressions(statement):
-            reading += [p for p in parts(expr) if isinstance(p, Lambda) and _reads(p.body, target.id)]
-    return bool(reading) and not set(map(id, reading)) <= _run_at_once(code, evaluator)
+            reading += [one for one in variables(function.body) if one.value == inner.name.value]
+    reading += [one for one in function.all(cst.Lambda, function.body) if target.id in names([one.body])]
+    return bool(reading) and not set(map(function.place_of, reading)) <= _run_at_once(function.code, evaluator)
 
 
-def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[int]:
-    """The functions (by identity) that are called where they stand, or given to one of jax, which keeps none of them.
+def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[Span]:
+    """The places of functions that are called where they stand, or given to one of jax, which keeps none of them.
 
     What such a call returns may be another function, which is called at once.
     """
     resolver = evaluator.model.resolver
-    found: set[int] = set()
+    found: set[Span] = set()
     for call in (p for p in all_parts(code.body) if isinstance(p, Call)):
         func = call.func
-        found.add(id(func))
+        found.add(place_of(func.at))
         made = func.func if isinstance(func, Call) else func
         name = resolver.library_name(made, code.place.module, code.scope)
         given = (*call.args, *(func.args if isinstance(func, Call) else ()))
         transform = TRANSFORMS.get(name)
         if name in TREE_MAPS or (transform is not None and (transform.runs or isinstance(func, Call))):
-            found |= {id(argument.value) for argument in given}
+            found |= {place_of(argument.value.at) for argument in given}
     return found
 
 
-def _reads_more_than(fields: frozenset[str], expr: Expr, name: str) -> bool:
-    """Whether an expression reads a variable, and not only some fields of it."""
-    harmless = {
-        id(part.value)
-        for part in parts(expr)
-        if isinstance(part, Attribute) and isinstance(part.value, Name) and part.attr in fields
-    }
-    return any(isinstance(part, Name) and part.id == name and id(part) not in harmless for part in parts(expr))
+def _is_surely_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
+    """Whether a statement behind that of a variable reads it, as is mostly so: then nothing has to be parsed."""
+    row = place_of(target.at).row
+    behind = tuple(statement for statement in code.body if place_of(statement.at).row > row)
+    if not unchanged:
+        return target.id in names_read(behind)
+    returned = (s.value for s in behind if isinstance(s, Return) and s.value is not None)
+    return any(isinstance(part, Name) and part.id == target.id for r in returned for part in _outside(unchanged, r))
 
 
-def _evaluated_after(target: Name, body: Body) -> list[Expr] | None:
-    """What may be evaluated once a target is assigned; None if it is not assigned below `body`.
-
-    In a loop that is everything else in it: the turns before were the same.
-    """
-    for index, statement in enumerate(body):
-        rest = [expr for later in body[index + 1 :] for expr in _evaluated(later, target)]
-        if any(target is expr for expr in expressions(statement)):
-            return rest
-        for block in blocks(statement):
-            found = _evaluated_after(target, block)
-            if found is not None:
-                if isinstance(statement, (For, While, Try)):
-                    again = blocks(statement) if isinstance(statement, For) else ((statement,),)
-                    found = [expr for part in again for s in part for expr in _evaluated(s, target)]
-                return [*found, *rest]
-    return None
-
-
-def _evaluated(statement: Statement, target: Name) -> Iterator[Expr]:
-    """The expressions in a statement and below it that are no plain targets, but for the assignment of `target`."""
-    for inner in walk((statement,)):
-        if not any(expr is target for expr in expressions(inner)):
-            targets = inner.targets if isinstance(inner, Assign) else (getattr(inner, "target", None),)
-            for expr in expressions(inner):
-                if isinstance(inner, (Augment, Delete)) or not any(expr is t for t in targets):
-                    yield expr
-                elif not isinstance(expr, Name):
-                    yield from (p for p in parts(expr) if isinstance(p, (Attribute, Subscript)))
-
-
-def _reads(expr: Expr, name: str) -> bool:
-    return any(isinstance(part, Name) and part.id == name for part in parts(expr))
+def _outside(fields: frozenset[str], expr: Expr) -> Iterator[Expr]:
+    """The parts of an expression, without those that read some fields."""
+    if not (isinstance(expr, Attribute) and isinstance(expr.value, Name) and expr.attr in fields):
+        yield expr
+        for child in children(expr):
+            yield from _outside(fields, child)
 
 
 def _makes_copy(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:

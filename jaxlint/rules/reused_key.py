@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jaxlint.cst import nodes as cst
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import names, own, returned
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
@@ -13,16 +16,15 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, Return, parts, walk
+from jaxlint.rules.base import NodeRule, Problem
+from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 
 _KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
 #: Functions of `jax.random` that make keys of other things, or of a key and a number.
 _NOT_USING = frozenset({"fold_in", "key_data", "wrap_key_data", "key_impl", "clone", "PRNGKey", "key"})
 
 
-class ReusedKey(BodyRule):
+class ReusedKey(NodeRule):
     """
     ## What it does
 
@@ -98,13 +100,15 @@ class ReusedKey(BodyRule):
     confidence = Confidence.MEDIUM
     enabled = False
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for an update of a variable."""
+        return code.function is not None and bool(_updates(code))
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the keys that a function uses, and at the states that it returns."""
-        if code.function is None:
-            return
-        updates = [e for e in code.events if isinstance(e, Replace) and isinstance(e.base, Name)]
-        if not updates:
-            return
+        code = function.code
         instances = LocalInstances.of(code, evaluator)
         for call in code.calls:
             if not call.positional:
@@ -114,8 +118,13 @@ class ReusedKey(BodyRule):
                 continue
             key = call.positional[0]
             held = _key_of(key, instances)
-            if held is not None and _stays(key, held, updates, code):
+            own = _kept(key, code) if held is not None else []
+            if held is not None and own and _comes_back(own, function):
                 yield _problem(key, held, name)
+
+
+def _updates(code: CodeRead) -> list[Replace]:
+    return [e for e in code.events if isinstance(e, Replace) and isinstance(e.base, Name)]
 
 
 def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
@@ -129,49 +138,42 @@ def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
     return None
 
 
-def _stays(key: Expr, cls: PytreeClass, updates: list[Replace], code: CodeRead) -> bool:
-    """Whether the function returns an updated copy of the state and never gives it another key."""
+def _kept(key: Expr, code: CodeRead) -> list[Replace]:
+    """The updates of the state that holds a key, if they are all that happens to it and none gives it another key."""
     assert isinstance(key, Attribute)
+    updates = _updates(code)
     base, attr = dotted(key.value), key.attr
     own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
-    if not own or any(u.call.has_star for u in updates) or len(own) != len(updates):
-        return False
+    if any(u.call.has_star for u in updates) or len(own) != len(updates):
+        return []
     if any(u.function not in (*REPLACE_FUNCTIONS, u.receiver.cls.framework.replace_method) for u in own):
-        return False  # a method of the class, which may do more
+        return []  # a method of the class, which may do more
     if any(k.name == attr for u in updates for k in u.keywords):
-        return False
+        return []
     if any(isinstance(e, AssignAttribute) and e.attr == attr for e in code.events):
-        return False
+        return []
     if any(isinstance(e, Update) and not isinstance(e, Replace) and _is_instance(e) for e in code.events):
-        return False
-    return any(_is_returned(u.call, code.body) for u in own) and not _rebound(base or "", own, code.body)
+        return []
+    return own
 
 
 def _is_instance(update: Update) -> bool:
     return isinstance(plain(update.receiver), Instance)
 
 
-def _is_returned(call: Call, body: Body) -> bool:
-    """Whether an update is returned, at once or as a variable that nothing else is given to."""
-    names = {dotted(s.targets[0]) for s in walk(body, nested=False) if isinstance(s, Assign) and s.value is call} - {
-        None
-    }
-    for statement in walk(body, nested=False):
-        if isinstance(statement, Return) and statement.value is not None:
-            for part in parts(statement.value):
-                if part is call or (isinstance(part, Name) and part.id in names):
-                    return True
-    return False
-
-
-def _rebound(base: str, own: list[Replace], body: Body) -> bool:
-    """Whether the state is given anything but these updates."""
-    calls = {id(u.call) for u in own}
-    for statement in walk(body, nested=False):
-        if isinstance(statement, Assign) and id(statement.value) not in calls:
-            if any(dotted(part) == base for target in statement.targets for part in parts(target)):
-                return True
-    return False
+def _comes_back(updates: list[Replace], function: FunctionNode) -> bool:
+    """Whether a function returns one of the updates, and the state is given nothing else."""
+    made = [function.node_at(update.call.at) for update in updates]
+    base = {update.base.id for update in updates if isinstance(update.base, Name)}
+    body, kept = function.body, set()
+    for assigned in own(body, cst.Assign):
+        targets = [one.target for one in assigned.targets]
+        if assigned.value in made:
+            kept |= {one.value for one in targets[:1] if isinstance(one, cst.Name)}
+        elif not base.isdisjoint(names(targets)):
+            return False
+    values = list(returned(body))
+    return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
 
 
 def _problem(key: Expr, cls: PytreeClass, function: str) -> Problem:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.imports import spelled
+from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
 from jaxlint.syntax.statements import parts
@@ -29,7 +31,7 @@ _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _FUNCTIONS)
 _ARRAY_METHODS = ("__jax_array__", "__array__")
 
 
-class SelectOnState(BodyRule):
+class SelectOnState(NodeRule):
     """
     ## What it does
 
@@ -102,31 +104,46 @@ class SelectOnState(BodyRule):
     since = "0.1.0"
     instance_calls = frozenset({CHOOSES})
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a call of a function that takes arrays."""
+        return not _LAST_NAMES.isdisjoint(code.contents.called)
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
-        if _LAST_NAMES.isdisjoint(code.contents.called):
-            return
+        code = function.code
         working = code.contents.expected_to_work
         calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
-            given = [(expr, instances.instance(expr)) for expr in _arrays(call)]
-            found = next(((expr, one) for expr, one in given if one is not None), None)
-            if found is None or any(found[1].cls.method(name) is not None for name in _ARRAY_METHODS):
+            held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) if held else ""
+            if name not in _FUNCTIONS:
                 continue
-            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-            if name in _FUNCTIONS:
+            arrays = _arrays(function.node_at(call.at))
+            found = next((one for one in held if function.node_at(one[0].at) in arrays), None)
+            if found is not None and all(found[1].cls.method(method) is None for method in _ARRAY_METHODS):
                 fix = _mapping(call, instances, code, evaluator)
                 yield _problem(found[0], found[1], name, fix)
 
 
-def _arrays(call: Call) -> tuple[Expr, ...]:
+def _given(call: Call) -> Iterator[Expr]:
+    """What a call is given by position, and the items of lists."""
+    for expr in call.positional:
+        yield from expr.items if isinstance(expr, Display) else (expr,)
+
+
+def _arrays(call: cst.BaseExpression) -> list[cst.BaseExpression]:
     """The arguments in the places of arrays."""
-    positional = call.positional
-    if last_name(call.func) in ("stack", "concatenate"):
-        first = positional[0] if positional else None
-        return first.items if isinstance(first, Display) else ()
-    return positional[1:]
+    match call:
+        case cst.Call(cst.Attribute(attr=cst.Name("stack" | "concatenate")) | cst.Name("stack" | "concatenate")):
+            match call.args:
+                case [cst.Arg(cst.List(elements) | cst.Tuple(elements), keyword=None), *_]:
+                    return [element.value for element in elements]
+        case cst.Call(args=args):
+            return [arg.value for arg in args if arg.keyword is None][1:]
+    return []
 
 
 def _mapping(call: Call, instances: LocalInstances, code: CodeRead, evaluator: Evaluator) -> Proposal | None:

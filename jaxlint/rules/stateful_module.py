@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
 from jaxlint.cst.imports import spelled
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import dotted
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
@@ -15,10 +18,8 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange
-from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, dotted
-from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
@@ -30,7 +31,7 @@ _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "app
 _OTHER_NAMES = {"checkpoint": "remat"}
 
 
-class StatefulModule(BodyRule):
+class StatefulModule(NodeRule):
     """
     ## What it does
 
@@ -113,11 +114,17 @@ class StatefulModule(BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a function that is transformed by something that does not write the state back."""
+        return code.function is not None and not any(a.transform.propagates for a in code.applied)
+
+    def check_node(self, node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function does with the modules that it is given."""
+        code = node.code
         function, module = code.function, code.place.module
-        if function is None or any(a.transform.propagates for a in code.applied):
-            return
+        assert function is not None
         rebuilt = rebuilt_parameters(function, code.applied)
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
@@ -135,9 +142,9 @@ class StatefulModule(BodyRule):
             if _shares_variables((module, instance.cls.module, *importers)):
                 continue
             change = state.change(name, instance.cls, own)
-            if change is None or (_evaluates(module) and not _trains(code)):
+            if change is None or state.comes_back(name, instance.cls, change, own):
                 continue
-            if not state.comes_back(name, instance.cls, change, own):
+            if not _evaluates(module) or _trains(node):
                 changes[name] = (instance.cls, change)
         if changes:
             yield _problem(changes, function, code, evaluator)
@@ -184,12 +191,12 @@ def _evaluates(module: Module) -> bool:
     return any("eval" in unit.calls for unit in module.outline.units)
 
 
-def _trains(code: CodeRead) -> bool:
+def _trains(node: FunctionNode) -> bool:
     """Whether a function differentiates or updates something, or is differentiated: that is no evaluation."""
-    if any(a.transform.kind is Kind.GRAD for a in code.applied):
+    if any(a.transform.kind is Kind.GRAD for a in node.code.applied):
         return True
-    calls = (part for part in all_parts(code.body) if isinstance(part, Call))
-    return any((dotted(call.func) or "").rpartition(".")[2] in _TRAINING for call in calls)
+    calls = node.all(cst.Call, node.body)
+    return any(dotted(call.func).rpartition(".")[2] in _TRAINING for call in calls)
 
 
 def _shares_variables(modules: Iterable[Module]) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import dotted, own, returned
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
@@ -16,9 +19,11 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.rebinding import taking_result
 from jaxlint.rules.analyses.updates import accepted_keywords, misses_gradients
-from jaxlint.rules.base import BodyRule, EventRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, all_parts, reads, walk
+from jaxlint.rules.base import EventRule, NodeRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Constant
+from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.statements import all_parts
 
 #: What `create` must be given, and what it sets by itself.
 _GIVEN = ("apply_fn", "params", "tx")
@@ -26,7 +31,7 @@ _SET = ("step", "opt_state")
 _REASON = "`create` and `apply_gradients` take keyword arguments only; `create` makes `step` and `opt_state` itself"
 
 
-class TrainState(EventRule, BodyRule):
+class TrainState(EventRule, NodeRule):
     """
     ## What it does
 
@@ -115,19 +120,22 @@ class TrainState(EventRule, BodyRule):
         elif event.name == "apply_gradients" and isinstance(event.receiver, Instance):
             yield from _applied(event, evaluator)
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for a call with `mutable`, and for a variable that nobody reads."""
+        given = (part.keyword("mutable") for part in all_parts(code.body) if isinstance(part, Call))
+        return any(one is not None for one in given) and bool(_unread(code))
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for new batch statistics that nobody takes."""
-        if code.function is None:
-            return  # what a script binds is read anywhere
-        receivers = {id(event.at): event.receiver for event in code.events if isinstance(event, CallMethod)}
-        for name, call in _statistics(code.body) if receivers else ():
-            state = receivers.get(id(call.at))
+        for name, call in _statistics(function.body):
+            event = function.event_at(call)
+            state = event.receiver if isinstance(event, CallMethod) else None
             stored = _stored(state.cls, call) if isinstance(state, Instance) else None
-            if state is not None and stored is not None and _is_unused(name, code.body):
-                yield _lost(name, state.cls, stored, ())
-        for statement in code.body:
-            if isinstance(statement, FunctionDefinition):
-                yield from _differentiated(statement, code)
+            if state is not None and stored is not None:
+                yield from _lost(name, state.cls, stored, function, ())
+        for statement in function.node.body.body:
+            if isinstance(statement, cst.FunctionDef):
+                yield from _differentiated(statement, function)
 
 
 def _is_flax_method(event: CallMethod) -> bool:
@@ -260,53 +268,57 @@ def _listed(names: list[str]) -> str:
 # -- batch statistics -----------------------------------------------------------------------------
 
 
-def _statistics(body: Body) -> Iterator[tuple[Name, Call]]:
+def _unread(code: CodeRead) -> set[str]:
+    """The variables that are never read, though their names do not say that they are not wanted."""
+    return {name for name in code.contents.bound - names_read(code.body) if not name.startswith("_")}
+
+
+def _statistics(body: cst.CSTNode) -> Iterator[tuple[cst.Name, cst.Call]]:
     """The variables that are given what `apply_fn(..., mutable=[...])` returns second, with the call."""
-    for statement in walk(body, nested=False):
-        match statement:
-            case Assign(
-                targets=(Display(items=(_, Name() as name)),), value=Call(func=Attribute(attr="apply_fn")) as call
+    for assigned in own(body, cst.Assign):
+        match assigned:
+            case cst.Assign(
+                targets=[cst.AssignTarget(cst.Tuple([_, cst.Element(cst.Name() as name)]))],
+                value=cst.Call(func=cst.Attribute(attr=cst.Name("apply_fn"))) as call,
             ):
                 yield name, call
 
 
-def _stored(cls: PytreeClass, call: Call) -> str | None:
+def _stored(cls: PytreeClass, call: cst.Call) -> str | None:
     """The collection that the call declares mutable and the state has a field for; None if there is none."""
-    mutable = call.keyword("mutable")
-    items = mutable.items if isinstance(mutable, Display) else () if mutable is None else (mutable,)
-    names = [item.value for item in items if isinstance(item, Constant) and isinstance(item.value, str)]
-    return next((n for n in names if is_train_state(cls) and cls.field(n) is not None), None)
+    given = (arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "mutable")
+    names = [text.evaluated_value for value in given for text in own(value, cst.SimpleString)]
+    return next((n for n in names if isinstance(n, str) and is_train_state(cls) and cls.field(n) is not None), None)
 
 
-def _differentiated(function: FunctionDefinition, code: CodeRead) -> Iterator[Problem]:
+def _differentiated(inner: cst.FunctionDef, function: FunctionNode) -> Iterator[Problem]:
     """Look at a function inside that returns new batch statistics next to its loss, and at who takes them."""
+    code = function.code
     assert code.function is not None
-    declared = code.place.module.outline.functions.get(f"{code.function.qualname}.<locals>.{function.name}")
+    declared = code.place.module.outline.functions.get(f"{code.function.qualname}.<locals>.{inner.name.value}")
     if declared is None:
         return
     gradients = [a for a in code.place.applied(declared) if a.transform.kind is Kind.GRAD and a.has_aux]
-    returned = [s.value for s in walk(function.body, nested=False) if isinstance(s, Return) and s.value is not None]
-    for name, call in _statistics(function.body):
-        root = (dotted(call.func) or "").removesuffix(".apply_fn")
-        state = as_instance(code.parameters.get(root, UNKNOWN))
-        paths = [path for value in returned for path in _paths(value, name.id)]
+    for name, call in _statistics(inner.body):
+        state = as_instance(code.parameters.get(dotted(call.func).removesuffix(".apply_fn"), UNKNOWN))
+        paths = [path for value in returned(inner.body) for path in _paths(value, name.value)]
         stored = _stored(state.cls, call) if state is not None else None
         if state is None or stored is None or len(paths) != 1:
             continue
         for applied in gradients:
-            for target in _targets(applied, function.name, code.body):
+            for target in _targets(applied, inner.name.value, function):
                 taken = _at_path(target, _path_after(applied, paths[0]))
-                if isinstance(taken, Name) and _is_unused(taken, code.body):
-                    yield _lost(taken, state.cls, stored, code.body)
+                yield from _lost(taken, state.cls, stored, function, code.calls)
 
 
-def _paths(value: Expr, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def _paths(value: cst.BaseExpression, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """Where the variable stands in a (nested) tuple."""
-    if isinstance(value, Name) and value.id == name:
-        yield path
-    elif isinstance(value, Display):
-        for index, item in enumerate(value.items):
-            yield from _paths(item, name, (*path, index))
+    match value:
+        case cst.Name(value=written) if written == name:
+            yield path
+        case cst.Tuple(elements) | cst.List(elements):
+            for index, element in enumerate(elements):
+                yield from _paths(element.value, name, (*path, index))
 
 
 def _path_after(applied: Applied, path: tuple[int, ...]) -> tuple[int, ...]:
@@ -316,36 +328,29 @@ def _path_after(applied: Applied, path: tuple[int, ...]) -> tuple[int, ...]:
     return path  # the gradient stands in place of the loss
 
 
-def _targets(applied: Applied, function: str, body: Body) -> Iterator[Expr]:
+def _targets(applied: Applied, called: str, function: FunctionNode) -> Iterator[cst.BaseExpression]:
     """What is assigned the result of the differentiated function."""
-    called = function if applied.is_decorator else None
-    for statement in walk(body, nested=False):
-        if not isinstance(statement, Assign) or len(statement.targets) != 1 or not isinstance(statement.value, Call):
-            continue
-        target, value = statement.targets[0], statement.value
-        if value.at is applied.at and isinstance(target, Name):
-            called = target.id
-        elif value.func.at is applied.at or (called is not None and dotted(value.func) == called):
-            yield target
+    at, names = place_of(applied.at), {called} if applied.is_decorator else set[str]()
+    for assigned in own(function.body, cst.Assign):
+        match assigned:
+            case cst.Assign([cst.AssignTarget(target)], cst.Call(func=func) as value):
+                if function.place_of(value) == at and isinstance(target, cst.Name):
+                    names = {target.value}
+                elif function.place_of(func) == at or dotted(func) in names:
+                    yield target
 
 
-def _at_path(target: Expr, path: tuple[int, ...]) -> Expr | None:
+def _at_path(target: cst.BaseExpression, path: tuple[int, ...]) -> cst.BaseExpression | None:
     """The part of a tuple target at `path`."""
     for index in path:
-        if not isinstance(target, Display) or index >= len(target.items):
+        if not isinstance(target, (cst.Tuple, cst.List)) or index >= len(target.elements):
             return None
-        target = target.items[index]
+        target = target.elements[index].value
     return target
 
 
-def _is_unused(name: Name, body: Body) -> bool:
-    """Whether a variable is never read, though its name does not say that it is not wanted."""
-    return not name.id.startswith("_") and next(reads(body, name.id), None) is None
-
-
-def _handing(name: str, collection: str, body: Body) -> Proposal | None:
+def _handing(name: str, collection: str, calls: Sequence[Call]) -> Proposal | None:
     """The fix that hands the new values to the one call that updates the state."""
-    calls = [part for part in all_parts(body, nested=False) if isinstance(part, Call)]
     updates = [c for c in calls if isinstance(c.func, Attribute) and c.func.attr == "apply_gradients"]
     if len(updates) != 1 or updates[0].has_star or updates[0].keyword(collection) is not None:
         return None
@@ -353,12 +358,17 @@ def _handing(name: str, collection: str, body: Body) -> Proposal | None:
     return Proposal(f"Write `{collection}` back", Applicability.UNSAFE, (change,))
 
 
-def _lost(name: Name, cls: PytreeClass, collection: str, body: Body) -> Problem:
+def _lost(
+    taken: cst.BaseExpression | None, cls: PytreeClass, collection: str, function: FunctionNode, calls: Sequence[Call]
+) -> Iterator[Problem]:
+    """The problem of a variable with new statistics, if nobody reads it."""
+    if not isinstance(taken, cst.Name) or taken.value not in _unread(function.code):
+        return
     way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
-    return Problem(
-        at=name.at,
-        fix=_handing(name.id, collection, body),
-        message=f"the new `{collection}` in `{name.id}` is never written back to the `{cls.name}`; {way_out}",
+    yield Problem(
+        at=function.place_of(taken),
+        fix=_handing(taken.value, collection, calls),
+        message=f"the new `{collection}` in `{taken.value}` is never written back to the `{cls.name}`; {way_out}",
         reason="`apply_fn` changes nothing: with `mutable=[...]` it returns the new values next to the output",
         help=way_out,
         confidence=Confidence.MEDIUM,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from jaxlint.cst import nodes as cst
 from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
@@ -18,9 +20,9 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, root
-from jaxlint.syntax.statements import Delete, Statement, all_parts, bound_by, parts, walk
+from jaxlint.rules.base import NodeRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, root
+from jaxlint.syntax.statements import all_parts
 
 #: What every object has, and what the machinery adds to a class.
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
@@ -29,7 +31,7 @@ _TOO_MANY = 3
 _ASKING = frozenset({"hasattr", "getattr", "isinstance", "type", "cast", "vars", "asdict", "fields"})
 
 
-class UnknownAttribute(BodyRule):
+class UnknownAttribute(NodeRule):
     """
     ## What it does
 
@@ -115,25 +117,29 @@ class UnknownAttribute(BodyRule):
         """Functions that take instances: a read needs no call."""
         return any(candidate.takes(f, is_pytree) for f in candidate.functions)
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a body reads of instances."""
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for code that does not ask whether an instance is of another class after all."""
         asked = {dotted(p.func) for p in all_parts(code.body) if isinstance(p, Call)}
-        if not asked.isdisjoint(_ASKING):
-            return  # it may be of another class after all
+        return asked.isdisjoint(_ASKING)
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a body reads of instances."""
+        code = function.code
         instances = LocalInstances.of(code, evaluator)
-        written = {id(t) for s in walk(code.body) for t in _targets(s)}
         seen: dict[str, dict[str, tuple[Attribute, Instance]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
         for part in code.contents.expected_to_work:
-            if not isinstance(part, Attribute) or id(part) in written or not isinstance(part.value, (Name, Attribute)):
+            if not isinstance(part, Attribute) or not isinstance(part.value, (Name, Attribute)):
                 continue
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
             if instance is None or part.attr in seen.get(instance.cls.name, ()):
                 continue
             if not instance.exact and not is_made_in(instance.cls, code.place.module):
                 continue  # an annotation may stand for another class that has the attribute
-            if _lacks(instance, part.attr, evaluator):
+            if _lacks(instance, part.attr, evaluator) and not _is_written(part, function):
                 seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
         for missing in seen.values():
             for part, instance in missing.values():
@@ -141,12 +147,19 @@ class UnknownAttribute(BodyRule):
                     yield _problem(part, instance.cls)
 
 
-def _targets(statement: Statement) -> Iterator[Expr]:
-    """What a statement assigns or deletes."""
-    if isinstance(statement, Delete):
-        yield statement.target
-    for target in bound_by(statement):
-        yield from parts(target)
+def _is_written(part: Attribute, function: FunctionNode) -> bool:
+    """Whether an attribute is assigned or deleted, or leads to one that is."""
+    child: cst.CSTNode = function.node_at(part.at)
+    for around in function.around(child):
+        match around:
+            case cst.AssignTarget() | cst.AsName() | cst.Del():
+                return True
+            case cst.AugAssign(target=target) | cst.AnnAssign(target=target) | cst.For(target=target):
+                return target is child
+            case cst.BaseSmallStatement() | cst.BaseCompoundStatement():
+                return False
+        child = around
+    return False
 
 
 def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:

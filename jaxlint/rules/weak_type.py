@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.reading import FunctionNode
+from jaxlint.cst.shapes import own, returned
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
@@ -11,16 +13,16 @@ from jaxlint.infer.values import Array, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
-from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Return, own_parts, parts
+from jaxlint.syntax.statements import Assign, parts
 
 #: Functions that make one number of an array, of the dtype of the array.
 _REDUCTIONS = frozenset({"mean", "sum", "max", "min", "norm", "var", "std", "dot", "vdot", "prod", "median"})
 _NUMBERS = frozenset({"int", "float"})
 
 
-class WeakType(BodyRule):
+class WeakType(NodeRule):
     """
     ## What it does
 
@@ -95,24 +97,31 @@ class WeakType(BodyRule):
     confidence = Confidence.MEDIUM
     enabled = False
 
-    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    everywhere = True
+
+    def can_match(self, code: CodeRead) -> bool:
+        """Ask for an update in a compiled function."""
+        is_updating = any(isinstance(e, Replace) and e.base is not None for e in code.events)
+        return is_updating and any(a.transform.name == "jax.jit" for a in abstracting(code.applied))
+
+    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a compiled function puts into leaves."""
+        code = function.code
         updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None]
-        if not updates or not any(a.transform.name == "jax.jit" for a in abstracting(code.applied)):
-            return
         traced = traced_parameters(code)
         leaves = TracedLeaves(traced, code.body, evaluator)
         variables = _variables(code)
         for update in updates:
             base = None if update.base is None else dotted(update.base)
-            if base is None or base not in traced or not _is_returned(update.call, code):
+            if base is None or base not in traced:
                 continue
             exprs = {id(a.at): a.value for a in update.call.args}
             for keyword in update.keywords:
                 field, expr = update.receiver.cls.field(keyword.name), exprs.get(id(keyword.at))
                 if field is None or expr is None or not _begins_as_number(field):
                     continue
-                if _is_strong(variables.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves):
+                strong = _is_strong(variables.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves)
+                if strong and _is_returned(update.call, function):
                     yield _problem(keyword.at, update.receiver.cls, field)
 
 
@@ -125,11 +134,10 @@ def _variables(code: CodeRead) -> dict[str, Expr]:
     return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 
-def _is_returned(call: Call, code: CodeRead) -> bool:
+def _is_returned(call: Call, function: FunctionNode) -> bool:
     """Whether an update is returned as it is, or in a tuple."""
-    return any(
-        part is call for statement in code.statements if isinstance(statement, Return) for part in own_parts(statement)
-    )
+    made = function.node_at(call.at)
+    return any(part is made for value in returned(function.body) for part in own(value, type(made)))
 
 
 def _begins_as_number(field: Field) -> bool:

@@ -147,9 +147,8 @@ def test_a_finding_is_moved_to_its_node(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("deep", ["1" + " + 1" * 3000, "not " * 3000 + "1", "a" + ".b" * 3000])
 def test_what_libcst_cannot_read_stays_where_ast_found_it(deep: str) -> None:
-    text = (
-        "from flax import struct\n\n\n" + STATE + f"def f(state: State, a) -> None:\n    state.step = 1\n    {deep}\n"
-    )
+    head = "from flax import struct\n\n\n" + STATE + "def f(state: State, a) -> None:\n    state.step = 1\n"
+    text = head + f"    {deep}\n"
     finding = check_source(text)[0]
     assert place_of(finding) == (10, 4, 10, 14)
     assert finding.fix is None

@@ -123,7 +123,7 @@ class _Reader(StraightLine[Held]):
         #: The call through which the code is reached, if it is not the method itself.
         self.called_at: object = None
         if around is None:
-            for name in rebuilt.preset & rebuilt.leaves:
+            for name in sorted(rebuilt.preset & rebuilt.leaves):
                 attributes[name] = Leaf(name, self._kind_of_attribute(name), None)
             for parameter in function.parameters[1:]:
                 leaf = rebuilt.of_parameter(parameter.name)

@@ -1,4 +1,4 @@
-"""What a run has to load: libcst only where something is found and shown, and its matchers, which load slowest, never."""
+"""What a run has to load: libcst only where something is found and shown; its matchers, which load slowest, never."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ PROGRAMS = {
     "def f(a: A) -> None:\n    del a.x  # jaxlint: ignore\n": [],
     "def f(a: A) -> None:\n    a.x = 1  # noqa: JAX401\n": [],
     "def f(a: A) -> None:\n    del a.x\n": ["libcst"],
+    "def f(a: A) -> A:\n    a = a.replace(x=a.x + 1)\n    print(a.x)\n    return A(a.x)\n": [],
+    "@jax.jit\ndef f(a: A) -> A:\n    b = a.replace(x=a.x + 1)\n    return b\n": [],
+    "def f(a: A) -> None:\n    a = a.replace(x=a.x + 1)\n": ["libcst"],
     "def f(a: A) -> A:\n    a.x = a.x + 1\n    return a\n": ["libcst"],
     "def f(a: A) -> None:\n    a.replace(x=a.x + 1)\n": ["libcst"],
     "f = jax.jit(lambda a, b: b, donate_argnums=(0,))\ndef g(a: A):\n    b = a\n    b.x = 1\n    return b\n": [
