@@ -18,7 +18,8 @@ ARRAY_TYPES: dict[str, str] = {
     "jax.typing.ArrayLike": "array",
     "numpy.ndarray": "numpy",
     "numpy.array": "numpy",
-    "jax.numpy.array": "jax",
+    # a function, and no type: what it promises has never been checked, nor which of the two libraries is meant
+    "jax.numpy.array": "array",
     "numpy.typing.NDArray": "numpy",
     "numpy.typing.ArrayLike": "array",
     "chex.Array": "array",

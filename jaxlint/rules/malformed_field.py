@@ -88,8 +88,9 @@ class MalformedField(ClassRule):
 
     ## When not to use it
 
-    A comma is reported only if the annotation is no tuple. If a field is declared twice on purpose, leave the first
-    declaration out.
+    A comma is reported only if the annotation is no tuple, and a factory only if no function of the module returns an
+    instance that it gives a value for the field. If a field is declared twice on purpose, leave the first declaration
+    out.
 
     ## References
 
@@ -199,7 +200,7 @@ class _Declaration:
                 "has a default and a default_factory: the class cannot be created (ValueError); keep one",
                 "remove `default` or `default_factory`",
             )
-        elif _is_called(plain(self.evaluator.static(factory))):
+        elif _is_called(plain(self.evaluator.static(factory))) and not self._is_given():
             called = isinstance(factory.expr, Call)
             way_out = "write it without parentheses, or as a lambda" if called else "wrap it in a lambda"
             yield self._problem(
@@ -208,6 +209,15 @@ class _Declaration:
                 "write `default_factory=lambda: ...`",
                 _uncalled(factory.expr) if factory.module is self.cls.module else None,
             )
+
+    def _is_given(self) -> bool:
+        """Whether a function of the module returns an instance that is made with a value for the field."""
+        own = {"cls", self.cls.name}
+        return any(
+            isinstance(value, Call) and dotted(value.func) in own and value.keyword(self.declared.name) is not None
+            for function in self.cls.module.outline.functions.values()
+            for value in function.return_values
+        )
 
     def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
         """`struct.field(static=True)`."""

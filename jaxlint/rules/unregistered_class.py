@@ -19,7 +19,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import all_parts, bound_once, looked_up
 
@@ -163,13 +163,28 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
     if function is not None and declared is not None:
-        is_declared_there = declared.annotation is not None and _shows_body(function, event, evaluator)
-        if is_declared_there or declared.name == function.self_name:
+        if declared.name == function.self_name or _is_told_there(declared, function, event, evaluator):
             return
     cls = refused_class(event.value, evaluator.model)
     if cls is not None:
         how = f"`{function.name}` is given one" if function is not None else "it is passed on"
         yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
+
+
+def _is_told_there(declared: Parameter, function: Function, event: Cross, evaluator: Evaluator) -> bool:
+    """Whether the declaration of a parameter tells what it is: there it is reported, or nothing is known.
+
+    Where the body does not bear out what a parameter is annotated with, an instance that is made and given to it does.
+    """
+    if declared.annotation is None or not _shows_body(function, event, evaluator):
+        return False
+    module = event.module or event.place.module
+    value = evaluator.parameter(function, declared.name, module)
+    cls = refused_class(value, evaluator.model)
+    if cls is None or _is_used_as(cls, value, declared.name, function, module, evaluator):
+        return True
+    given = plain(event.value)
+    return not (isinstance(given, Instance) and given.exact and given.cls == cls)
 
 
 def _shows_body(function: Function, event: Cross, evaluator: Evaluator) -> bool:

@@ -49,23 +49,22 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
 
 def _reading(
     attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator
-) -> Iterator[tuple[Function, Body | None]]:
-    """Those of some methods that read an attribute, each with its body; None if that cannot be read."""
+) -> Iterator[tuple[Function, Body]]:
+    """Those of some methods that read an attribute and whose bodies can be seen, with these."""
     for name in inside:
         found = cls.method(name)
         if found is not None and attr in found[1].self_reads:
-            yield found[1], evaluator.calls.body_of(FunctionSymbol(found[0].module, found[1]))
+            body = evaluator.calls.body_of(FunctionSymbol(found[0].module, found[1]))
+            if body is not None:
+                yield found[1], body
 
 
-def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether methods read an attribute only where an argument is not given.
+def _may_stand_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may read an attribute only where an argument is not given.
 
     That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
     """
-    found = False
     for method, body in _reading(attr, inside, cls, evaluator):
-        if body is None:
-            return False
         path = f"{method.self_name}.{attr}"
         every = list(all_parts(body))
         missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
@@ -74,15 +73,12 @@ def _stands_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Ev
             fallback += all_parts(branch[1]) if _asks(branch[0], "is", method) else ()
         if sum(dotted(part) == path for part in every) > sum(dotted(part) == path for part in fallback):
             return False
-        found = True
-    return found
+    return True
 
 
-def _is_only_applied(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether methods read nothing of a train state but the function of its model, which no update changes."""
+def _may_only_apply(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may read nothing of a train state but the function of its model, which no update changes."""
     for method, body in _reading(attr, inside, cls, evaluator):
-        if body is None:
-            return False
         path = f"{method.self_name}.{attr}"
         read = [dotted(part) for part in all_parts(body)]
         if read.count(path) > read.count(f"{path}.apply_fn"):
@@ -127,7 +123,7 @@ def changing_method(
                 if not refuses_again(attr, function, cls, evaluator) and not only_prepares(
                     function, compiled, cls, evaluator
                 ):
-                    same = _stands_in(attr, inside, cls, evaluator) or _is_only_applied(attr, inside, cls, evaluator)
+                    same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
                     return None if same else function
     return None
 
