@@ -87,6 +87,8 @@ class Rule:
     enabled: ClassVar[bool] = True
     preview: ClassVar[bool] = False
     since: ClassVar[str]
+    #: Whether it may also be about an array, a function or something of unknown class, and its messages name no class.
+    about_values: ClassVar[bool] = False
     #: The version of the API that a rule of another package was written for.
     api: ClassVar[int] = API
     #: What the rule waits for, besides its events: code that calls one of these (the last part of the name, as in

@@ -133,6 +133,7 @@ class CopyAndMutate(BodyRule):
     code = "JAX410"
     name = "copy-and-mutate"
     group = "updates"
+    about_values = True
     since = "0.1.0"
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

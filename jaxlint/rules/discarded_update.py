@@ -132,6 +132,7 @@ class DiscardedUpdate(EventRule, BodyRule):
     code = "JAX403"
     name = "discarded-update"
     group = "updates"
+    about_values = True
     since = "0.1.0"
     events = (Discard,)
 

@@ -133,6 +133,7 @@ class DonatedReuse(BodyRule):
     code = "JAX509"
     name = "donated-reuse"
     group = "transformations"
+    about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
 

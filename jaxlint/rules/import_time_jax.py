@@ -89,6 +89,7 @@ class ImportTimeJax(ClassRule, BodyRule):
     code = "JAX303"
     name = "import-time-jax"
     group = "construction"
+    about_values = True
     severity = Severity.WARNING
     since = "0.1.0"
     enabled = False

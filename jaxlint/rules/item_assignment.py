@@ -111,6 +111,7 @@ class ItemAssignment(EventRule):
     code = "JAX413"
     name = "item-assignment"
     group = "updates"
+    about_values = True
     since = "0.1.0"
     events = (AssignItem,)
 

@@ -81,6 +81,7 @@ class JitStaticAnnotation(EventRule):
     code = "JAX516"
     name = "jit-static-annotation"
     group = "transformations"
+    about_values = True
     since = "0.1.0"
     events = (Transformed,)
 

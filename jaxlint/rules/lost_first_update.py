@@ -151,6 +151,7 @@ class LostFirstUpdate(BodyRule):
     code = "JAX408"
     name = "lost-first-update"
     group = "updates"
+    about_values = True
     severity = Severity.WARNING
     since = "0.1.0"
 

@@ -116,6 +116,7 @@ class LostMutation(BodyRule):
     code = "JAX501"
     name = "lost-mutation"
     group = "transformations"
+    about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
 

@@ -129,6 +129,7 @@ class TreeAt(EventRule):
     code = "JAX411"
     name = "tree-at"
     group = "updates"
+    about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (Update,)

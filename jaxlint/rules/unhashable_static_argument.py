@@ -106,6 +106,7 @@ class UnhashableStaticArgument(EventRule):
     code = "JAX515"
     name = "unhashable-static-argument"
     group = "transformations"
+    about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (Cross,)
