@@ -15,7 +15,7 @@ from jaxlint.infer.values import (
     Value,
     choice,
 )
-from jaxlint.libraries.arrays import ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.libraries.arrays import ARRAY_TYPES, JAXTYPING_DTYPES, NUMBERS_TOO
 from jaxlint.libraries.pallas import REFERENCES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol, ValueSymbol
@@ -120,7 +120,8 @@ class AnnotationReader:
         match symbol:
             case External(name=name):
                 if name in ARRAY_TYPES:
-                    return Array(ARRAY_TYPES[name], declared=True)
+                    array = Array(ARRAY_TYPES[name], declared=True)
+                    return choice([array, Scalar("float")]) if name in NUMBERS_TOO else array
                 if name in REFERENCES:
                     return Symbolic(symbol)
                 if name == "typing.Self":

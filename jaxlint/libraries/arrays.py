@@ -48,6 +48,9 @@ ARRAY_TYPES: dict[str, str] = {
 }
 ARRAY_TYPES = {name: library for name, library in ARRAY_TYPES.items() if library}
 
+#: Those of them that a number fits, too.
+NUMBERS_TOO = frozenset({"jax.typing.ArrayLike", "numpy.typing.ArrayLike", "jaxtyping.ArrayLike"})
+
 #: jaxtyping's dtype classes: `Float[Array, "n 3"]`.
 JAXTYPING_DTYPES = frozenset(
     """Shaped Bool Key Num Inexact Float BFloat16 Float16 Float32 Float64 Complex Complex64 Complex128 Integer Int
