@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import TypeVar
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 
 _Node = TypeVar("_Node", bound="cst.CSTNode")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import names, own, returned
 from jaxlint.finding import Confidence, Severity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode

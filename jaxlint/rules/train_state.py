@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, own, returned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from jaxlint.cst import nodes as cst
+from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence

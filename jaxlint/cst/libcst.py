@@ -1,4 +1,4 @@
-"""The nodes of libcst, for rules that look at them: libcst is loaded with the first one that is asked for."""
+"""libcst as rules see it: it is loaded with the first node that is asked for."""
 
 from __future__ import annotations
 
