@@ -1,4 +1,4 @@
-"""The partial stubs for flax.struct, with the type checkers that are installed here."""
+"""The partial stubs for flax.struct, jax_dataclasses and chex, with the type checkers that are installed here."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from tests.mypy.run import ROOT
 from tests.patience import PATIENCE
 
 pytest.importorskip("flax")
+pytest.importorskip("jax_dataclasses")
 STUBS = ROOT / "plugins" / "jaxlint_mypy" / "stubs"
 PROGRAM = """
 import jax
+import jax_dataclasses as jdc
 from flax import struct
 
 
@@ -36,6 +38,22 @@ class C:
     n: int = 0
 
 
+@jdc.pytree_dataclass
+class D:
+    x: jax.Array
+    n: jdc.Static[int] = 0
+    y: float = jdc.field(default=0.5)
+
+
+@jdc.jit
+def g(d: D) -> D:
+    with jdc.copy_and_mutate(d, validate=False) as copy:
+        copy.x = copy.x + 1
+    d.y = 2.0  # frozen
+    D(x=d.x, n="a")  # wrong
+    return jdc.replace(d, n=2)
+
+
 def f(a: A, b: B, c: C) -> B:
     a.n = 1  # frozen
     b.n = 1  # frozen
@@ -44,6 +62,38 @@ def f(a: A, b: B, c: C) -> B:
     A(x=a.x, n="a")  # wrong
     b.replace(n=3).n = 4  # frozen
     return b.replace(n=3)
+"""
+#: chex has no types: without a stub pyright takes its classes for such that take no arguments.
+OF_CHEX = """
+import chex
+import jax
+
+
+@chex.dataclass
+class A:
+    x: jax.Array
+    n: int = 0
+
+
+@chex.dataclass(frozen=True)
+class B:
+    x: jax.Array
+    n: int = 0
+
+
+@chex.dataclass(mappable_dataclass=False)
+class C:
+    x: jax.Array
+
+
+def f(a: A, b: B) -> C:
+    a.n = 1
+    b.n = 1  # frozen
+    A(x=a.x, n="a")  # wrong
+    B(x=a.x, n=2)
+    B(x=a.x, nn=2)  # unknown
+    chex.assert_rank(a.x, 1)
+    return C(a.x)
 """
 MARKED = {row for row, line in enumerate(PROGRAM.splitlines(), start=1) if "  # " in line}
 
@@ -67,17 +117,30 @@ def run(folder: Path, *command: str) -> str:
 
 
 def test_is_partial() -> None:
-    assert (STUBS / "flax-stubs" / "py.typed").read_text() == "partial\n"
+    for folder in (*STUBS.iterdir(), STUBS.with_name("stubs_pyright") / "chex-stubs"):
+        assert (folder / "py.typed").read_text() == "partial\n"
+
+
+def pyright(folder: Path) -> set[int]:
+    """The lines with errors, with the stubs for what has types and for what has none."""
+    paths = {"stubPath": str(STUBS), "extraPaths": [str(STUBS.with_name("stubs_pyright"))]}
+    (folder / "pyrightconfig.json").write_text(
+        json.dumps({**paths, "pythonVersion": "3.11", "reportMissingImports": False})
+    )
+    output = json.loads(run(folder, tool("pyright"), "--outputjson", f"--pythonpath={sys.executable}", "program.py"))
+    return {d["range"]["start"]["line"] + 1 for d in output["generalDiagnostics"] if d["severity"] == "error"}
 
 
 @pytest.mark.comparisons
 def test_pyright(folder: Path) -> None:
-    (folder / "pyrightconfig.json").write_text(
-        json.dumps({"stubPath": str(STUBS), "pythonVersion": "3.11", "reportMissingImports": False})
-    )
-    output = json.loads(run(folder, tool("pyright"), "--outputjson", f"--pythonpath={sys.executable}", "program.py"))
-    rows = {d["range"]["start"]["line"] + 1 for d in output["generalDiagnostics"] if d["severity"] == "error"}
-    assert rows == MARKED
+    assert pyright(folder) == MARKED
+
+
+@pytest.mark.comparisons
+def test_pyright_and_chex(folder: Path) -> None:
+    pytest.importorskip("chex")
+    (folder / "program.py").write_text(OF_CHEX)
+    assert pyright(folder) == {row for row, line in enumerate(OF_CHEX.splitlines(), start=1) if "  # " in line}
 
 
 @pytest.mark.comparisons
