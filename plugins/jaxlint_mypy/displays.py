@@ -54,13 +54,17 @@ class Displays:
         self._types_only = types_only
 
     def look(self, checker: TypeChecker) -> None:
-        """Report displays that hash what has no hash, searches that compare arrays, and attributes that are added."""
+        """Report displays that hash what has no hash, searches that compare arrays, attributes that are added, …"""
         feeder = self._types_only.feeder
         if checker.tree.fullname in feeder.front.frozen_in:
             for added in list(inferred_attributes(checker)):
                 with self._around(checker, added):
                     feeder.assign(checker, added, is_lvalue=True)
         for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
+            if type(node) is nodes.CallExpr:
+                if _copies(node):
+                    self._missing(checker, node)
+                continue
             for key, how in _hashed(checker, node):
                 why = self._types_only.unhashable(known_type(checker, key))
                 if why:
@@ -69,8 +73,6 @@ class Displays:
                     break
             if isinstance(node, nodes.ComparisonExpr):
                 self._searched(checker, node)
-            elif isinstance(node, nodes.CallExpr) and _copies(node):
-                self._missing(checker, node)
 
     def _searched(self, checker: TypeChecker, node: nodes.ComparisonExpr) -> None:
         for operator, one, held in _memberships(node):

@@ -92,6 +92,10 @@ _SEARCHING = frozenset(
 )
 #: Where there are no bases of pytree classes, but for named tuples.
 _BARE = sys.stdlib_module_names
+#: Packages that hold nothing which is asked for here, but for these functions.
+_OF_OTHERS = frozenset({"builtins", "typing", "collections", "functools", "itertools", "math", "re", "os", "abc"})
+_OF_STANDARD = frozenset({"builtins.hash", *_SETS, *_SET_BY_NAME})
+_ABOUT_FUNCTIONS = frozenset({"function", "function_signature"})
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -139,6 +143,8 @@ class Hooks:
         """Who answers a question about a name, and whether that stays so."""
         if self.front.stale:
             self._refresh()
+        if fullname.partition(".")[0] in _OF_OTHERS and fullname not in _OF_STANDARD and question in _ABOUT_FUNCTIONS:
+            return None, not self.front.is_daemon
         callback: Callable[[Any], Any] | None = getattr(self, question)(fullname)
         return callback, self.is_settled(question, fullname)
 

@@ -27,11 +27,15 @@ from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
-#: Questions that mypy asks hundred thousands of times.
-_FREQUENT = (
-    *("class_decorator", "class_decorator_2", "base_class"),
-    *("method_signature", "function_signature", "method", "function", "attribute", "class_attribute"),
-)
+#: By names, who answers a question about them. mypy asks hundred thousands of times, so these are looked up at once.
+_Known = dict[str, Callable[[Any], Any] | None]
+
+
+def _unasked(ctx: object) -> None:
+    """Stands for what was not asked yet."""
+
+
+_UNASKED: Callable[[Any], Any] = _unasked
 
 
 class JaxlintPlugin(Plugin):
@@ -42,8 +46,27 @@ class JaxlintPlugin(Plugin):
         self._failure = ""
         self._is_daemon = is_daemon(options)
         self._told = False
-        #: By these questions, what was answered about a name (of attributes: about the class).
-        self._known: dict[str, dict[str, Callable[[Any], Any] | None]] = {question: {} for question in _FREQUENT}
+        #: What was answered (of attributes: about the class), until a file is read or something fails.
+        self._class_decorator: _Known = {}
+        self._class_decorator_2: _Known = {}
+        self._base_class: _Known = {}
+        self._method_signature: _Known = {}
+        self._function_signature: _Known = {}
+        self._method: _Known = {}
+        self._function: _Known = {}
+        self._attribute: _Known = {}
+        self._class_attribute: _Known = {}
+        self._known: dict[str, _Known] = {
+            "class_decorator": self._class_decorator,
+            "class_decorator_2": self._class_decorator_2,
+            "base_class": self._base_class,
+            "method_signature": self._method_signature,
+            "function_signature": self._function_signature,
+            "method": self._method,
+            "function": self._function,
+            "attribute": self._attribute,
+            "class_attribute": self._class_attribute,
+        }
         #: The checkers of files in which something was asked, until these are done.
         self._checkers: dict[str, TypeChecker] = {}
         self._hooks = self._try("the start", lambda: None, self._start)
@@ -63,9 +86,12 @@ class JaxlintPlugin(Plugin):
         """A file is read: what was known of it may be out of date."""
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
+        self._forget()
+        return []
+
+    def _forget(self) -> None:
         for answers in self._known.values():
             answers.clear()
-        return []
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """A file has been checked: time for what mypy asks no plugin about."""
@@ -88,14 +114,14 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        if fullname in self._known["class_decorator"] and not self._failure:
-            return self._known["class_decorator"][fullname]
+        if (known := self._class_decorator.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        if fullname in self._known["class_decorator_2"] and not self._failure:
-            return self._known["class_decorator_2"][fullname]
+        if (known := self._class_decorator_2.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
@@ -106,46 +132,46 @@ class JaxlintPlugin(Plugin):
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Classes that inherit from pytree classes."""
-        if fullname in self._known["base_class"] and not self._failure:
-            return self._known["base_class"][fullname]
+        if (known := self._base_class.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a class", "base_class", fullname, lambda ctx: None)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
-        if fullname in self._known["method_signature"] and not self._failure:
-            return self._known["method_signature"][fullname]
+        if (known := self._method_signature.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
-        if fullname in self._known["function_signature"] and not self._failure:
-            return self._known["function_signature"][fullname]
+        if (known := self._function_signature.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if fullname in self._known["method"] and not self._failure:
-            return self._known["method"][fullname]
+        if (known := self._method.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, constructors, and fields."""
-        if fullname in self._known["function"] and not self._failure:
-            return self._known["function"][fullname]
+        if (known := self._function.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         owner, _, name = fullname.rpartition(".")
-        if owner in self._known["attribute"] and name not in GENERATED and not self._failure:
-            return self._known["attribute"][owner]
+        if name not in GENERATED and (known := self._attribute.get(owner, _UNASKED)) is not _UNASKED:
+            return known
         kept_as = "" if name in GENERATED else owner
         return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type, kept_as)
 
     def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
-        if fullname in self._known["class_attribute"] and not self._failure:
-            return self._known["class_attribute"][fullname]
+        if (known := self._class_attribute.get(fullname, _UNASKED)) is not _UNASKED:
+            return known
         return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     # -- what must not happen ------------------------------------------------------------------
@@ -167,12 +193,12 @@ class JaxlintPlugin(Plugin):
             try:  # as `_try` does, without the calls: mypy asks for thousands of names
                 callback, is_settled = self._hooks.answer(question, fullname)
             except Exception as error:
-                self._failure = self._failure or describe(what, error)
+                self._fail(what, error)
         if callback is None and self._failure:
             return None if self._told else self._teller(question, otherwise)
         found = None if callback is None else self._safe(what, callback, otherwise)
         name = fullname if kept_as is None else kept_as
-        if is_settled and name and question in self._known:
+        if is_settled and name and question in self._known and not self._failure:
             self._known[question][name] = found
         return found
 
@@ -204,8 +230,13 @@ class JaxlintPlugin(Plugin):
         try:
             return do(*given)
         except Exception as error:
-            self._failure = self._failure or describe(what, error)
+            self._fail(what, error)
             return otherwise()
+
+    def _fail(self, what: str, error: Exception) -> None:
+        """Keep what went wrong first; from now on nothing is answered at once, so that it can be told."""
+        self._failure = self._failure or describe(what, error)
+        self._forget()
 
     def _tell(self, api: Any, at: Any) -> None:
         """Say once what went wrong, where mypy is just now."""

@@ -11,17 +11,17 @@ _T = TypeVar("_T")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = [
+    "EnforcedAnnotationsMixin",
+    "Static",
     "asdict",
     "astuple",
+    "copy_and_mutate",
     "field",
     "fields",
     "is_dataclass",
-    "replace",
-    "copy_and_mutate",
-    "pytree_dataclass",
-    "Static",
-    "EnforcedAnnotationsMixin",
     "jit",
+    "pytree_dataclass",
+    "replace",
 ]
 
 Static = Annotated[_T, "__jax_dataclasses_static_field__"]
