@@ -1,4 +1,4 @@
-"""What the classes of the standard library give to those that extend them."""
+"""What the classes of the standard library give to those that extend them, and which functions never answer twice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ import importlib
 _MODULES = frozenset({"abc", "builtins", "collections", "collections.abc", "contextlib", "enum", "typing"})
 #: Classes that only tell what others are like, and whose constructors make way for those of others.
 _NEUTRAL = frozenset({"builtins.object", "typing.Generic", "typing.Protocol"})
+#: What tells the time.
+CLOCKS = frozenset(
+    """time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic time.monotonic_ns time.process_time
+    timeit.default_timer""".split()
+)
+#: Functions that return another value with each call.
+NEVER_TWICE = CLOCKS | frozenset(
+    """uuid.uuid1 uuid.uuid4 datetime.datetime.now datetime.datetime.utcnow builtins.object random.random
+    secrets.token_hex""".split()
+)
 
 
 def standard_class(name: str) -> type | None:

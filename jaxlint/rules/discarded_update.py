@@ -10,6 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Discard, Event, Place, Replace, Update
 from jaxlint.infer.values import UNKNOWN, UnknownValue
+from jaxlint.libraries.standard import CLOCKS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
@@ -31,11 +32,6 @@ _TABLES = frozenset({"pandas", "polars", "datetime", "pendulum", "inspect"})
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
 #: The last names of the functions that make a tree of trees.
 _LAST_OF_TREE_MAPS = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
-#: What tells the time in benchmarks.
-_CLOCKS = frozenset(
-    """time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic time.monotonic_ns time.process_time
-    timeit.default_timer""".split()
-)
 #: The line between two cells of a script.
 _CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
 
@@ -320,7 +316,7 @@ def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> 
     """Whether a statement asks what time it is."""
     called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
     symbols = (evaluator.model.resolver.resolve(func, update.place.module, scope_of(update.place)) for func in called)
-    return any(isinstance(symbol, External) and symbol.name in _CLOCKS for symbol in symbols)
+    return any(isinstance(symbol, External) and symbol.name in CLOCKS for symbol in symbols)
 
 
 def _base_text(update: Update) -> str | None:

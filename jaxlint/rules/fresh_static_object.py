@@ -10,6 +10,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.values import Instance, plain
+from jaxlint.libraries.standard import NEVER_TWICE
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -40,12 +41,6 @@ from jaxlint.syntax.statements import (
     all_parts,
     parts,
     walk,
-)
-
-#: Functions that return another value with each call.
-_NEVER_TWICE = frozenset(
-    """uuid.uuid1 uuid.uuid4 time.time time.time_ns time.perf_counter time.monotonic datetime.datetime.now
-    datetime.datetime.utcnow builtins.object random.random secrets.token_hex""".split()
 )
 
 
@@ -289,11 +284,11 @@ class _Freshness:
     def named(self, factory: Expr) -> str | None:
         """What a function that is given by its name makes, if that is new each time."""
         name = self._name(factory)
-        return "a value" if name in _NEVER_TWICE else None
+        return "a value" if name in NEVER_TWICE else None
 
     def _called(self, func: Expr) -> str | None:
         name = self._name(func)
-        if name in _NEVER_TWICE:
+        if name in NEVER_TWICE:
             return "a value"
         if name == "functools.partial":
             return "a partial"

@@ -44,7 +44,8 @@ _COUNTER_NAMES = frozenset(
 )
 #: Words in names of what goes up by any number.
 _COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
-#: Words in names of what goes up now and then, while things are set up or changed on the host.
+#: Words in names of what goes up now and then, while things are set up or changed on the host: an axis as in
+#: neural-tangents (JAX202 in the ledger), and its kin.
 _RARELY = frozenset(
     """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
     height capacity resolution stage phase axis axes""".split()
