@@ -15,7 +15,7 @@ from jaxlint.cache.digests import digest
 from jaxlint.project.files import SUFFIXES
 from jaxlint.project.reached import Reached
 from jaxlint.symbols.facts import Facts, FactsStore
-from jaxlint.syntax.paths import ROOT_MARKERS
+from jaxlint.syntax.paths import INSTALLED, ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:
@@ -200,8 +200,9 @@ def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
 
 
 def telling_names(names: Iterable[str]) -> set[str]:
-    """What could be a module or a package, or marks a project."""
-    return {n for n in names if n.endswith(SUFFIXES) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
+    """What could be a module or a package, or marks where imports begin."""
+    endings = (*SUFFIXES, *INSTALLED)
+    return {n for n in names if n.endswith(endings) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
 
 
 def names_in(folder: str) -> frozenset[str]:
@@ -354,8 +355,9 @@ class Project:
         roots = [root]
         folder = root
         for _ in range(8):
-            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
-                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in self._listing(folder)]
+            names = self._listing(folder)
+            if not names.isdisjoint(ROOT_MARKERS) or any(name.endswith(INSTALLED) for name in names):
+                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in names]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
             if parent == folder:

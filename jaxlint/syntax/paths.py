@@ -9,6 +9,8 @@ from collections.abc import Iterator
 CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
 #: What marks the directory of a project.
 ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
+#: What the name of a folder ends with that an installer writes beside packages: where it stands, imports begin.
+INSTALLED = (".dist-info", ".egg-info")
 
 
 def project_root(path: str) -> str:

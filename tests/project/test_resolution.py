@@ -602,6 +602,16 @@ def test_namespace_packages(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("beside", ["wide-1.0.dist-info/METADATA", "wide.egg-info/PKG-INFO"])
+def test_namespace_package_of_an_unpacked_wheel(tmp_path: Path, beside: str) -> None:
+    """There is no project file: what an installer writes beside the package says where imports begin."""
+    write(tmp_path, {beside: ""})
+    check(
+        tmp_path,
+        {"wide/states.py": STATE, "wide/use.py": "from wide.states import State" + textwrap.dedent(STEP)},
+    )
+
+
 def test_namespace_package_over_two_roots(tmp_path: Path) -> None:
     files = {
         "a/space/one/__init__.py": "",
