@@ -16,7 +16,7 @@ from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -104,8 +104,14 @@ class UnmarkedState(ClassRule):
         if not is_pytree(cls) or cls.method("__setattr__") is not None:
             return
         declared = {field.name for c in cls.mro for field in c.symbol.declaration.fields}
-        declared |= {attr for attr, given in cls.assigned.items() if not all(map(_is_container, given))}
-        for method in own_methods(cls):
+        methods = own_methods(cls)
+        held = {one.value.at for m in methods for _, _, one in _containers(m, cls, evaluator) if one.value is not None}
+        declared |= {
+            attr
+            for attr, given in cls.assigned.items()
+            if not all(_is_container(one) or (one is not None and one.expr.at in held) for one in given)
+        }
+        for method in methods:
             seen: set[str] = set()
             for attr, value, at in _assigned(method, cls, evaluator):
                 given = Placed(value, cls.module, f"{method.qualname}.<locals>")
@@ -121,15 +127,16 @@ def _is_container(given: Placed | None) -> bool:
 
 def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
     """What a method puts into containers that are attributes: at once, and by `append` or by item afterwards."""
-    given = [one for one in method.self_assignments if isinstance(one.value, _CONTAINERS)]
-    containers = {one.attr for one in given}
+    given = list(_containers(method, cls, evaluator))
+    containers = {attr for attr, _, _ in given}
     body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if containers else None) or ()
-    for assignment in given:
-        assert assignment.value is not None
+    for attr, container, assignment in given:
         # what a comprehension makes may be named like a variable, and is none
-        is_own = isinstance(assignment.value, Comprehension)
-        for item in _items(assignment.value):
-            yield assignment.attr, item if is_own else _behind(item, method, cls, body), assignment.at
+        is_own = isinstance(container, Comprehension)
+        for item in _items(container):
+            yield attr, item if is_own else _behind(item, method, cls, body), assignment.at
+        for put in _appended(assignment.value, body):
+            yield attr, _behind(put, method, cls, body), assignment.at
     for statement in walk(body, nested=False):
         match statement:
             case Do(value=Call(func=Attribute(value=Attribute() as held, attr="append"), args=(argument,))):
@@ -140,6 +147,26 @@ def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Itera
                 continue
         if held.attr in containers and dotted(held.value) == method.self_name:
             yield held.attr, _behind(put, method, cls, body), statement.at
+
+
+def _containers(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, SelfAssignment]]:
+    """The plain containers that a method assigns to attributes, at once or as a variable that is bound to one."""
+    named = [one for one in method.self_assignments if isinstance(one.value, Name)]
+    body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if named else None) or ()
+    for assignment in method.self_assignments:
+        value = assignment.value
+        container = _behind(value, method, cls, body) if isinstance(value, Name) else value
+        if isinstance(container, _CONTAINERS):
+            yield assignment.attr, container, assignment
+
+
+def _appended(container: Expr | None, body: Body) -> Iterator[Expr]:
+    """What is appended to a list that stands in a variable."""
+    for statement in walk(body, nested=False) if isinstance(container, Name) else ():
+        match statement:
+            case Do(value=Call(func=Attribute(value=Name(id=name), attr="append"), args=(argument,))):
+                if isinstance(container, Name) and name == container.id:
+                    yield argument.value
 
 
 def _behind(expr: Expr, method: Function, cls: PytreeClass, body: Body) -> Expr:
@@ -174,13 +201,14 @@ def _is_data(given: Placed, evaluator: Evaluator) -> bool:
 
 def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator) -> Proposal | None:
     """The fix: the containers that a method assigns to an attribute become those of flax."""
-    assigned = [one.value for one in method.self_assignments if one.attr == attr]
+    containers = {id(one): container for _, container, one in _containers(method, cls, evaluator)}
     changes: list[Change] = []
     needed = dict[NeededImport, None]()
-    for value in assigned:
-        kind = "dict" if isinstance(value, DictDisplay) else getattr(value, "kind", "")
+    for assignment in (one for one in method.self_assignments if one.attr == attr):
+        value, container = assignment.value, containers.get(id(assignment))
+        kind = "dict" if isinstance(container, DictDisplay) else getattr(container, "kind", "")
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
-        if not isinstance(value, _CONTAINERS) or name is None:
+        if value is None or name is None:
             return None
         scope = f"{method.qualname}.<locals>"
         written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, scope)
