@@ -12,7 +12,7 @@ from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CallMethod, CodeRead, Construct, Update
+from jaxlint.infer.events import CallMethod, CodeRead, Construct, Replace, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -25,6 +25,7 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
+    Binary,
     Call,
     Constant,
     Expr,
@@ -58,7 +59,7 @@ class ReboundSelf(NodeRule):
 
     Finds methods that rebind `self` to an updated copy and do nothing with it; functions that do so with a parameter,
     and loops with what they loop over (`for s in states: s = s.replace(...)`); and constructors that put the new value
-    of a field into a local variable of the same name.
+    of a field into a local variable of the same name, or methods that do so and leave it out of the copy they return.
 
     ## Why is this bad?
 
@@ -159,6 +160,26 @@ class ReboundSelf(NodeRule):
                 fate = "keeps its value" if is_kept else "is never set, which raises TypeError"
                 if (is_kept or _is_set_here(target.id, code, cls, function)) and not _is_used(target, node, evaluator):
                     yield _shadowed(target, cls, function, fate)
+            elif cls.field(target.id) is not None and isinstance(value, (Binary, Call)):
+                if _is_surely_used(target, code) or not _returns_without(target.id, code, function):
+                    continue
+                if _is_made_from_field(target, value, function) and not _is_used(target, node, evaluator):
+                    yield _left_out(target, cls, function)
+
+
+def _returns_without(field: str, code: CodeRead, function: Function) -> bool:
+    """Whether a method returns nothing but updated copies of `self` in which a field is as it was."""
+    updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+    returned = [s.value for s in code.statements if isinstance(s, Return)]
+    found = [None if value is None else updates.get(id(value)) for value in returned]
+    return bool(found) and all(
+        update is not None
+        and update.base is not None
+        and dotted(update.base) == function.self_name
+        and not update.call.has_star
+        and field not in {keyword.name for keyword in update.keywords}
+        for update in found
+    )
 
 
 def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
@@ -367,6 +388,20 @@ def _lost(target: Name, update: Update, function: Function, looped: bool) -> Pro
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
+    )
+
+
+def _left_out(target: Name, cls: PytreeClass, function: Function) -> Problem:
+    way_out = f"give `{target.id}={target.id}` to the update"
+    return Problem(
+        at=target.at,
+        message=(
+            f"`{target.id}` in `{function.name}` of `{cls.name}` is a local variable that is never used: the copy that"
+            f" is returned has the old `{target.id}`; {way_out}"
+        ),
+        reason="assigning to a variable does not change the attribute of the same name",
+        help=way_out,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}.{target.id}",
     )
 
 
