@@ -223,6 +223,8 @@ def _is_tree_of_arrays(value: Expr, made: Made, code: CodeRead, evaluator: Evalu
                 return bool(values) and all(map(holds_arrays, values))
             case Subscript(value=held):
                 return holds_arrays(held)
+            case Binary(left=left, right=right):
+                return holds_arrays(left) or holds_arrays(right)
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):
@@ -240,7 +242,19 @@ def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
         if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
             return True
     name = event.parameter
-    return name is not None and any(_updates(expr, name) for expr in _returned(function))
+    returned = list(_returned(function))
+    if instance is not None and any(_makes(expr, instance.cls, event, function, evaluator) for expr in returned):
+        return True
+    return name is not None and any(_updates(expr, name) for expr in returned)
+
+
+def _makes(expr: Expr, cls: PytreeClass, event: Cross, function: Function, evaluator: Evaluator) -> bool:
+    """Whether a returned expression makes another instance of the class."""
+    if not isinstance(expr, Call) or event.module is None:
+        return False
+    symbol = evaluator.model.resolver.resolve(expr.func, event.module, f"{function.qualname}.<locals>")
+    made = evaluator.model.class_of_symbol(symbol)
+    return made is not None and made.symbol.key == cls.symbol.key
 
 
 def _parts(value: Value) -> list[Value]:

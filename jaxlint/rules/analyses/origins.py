@@ -57,9 +57,10 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
     """
     made: list[Expr] = []
     for statement in walk(code.body, nested=False):
+        if isinstance(statement, Assign) and any(part is taking for part in parts(statement.value)):
+            continue
         if isinstance(statement, Assign) and any(dotted(target) == path for target in statement.targets):
-            if not any(part is taking for part in parts(statement.value)):
-                made.append(statement.value)
+            made.append(statement.value)
         elif any(dotted(target) == path for target in bound_by(statement)):
             return None
     module, scope = code.place.module, code.scope
