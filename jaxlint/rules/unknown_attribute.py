@@ -97,7 +97,7 @@ class UnknownAttribute(NodeRule):
 
     If a type checker looks at the code already. Annotations may be meant loosely: a function that is annotated with a
     base class and reads a field of a visible subclass is not reported, nor is one that reads three or more attributes
-    that the class does not have, nor are classes of which neither their own module nor that of the function make an
+    that the class does not have, nor are classes of which neither their own module nor those that import it make an
     instance.
 
     ## References
@@ -137,7 +137,7 @@ class UnknownAttribute(NodeRule):
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
             if instance is None or part.attr in seen.get(instance.cls.name, ()):
                 continue
-            if not instance.exact and not is_made_in(instance.cls, code.place.module):
+            if not instance.exact and not _is_made(instance.cls, code, evaluator):
                 continue  # an annotation may stand for another class that has the attribute
             if _lacks(instance, part.attr, evaluator) and not _is_written(part, function):
                 seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
@@ -160,6 +160,11 @@ def _is_written(part: Attribute, function: FunctionNode) -> bool:
                 return False
         child = around
     return False
+
+
+def _is_made(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether an instance is made in this module, that of the class, or another one that imports the class."""
+    return is_made_in(cls, code.place.module, *evaluator.model.importers(cls.module))
 
 
 def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:

@@ -21,7 +21,7 @@ from jaxlint.infer.values import (
 )
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -31,6 +31,7 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     Statement,
     bound_by,
+    parts,
     target_names,
 )
 
@@ -152,6 +153,21 @@ class LocalInstances:
         return all(_is_alike(v, first) for v in values)
 
     @cached_property
+    def _inside(self) -> frozenset[int]:
+        """The names (by identity) that are those of a comprehension or a lambda, whatever the body calls so, too."""
+        found: set[int] = set()
+        outside = self._code.contents.bound | self._code.parameters.keys()
+        for part in self._code.parts:
+            bound: set[str] = set()
+            if isinstance(part, Comprehension):
+                bound = {name for clause in part.clauses for name in target_names(clause.target)}
+            elif isinstance(part, Lambda):
+                bound = {*part.params, *part.other_params}
+            if not bound.isdisjoint(outside):
+                found.update(id(name) for name in parts(part) if isinstance(name, Name) and name.id in bound)
+        return frozenset(found)
+
+    @cached_property
     def _put(self) -> dict[str, list[Expr]]:
         """What is put into the lists of the body, by their names."""
         found: dict[str, list[Expr]] = {}
@@ -184,7 +200,7 @@ class LocalInstances:
         """What is known of an expression."""
         match expr:
             case Name(id=name):
-                return self._names.get(name, UNKNOWN)
+                return UNKNOWN if id(expr) in self._inside else self._names.get(name, UNKNOWN)
             case Attribute(value=held, attr=attr):
                 owner = self.value(held)
                 if isinstance(owner, Instance):
