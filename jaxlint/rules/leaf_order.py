@@ -14,7 +14,8 @@ from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Expr
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr
+from jaxlint.syntax.statements import Assign
 
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -94,8 +95,11 @@ class LeafOrder(NodeRule):
     everywhere = True
 
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for a call that gives leaves."""
-        return not self.calls.isdisjoint(code.contents.called)
+        """Ask for a call that gives leaves, and for something that takes several by their place."""
+        if self.calls.isdisjoint(code.contents.called):
+            return False
+        unpacked = any(isinstance(s, Assign) and isinstance(s.targets[0], Display) for s in code.statements)
+        return unpacked or any(c.args and (c.args[0].star or _is_from_tuple(c)) for c in code.calls)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body does with lists of leaves."""
@@ -146,6 +150,10 @@ class _Leaves:
         return cls if arrays else None
 
 
+def _is_from_tuple(call: Call) -> bool:
+    return isinstance(call.func, Attribute) and call.func.attr == "from_tuple"
+
+
 def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves) -> Iterator[Problem]:
     """The problem of leaves that are given to variables with the names of other fields, or to the constructor."""
     leaves: cst.BaseExpression = function.node_at(call.at)
@@ -184,7 +192,7 @@ def _put_back(
     """The problem of a constructor that is given the leaves as they stand."""
     known = function.call_at(made)
     func = known.func if known is not None else None
-    if isinstance(func, Attribute) and func.attr == "from_tuple":
+    if known is not None and _is_from_tuple(known) and isinstance(func, Attribute):
         func = func.value
     elif star != "*":
         return

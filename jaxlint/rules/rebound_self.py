@@ -41,9 +41,12 @@ from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
+    Body,
     For,
     Return,
+    Statement,
     all_parts,
+    blocks,
     parts,
     target_names,
 )
@@ -289,12 +292,21 @@ def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[Span]:
 
 def _is_surely_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
     """Whether a statement behind that of a variable reads it, as is mostly so: then nothing has to be parsed."""
-    row = place_of(target.at).row
-    behind = tuple(statement for statement in code.body if place_of(statement.at).row > row)
+    behind = tuple(_behind(place_of(target.at).row, code.body))
     if not unchanged:
         return target.id in names_read(behind)
     returned = (s.value for s in behind if isinstance(s, Return) and s.value is not None)
     return any(isinstance(part, Name) and part.id == target.id for r in returned for part in _outside(unchanged, r))
+
+
+def _behind(row: int, body: Body) -> Iterator[Statement]:
+    """The statements behind the one in a row, in its block and in the blocks around it."""
+    for index, statement in enumerate(body):
+        if place_of(statement.at).row <= row <= place_of(statement.at).end_row:
+            yield from body[index + 1 :]
+            for block in blocks(statement):
+                yield from _behind(row, block)
+            return
 
 
 def _outside(fields: frozenset[str], expr: Expr) -> Iterator[Expr]:

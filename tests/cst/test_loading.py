@@ -14,6 +14,7 @@ PROGRAMS = {
     "def f(a: A) -> None:\n    a.x = 1  # noqa: JAX401\n": [],
     "def f(a: A) -> None:\n    del a.x\n": ["libcst"],
     "def f(a: A) -> A:\n    a = a.replace(x=a.x + 1)\n    print(a.x)\n    return A(a.x)\n": [],
+    "def f(a: A):\n    if a.x:\n        a = a.replace(x=a.x + 1)\n        return 1, a\n    raise ValueError\n": [],
     "@jax.jit\ndef f(a: A) -> A:\n    b = a.replace(x=a.x + 1)\n    return b\n": [],
     "def f(a: A) -> None:\n    a = a.replace(x=a.x + 1)\n": ["libcst"],
     "def f(a: A) -> A:\n    a.x = a.x + 1\n    return a\n": ["libcst"],
