@@ -60,6 +60,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     children,
+    dotted,
     root,
 )
 from jaxlint.syntax.statements import (
@@ -80,6 +81,8 @@ class Expressions:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._left = _MOST
+        #: What names mean that are no variables, by module and scope.
+        self._known: dict[tuple[str, str, str | None], Thing] = {}
 
     def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
         """What a function returns."""
@@ -176,6 +179,12 @@ class Expressions:
 
     def _outside(self, expr: Expr, frame: Frame) -> Thing:
         """What a name means that is no variable of the functions that are traced."""
+        key = (frame.module.path, frame.scope, dotted(expr))
+        if key not in self._known:
+            self._known[key] = self._meant(expr, frame)
+        return self._known[key]
+
+    def _meant(self, expr: Expr, frame: Frame) -> Thing:
         model = self._evaluator.model
         symbol = model.resolver.resolve(expr, frame.module, frame.scope)
         if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
