@@ -6,7 +6,6 @@ Functions and classes inside keep their statements to themselves; lambdas belong
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import TypeVar
 
 from jaxlint.cst import libcst as cst
@@ -16,6 +15,8 @@ _Node = TypeVar("_Node", bound="cst.CSTNode")
 
 def children_of(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes directly below a node; libcst's own `children` makes all of them anew to tell."""
+    from dataclasses import fields  # which libcst has loaded by now
+
     for one in fields(node):
         value = getattr(node, one.name)
         yield from (
