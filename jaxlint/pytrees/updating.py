@@ -51,12 +51,12 @@ SELECTION_CHOICES = frozenset(
 )
 #: How these functions are written in messages.
 _USUAL_NAMES = {"equinox.tree_at": "eqx.tree_at", "jax_dataclasses.replace": "jdc.replace"}
-_TRAIN_STATE = "flax.training.train_state.TrainState"
+TRAIN_STATE = "flax.training.train_state.TrainState"
 
 
 def is_train_state(cls: PytreeClass) -> bool:
     """Whether a class is flax's `TrainState` or inherits from it."""
-    return any(c.symbol.full_name == _TRAIN_STATE for c in cls.mro)
+    return any(c.symbol.full_name == TRAIN_STATE for c in cls.mro)
 
 
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:

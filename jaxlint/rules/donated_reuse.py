@@ -12,6 +12,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.donated_results import binding_result
@@ -37,7 +38,7 @@ from jaxlint.syntax.expressions import (
     root,
 )
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assign, Body, Do, bound_names, expressions, names_in, walk
+from jaxlint.syntax.statements import Assign, Body, Do, bound_names, bound_once, expressions, looked_up, names_in, walk
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
@@ -219,12 +220,12 @@ def _is_tree_of_arrays(value: Expr, made: Made, code: CodeRead, evaluator: Evalu
 
     def holds_arrays(expr: Expr) -> bool:
         match expr:
-            case DictDisplay(values=values):
-                return bool(values) and all(map(holds_arrays, values))
-            case Subscript(value=held):
-                return holds_arrays(held)
+            case DictDisplay(values=held) | Display(items=held):
+                return bool(held) and all(map(holds_arrays, held))
             case Binary(left=left, right=right):
                 return holds_arrays(left) or holds_arrays(right)
+            case Subscript(value=whole):
+                return holds_arrays(whole)
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):
@@ -241,20 +242,29 @@ def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
         value = evaluator.promises.returned(function, event.module)
         if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
             return True
-    name = event.parameter
-    returned = list(_returned(function))
-    if instance is not None and any(_makes(expr, instance.cls, event, function, evaluator) for expr in returned):
-        return True
-    return name is not None and any(_updates(expr, name) for expr in returned)
+    name, made_new = event.parameter, _Constructed(event, function, evaluator)
+    return name is not None and any(_updates(expr, name) or made_new(expr) for expr in _returned(function))
 
 
-def _makes(expr: Expr, cls: PytreeClass, event: Cross, function: Function, evaluator: Evaluator) -> bool:
-    """Whether a returned expression makes another instance of the class."""
-    if not isinstance(expr, Call) or event.module is None:
-        return False
-    symbol = evaluator.model.resolver.resolve(expr.func, event.module, f"{function.qualname}.<locals>")
-    made = evaluator.model.class_of_symbol(symbol)
-    return made is not None and made.symbol.key == cls.symbol.key
+class _Constructed:
+    """Tells which expressions of a function make another instance of the class that is donated."""
+
+    def __init__(self, event: Cross, function: Function, evaluator: Evaluator) -> None:
+        self._cls = instance.cls if (instance := as_instance(event.value)) is not None else None
+        self._function = None if event.module is None else FunctionSymbol(event.module, function)
+        self._evaluator = evaluator
+
+    def __call__(self, expr: Expr) -> bool:
+        function, evaluator = self._function, self._evaluator
+        if self._cls is None or function is None:
+            return False
+        if isinstance(expr, Name):
+            expr = looked_up(expr, bound_once(evaluator.calls.body_of(function) or ()))
+        if not isinstance(expr, Call):
+            return False
+        scope = f"{function.declaration.qualname}.<locals>"
+        symbol = evaluator.model.resolver.resolve(expr.func, function.module, scope)
+        return evaluator.model.class_of_symbol(symbol) is self._cls
 
 
 def _parts(value: Value) -> list[Value]:

@@ -8,9 +8,11 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Call, Expr, dotted
+from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
 from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, parts, walk
 
 #: How many functions that make an instance are followed.
@@ -61,7 +63,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
             continue
         if isinstance(statement, Assign) and any(dotted(target) == path for target in statement.targets):
             made.append(statement.value)
-        elif any(dotted(target) == path for target in bound_by(statement)):
+        elif any(path in map(dotted, parts(target)) for target in bound_by(statement)):
             return None
     module, scope = code.place.module, code.scope
     function: FunctionSymbol | None = None
@@ -71,6 +73,8 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         call = made[0]
         symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
         cls = evaluator.model.class_of_symbol(symbol)
+        if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
+            cls = _train_state(call.func.value, module, scope, evaluator)
         if cls is not None:
             return Made(cls, call, function)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
@@ -78,3 +82,12 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         function, made = symbol, list(symbol.declaration.return_values)
         module, scope = symbol.module, f"{symbol.declaration.qualname}.<locals>"
     return None
+
+
+def _train_state(expr: Expr, module: Module, scope: str, evaluator: Evaluator) -> PytreeClass | None:
+    """The class of flax's `TrainState`, or one that inherits its `create`, which gives the fields what it is given."""
+    cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(expr, module, scope))
+    if cls is None or not is_train_state(cls):
+        return None
+    created = cls.method("create")
+    return cls if created is None or created[0].symbol.full_name == TRAIN_STATE else None
