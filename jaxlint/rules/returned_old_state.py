@@ -13,6 +13,7 @@ from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
+from jaxlint.rules.analyses.part_kept import keeps_only_part
 from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
@@ -44,6 +45,8 @@ class _Made(msgspec.Struct, frozen=True):
     original: str
     at: object
     cls: str
+    #: The call that makes it, if that is an update that is seen to be one.
+    update: Update | None = None
 
 
 class ReturnedOldState(BodyRule):
@@ -95,7 +98,8 @@ class ReturnedOldState(BodyRule):
     ## When not to use it
 
     A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor is a copy
-    of which a part is read. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
+    of which a part is read, but for a result of the very field that goes on from what it was: the mean of a sum that
+    a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
     the module shows how the optimizer is made; there an underscore says nothing.
 
     ## References
@@ -129,13 +133,17 @@ class ReturnedOldState(BodyRule):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if made.name in used or _bound_after(made.original, following):
+            if _bound_after(made.original, following):
+                continue
+            if made.name in used and not _keeps_part(made, code, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 if any(s is statement for s in code.body):
-                    yield _problem(made, function.name, f"return `{made.name}`", _returning(made, following))
+                    way_out = f"return `{made.name}`"
+                    yield _problem(made, function.name, way_out, _returning(made, following), made.name in used)
                 else:
-                    yield _problem(made, function.name, f"assign it to `{made.original}`", _rebinding(made))
+                    way_out = f"assign it to `{made.original}`"
+                    yield _problem(made, function.name, way_out, _rebinding(made), made.name in used)
 
 
 class _Reader:
@@ -160,7 +168,7 @@ class _Reader:
             receiver = plain(update.receiver)
             if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
                 if original in self._returned and receiver.cls.is_pytree and is_copy(update):
-                    return _Made(target.id, original or "", target.at, receiver.cls.name)
+                    return _Made(target.id, original or "", target.at, receiver.cls.name, update)
             return None
         return self._stepped(target, call)
 
@@ -185,6 +193,11 @@ class _Reader:
         if name == target.id or held.cls is not result.cls:
             return None
         return _Made(target.id, name, target.at, result.cls.name)
+
+
+def _keeps_part(made: _Made, code: CodeRead, following: tuple[Statement, ...]) -> bool:
+    """Whether nothing but a result is taken of the copy."""
+    return made.update is not None and keeps_only_part(made.name, made.original, made.update, code, following)
 
 
 def _used_names(code: CodeRead, evaluator: Evaluator) -> set[str]:
@@ -240,11 +253,12 @@ def _rebinding(made: _Made) -> Proposal:
     return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rename(made.at, made.original),))
 
 
-def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None) -> Problem:
+def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None, is_read: bool) -> Problem:
+    use = "is only asked for a result" if is_read else "is never used"
     return Problem(
         at=made.at,
         message=(
-            f"`{made.name}` holds the updated `{made.cls}` and is never used: `{function}` returns the original"
+            f"`{made.name}` holds the updated `{made.cls}` and {use}: `{function}` returns the original"
             f" `{made.original}`, and the update is lost; {way_out}"
         ),
         reason="an update makes a copy; the original stays as it was",

@@ -1,0 +1,64 @@
+"""Updates of which a function hands on a result of the field that they change, and not the copy that holds it."""
+
+from __future__ import annotations
+
+from jaxlint.infer.events import CodeRead, Update
+from jaxlint.rules.analyses.returning import returned_variables
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, all_parts, bound_once, parts, walk
+
+
+def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
+    """Whether `name`, an update of a state that the function steps on and returns, is read for nothing but a result.
+
+    Each field that the update changes is computed of what the state had in it, as a sum of losses is: the next step
+    goes on from the sum before. A state that the function does not step on may be tried out with other values.
+    """
+    changed = _carried_on(update, original)
+    if not changed or name not in bound_once(code.body) or not _is_stepped(original, update, code):
+        return False
+    if any(isinstance(s, FunctionDefinition) for s in walk(following)):
+        return False
+    held = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute) and p.attr in changed}
+    if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(code.body)):
+        return False
+    handed_back = sum(read.id == original for s in following if isinstance(s, Return) for read in _returned(s))
+    return handed_back == sum(isinstance(p, Name) and p.id == original for p in _read(following))
+
+
+def _carried_on(update: Update, original: str) -> frozenset[str]:
+    """The fields that an update changes, if each is given the result of a method of what it was, or some sum of it."""
+    if update.call.has_star or not update.keywords:
+        return frozenset()
+    for keyword in update.keywords:
+        value = update.call.keyword(keyword.name)
+        path = f"{original}.{keyword.name}"
+        if value is None or not any(dotted(part) == path for part in parts(value) if isinstance(part, Attribute)):
+            return frozenset()
+        if isinstance(value, Call) and not value.args:
+            return frozenset()  # `state.metrics.reset()` keeps nothing
+    return frozenset(keyword.name for keyword in update.keywords)
+
+
+def _is_stepped(original: str, update: Update, code: CodeRead) -> bool:
+    """Whether the function binds the variable of a state to an update of it, besides."""
+    updates = {id(e.call) for e in code.events if isinstance(e, Update) and e is not update and _base(e) == original}
+    return any(
+        id(s.value) in updates and any(dotted(target) == original for target in s.targets)
+        for s in code.statements
+        if isinstance(s, Assign)
+    )
+
+
+def _base(update: Update) -> str | None:
+    return None if update.base is None else dotted(update.base)
+
+
+def _returned(statement: Return) -> list[Name]:
+    return list(returned_variables(statement.value))
+
+
+def _read(body: Body) -> list[Expr]:
+    """The expressions of a body that are no variables which it binds."""
+    targets = {id(t) for s in walk(body) if isinstance(s, Assign) for t in s.targets}
+    return [part for part in all_parts(body) if id(part) not in targets]
