@@ -196,7 +196,8 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
         name = dotted(value)
         if made is None or name is None or field.role is not Role.LEAF:
             continue
-        if _is_of_arrays(field, made.cls, evaluator) or _is_tree_of_arrays(value, made, code, evaluator):
+        source = _Source(made, code, evaluator)
+        if source.is_of_arrays(value) or (_is_of_arrays(field, made.cls, evaluator) and not source.is_of_numpy(value)):
             if name in seen:
                 return _Alias(donating.at, made.cls, (seen[name], field.name))
             seen[name] = field.name
@@ -206,33 +207,52 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
 def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a leaf holds arrays by its annotation, or by its name: parameters of a network."""
     held = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
-    return isinstance(held, Array) or (isinstance(held, UnknownValue) and "params" in field.name)
+    is_array = isinstance(held, Array) and held.library != "numpy"  # a call gives each of those a buffer of its own
+    return is_array or (isinstance(held, UnknownValue) and "params" in field.name)
 
 
-def _is_tree_of_arrays(value: Expr, made: Made, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a variable is given arrays, a dict of some, or the parameters of a network where an instance is made."""
-    body = code.body if made.function is None else evaluator.calls.body_of(made.function)
-    module = code.place.module if made.function is None else made.function.module
-    scope = code.scope if made.function is None else f"{made.function.declaration.qualname}.<locals>"
-    given = [s for s in walk(body or (), nested=False) if isinstance(value, Name) and value.id in bound_names(s)]
-    if len(given) != 1 or not isinstance(given[0], Assign) or not isinstance(given[0].targets[0], Name):
-        return False
+class _Source:
+    """Tells what the variables are given that an instance is made of, where that is done."""
 
-    def holds_arrays(expr: Expr) -> bool:
+    def __init__(self, made: Made, code: CodeRead, evaluator: Evaluator) -> None:
+        self._body = code.body if made.function is None else evaluator.calls.body_of(made.function) or ()
+        self._module = code.place.module if made.function is None else made.function.module
+        self._scope = code.scope if made.function is None else f"{made.function.declaration.qualname}.<locals>"
+        self._resolver = evaluator.model.resolver
+
+    def is_of_arrays(self, value: Expr) -> bool:
+        """Whether a variable is given arrays of jax, a dict of some, or the parameters of a network."""
+        given = self._given(value)
+        return given is not None and self._holds_arrays(given)
+
+    def is_of_numpy(self, value: Expr) -> bool:
+        """Whether a variable is given what a function of numpy returns."""
+        given = self._given(value)
+        return isinstance(given, Call) and self._name(given.func).startswith("numpy.")
+
+    def _given(self, value: Expr) -> Expr | None:
+        """What a variable is given, if that is done once."""
+        bound = [s for s in walk(self._body, nested=False) if isinstance(value, Name) and value.id in bound_names(s)]
+        if len(bound) != 1 or not isinstance(bound[0], Assign) or not isinstance(bound[0].targets[0], Name):
+            return None
+        return bound[0].value
+
+    def _name(self, func: Expr) -> str:
+        return self._resolver.library_name(func, self._module, self._scope)
+
+    def _holds_arrays(self, expr: Expr) -> bool:
         match expr:
             case DictDisplay(values=held) | Display(items=held):
-                return bool(held) and all(map(holds_arrays, held))
+                return bool(held) and all(map(self._holds_arrays, held))
             case Binary(left=left, right=right):
-                return holds_arrays(left) or holds_arrays(right)
+                return self._holds_arrays(left) or self._holds_arrays(right)
             case Subscript(value=whole):
-                return holds_arrays(whole)
+                return self._holds_arrays(whole)
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):
-                return evaluator.model.resolver.library_name(func, module, scope).startswith(_MAKING_ARRAYS)
+                return self._name(func).startswith(_MAKING_ARRAYS)
         return False
-
-    return holds_arrays(given[0].value)
 
 
 def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
