@@ -7,20 +7,25 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import MakeHashable, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Cross, Event
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.events import CodeRead, Cross, Event
+from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.pytrees.hashing import is_hashable
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
-from jaxlint.rules.analyses.hashing import Unhashable, unhashable
+from jaxlint.rules.analyses.hashing import Unhashable, unhashable, unhashable_kind
 from jaxlint.rules.analyses.hopes import is_made_in
+from jaxlint.rules.analyses.listed_fields import held_kind
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.options import is_written_in, tracing
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.analyses.origins import argument_at, maker_of
+from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
 
 #: What makes a value hashable, by what is said of it.
 _FUNCTIONS = {"pass a tuple": "tuple", "pass a frozenset": "frozenset"}
 
 
-class UnhashableStaticArgument(EventRule):
+class UnhashableStaticArgument(EventRule, BodyRule):
     """
     ## What it does
 
@@ -93,7 +98,8 @@ class UnhashableStaticArgument(EventRule):
     ## When not to use it
 
     There is no reason to turn it off: the call cannot work. What only an annotation calls a list, a dict or a set is
-    not reported: `size: list[int]` is given `x.shape` more often than not. Nor is a record without a hash that neither
+    not reported: `size: list[int]` is given `x.shape` more often than not. A field of a record is, if its default and
+    all that the project gives it are lists. Nor is a record without a hash that neither
     the module of the call nor those of the function and of the class ever make: what fills `cfg: Config` may be a
     configuration of hydra or ml_collections, which have one.
 
@@ -120,18 +126,52 @@ class UnhashableStaticArgument(EventRule):
         why = unhashable(event.value, evaluator, event.made)
         if why is None or _is_only_hoped(event):
             return
-        parameter = f"`{event.parameter}`" if event.parameter is not None else "the argument"
-        called = f" of `{function.name}`" if function is not None else ""
-        yield Problem(
-            at=event.at,
-            message=(
-                f"{parameter}{called} is static and cannot be hashed ({why.what}): the call raises ValueError"
-                f" (Non-hashable static arguments); {why.way_out}"
-            ),
-            reason="the hash of the static arguments is the key of the compiled program",
-            help=why.way_out,
-            fix=_fix(event, why, evaluator),
-        )
+        yield _problem(event, why, evaluator)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the fields of records that are passed: at what every instance holds that the project makes."""
+        for event in code.events:
+            if isinstance(event, Cross) and event.static is True and _is_declared(event):
+                given = argument_at(event.at, code.body)
+                read = None if given is None else given[1]
+                if given is None or not isinstance(read, Attribute):
+                    continue
+                cls = _class_of(read.value, given[0], code, evaluator)
+                field = None if cls is None else cls.field(read.attr)
+                kind = None if cls is None or field is None else held_kind(field, cls, evaluator)
+                if kind is not None:
+                    yield _problem(event, unhashable_kind(kind), evaluator)
+
+
+def _class_of(expr: Expr, call: Call, code: CodeRead, evaluator: Evaluator) -> PytreeClass | None:
+    """The class of a record that is read in a call: by the constructor that makes it, or by what declares it."""
+    held = LocalInstances.of(code, evaluator).value(expr)
+    if isinstance(held, Instance):
+        return held.cls
+    path = dotted(expr)
+    made = None if path is None else maker_of(path, call, code, evaluator)
+    return None if made is None else made.cls
+
+
+def _is_declared(event: Cross) -> bool:
+    """Whether only an annotation says that the value is a list, a dict or a set."""
+    value = plain(event.value)
+    return isinstance(value, Container) and value.declared and value.kind in ("list", "dict", "set", "sequence")
+
+
+def _problem(event: Cross, why: Unhashable, evaluator: Evaluator) -> Problem:
+    parameter = f"`{event.parameter}`" if event.parameter is not None else "the argument"
+    called = f" of `{event.function.name}`" if event.function is not None else ""
+    return Problem(
+        at=event.at,
+        message=(
+            f"{parameter}{called} is static and cannot be hashed ({why.what}): the call raises ValueError"
+            f" (Non-hashable static arguments); {why.way_out}"
+        ),
+        reason="the hash of the static arguments is the key of the compiled program",
+        help=why.way_out,
+        fix=_fix(event, why, evaluator),
+    )
 
 
 def _is_only_hoped(event: Cross) -> bool:

@@ -30,7 +30,7 @@ def calls_giving(field: str, names: Collection[str], module: Module, evaluator: 
     written = _written(field, frozenset(names))
     if written.search(module.source.text) is None:
         return
-    for call, function in _calls_in(module, written, evaluator):
+    for call, function in calls_in(module, written, evaluator):
         if last_name(call.func) in names or call.keyword(field) is not None:
             yield call, function
 
@@ -42,7 +42,7 @@ def _written(field: str, names: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"{called}\b{re.escape(field)}\s*=")
 
 
-def _calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> Iterator[_Call]:
+def calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> Iterator[_Call]:
     """The calls in the functions of a module in which something is written, and those outside of functions."""
     outline, source = module.outline, module.source
     bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
@@ -77,14 +77,14 @@ def is_given_tuple(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool
 
 def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an update is seen that gives the field another value than a constant."""
-    for module in _around(cls, evaluator):
+    for module in around(cls, evaluator):
         for call, _ in calls_giving(field.name, (), module, evaluator):
             if last_name(call.func) in _UPDATES and not isinstance(call.keyword(field.name), Constant):
                 return True
     return False
 
 
-def _around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
+def around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
     """The module of the class, and those that import it."""
     return (cls.module, *evaluator.model.importers(cls.module))
 
@@ -103,7 +103,7 @@ def _is_number(expr: Expr) -> bool:
 def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Expr]:
     """What the module of the class, and those that import it, are seen to put into a field."""
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
-    for module in _around(cls, evaluator):
+    for module in around(cls, evaluator):
         for call, _ in calls_giving(field.name, names, module, evaluator):
             value = giving(field, cls, call, names)
             if value is not None:

@@ -59,6 +59,11 @@ def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) ->
     return None
 
 
+def unhashable_kind(kind: str) -> Unhashable:
+    """What there is to say of a list, a dict or a set."""
+    return _DISPLAYS[kind]
+
+
 def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
     """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
     hashable = is_hashable(cls)
