@@ -6,9 +6,12 @@ from __future__ import annotations
 KEEPING = frozenset(
     f"optax.{name}"
     for name in (
-        "adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad lamb lion nadam nadamw novograd"
-        " radam rmsprop rprop sm3 yogi scale_by_adam scale_by_lion scale_by_rms trace ema"
+        "adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad lamb lars lion nadam nadamw"
+        " novograd optimistic_gradient_descent radam rmsprop rprop sm3 yogi scale_by_adam scale_by_lion scale_by_rms"
+        " trace ema"
     ).split()
 )
+#: Functions whose optimizers keep nothing, unless they are given a momentum.
+KEEPING_WITH_MOMENTUM = frozenset({"optax.sgd"})
 #: Functions that make one optimizer of several.
 JOINING = frozenset({"optax.chain"})

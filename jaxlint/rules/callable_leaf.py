@@ -13,6 +13,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.optimizer_states import keeps
+from jaxlint.rules.analyses.passed import parameter_of, passed_to
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
@@ -77,6 +79,7 @@ class CallableLeaf(BodyRule):
 
     ## When not to use it
 
+    Of optimizers those are reported that keep moments, such as `optax.adam`: `optax.sgd` looks at no leaf in `init`.
     If the transformation is a wrapper of your own that takes functions out, suppress the finding.
 
     ## References
@@ -176,6 +179,8 @@ def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
                 if resolver.library_name(call.func, code.place.module, code.scope) == "optax.apply_updates":
                     what = "`optax.apply_updates`"
         held_in = instances.holder(given) if what else None
+        if not what and isinstance(call.func, Attribute) and call.func.attr == "init" and len(call.args) == 1:
+            what, held_in = f"`{dotted(call.func) or 'init'}`", instances.passed_holder(call.func.value, given)
         if held_in is not None:
             way_out = (
                 "use `eqx.apply_updates`" if "apply" in what else "give it `eqx.filter(model, eqx.is_inexact_array)`"
@@ -200,17 +205,23 @@ class _Modules:
         return self._evaluator.model.resolver.library_name(expr, self._code.place.module, self._code.scope)
 
     def is_optimizer(self, expr: Expr) -> bool:
-        """Whether an expression certainly is an optimizer of optax."""
+        """Whether an expression certainly is an optimizer of optax; one that is seen to be made keeps moments.
+
+        Others have nothing to begin with: `optax.sgd(0.1)` looks at no leaf.
+        """
         if not isinstance(expr, Name):
-            return isinstance(expr, Call) and self._name(expr.func).startswith("optax.")
+            return self._keeps(expr)
         made = self._made.get(expr.id, [])
         if made:
-            return all(isinstance(m, Call) and self._name(m.func).startswith("optax.") for m in made)
+            return all(map(self._keeps, made))
         function = self._code.function
         for parameter in function.parameters if function is not None else ():
             if parameter.name == expr.id and parameter.annotation is not None:
                 return self._name(parameter.annotation).startswith("optax.")
         return False
+
+    def _keeps(self, expr: Expr) -> bool:
+        return isinstance(expr, Call) and keeps(expr, self._code.place.module, self._code.scope, self._evaluator)
 
     def holder(self, expr: Expr) -> str | None:
         """What holds functions in the module that an expression is."""
@@ -224,6 +235,28 @@ class _Modules:
         if instance is None or instance.cls.framework is not EQUINOX:
             return None
         return _layer(instance, self._evaluator) or _holder(instance, self._evaluator)
+
+    def passed_holder(self, optimizer: Expr, module: Expr) -> str | None:
+        """What holds functions in the module that some caller passes to the function, together with an optimizer."""
+        names = parameter_of(optimizer, self._code), parameter_of(module, self._code)
+        if names[0] is None or names[1] is None:
+            return None
+        model, home = self._evaluator.model, self._code.place.module
+        for passed in passed_to(self._code, self._evaluator):
+            made, given = (passed.given.get(name) for name in names if name is not None)
+            if not isinstance(given, Call) or not isinstance(made, Call):
+                continue
+            if not keeps(made, home, passed.scope, self._evaluator):
+                continue
+            name = model.resolver.library_name(given.func, home, passed.scope)
+            if _is_layer(name):
+                return name.rpartition(".")[2]
+            cls = model.class_of_symbol(model.resolver.follow(model.resolver.resolve(given.func, home, passed.scope)))
+            held = None if cls is None else Instance(cls, exact=True)
+            found = None if held is None else _layer(held, self._evaluator) or _holder(held, self._evaluator)
+            if found is not None:
+                return found
+        return None
 
     def _given(self, expr: Expr) -> Instance | None:
         """The instance that a parameter is until it is bound anew."""

@@ -8,13 +8,13 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace
-from jaxlint.libraries.optimizers import JOINING, KEEPING
+from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, Statement, reads, target_names
 
 
@@ -43,9 +43,7 @@ def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Un
         own = [u for u in updates if u.base is not None and dotted(u.base) == base]
         if not any(_takes_step(u, code) for u in own) or _is_given(held.attr, code):
             continue
-        if next(reads(code.body, kept.id), None) is None and _keeps(
-            optimizer, code.place.module, code.scope, evaluator
-        ):
+        if next(reads(code.body, kept.id), None) is None and keeps(optimizer, code.place.module, code.scope, evaluator):
             yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
 
 
@@ -93,15 +91,18 @@ def _is_given(field: str, code: CodeRead) -> bool:
     return False
 
 
-def _keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, depth: int = 0) -> bool:
+def keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, depth: int = 0) -> bool:
     """Whether an expression certainly is an optimizer that keeps something from step to step."""
     resolver = evaluator.model.resolver
     if isinstance(expr, Call):
         name = resolver.library_name(expr.func, module, scope)
         if name in JOINING and not expr.has_star:
-            return any(_keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional)
+            return any(keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional)
+        if name in KEEPING_WITH_MOMENTUM:
+            momentum = expr.keyword("momentum")
+            return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
         return name in KEEPING
     symbol = resolver.follow(resolver.resolve(expr, module, scope))
     if not isinstance(symbol, ValueSymbol) or symbol.assignment.value is None or depth > 2:
         return False
-    return _keeps(symbol.assignment.value, symbol.module, symbol.scope, evaluator, depth + 1)
+    return keeps(symbol.assignment.value, symbol.module, symbol.scope, evaluator, depth + 1)
