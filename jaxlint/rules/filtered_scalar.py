@@ -17,8 +17,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.loops import made_for_each_turn, outermost_loops
-from jaxlint.rules.analyses.origins import argument_at
+from jaxlint.rules.analyses.loops import made_for_each_turn
+from jaxlint.rules.analyses.moved_attributes import stepped_in_loop
 from jaxlint.rules.analyses.stepped import moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -35,7 +35,8 @@ class FilteredScalar(BodyRule):
     ## What it does
 
     Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, or that a loop makes anew
-    at each turn for such a function, and such numbers in nnx objects that a function with `nnx.jit` counts up.
+    at each turn for such a function, and such numbers in nnx objects that a function with `nnx.jit` counts up, or that
+    a loop counts up between the calls of one.
 
     ## Why is this bad?
 
@@ -137,6 +138,10 @@ class FilteredScalar(BodyRule):
         for moved in moved_at_each_turn(code, evaluator):
             if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
+        crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
+        for stepped in stepped_in_loop(code, crosses, evaluator):
+            if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
+                yield _problem(stepped.at, stepped.cls, stepped.attr, "nnx.jit", _MOVED)
 
 
 def _counted_beside(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -193,8 +198,8 @@ def _is_compiled(place: Place, framework: str) -> bool:
     return any(t.kind is Kind.JIT and t.name.startswith(prefix) for t in applied)
 
 
-def _is_filtered(cross: Cross) -> bool:
-    return any(a.transform.kind is Kind.JIT and a.transform.name.startswith("equinox.") for a in cross.applied)
+def _is_filtered(cross: Cross, prefix: str = "equinox.") -> bool:
+    return any(a.transform.kind is Kind.JIT and a.transform.name.startswith(prefix) for a in cross.applied)
 
 
 def _goes_into_filtered(event: Construct, code: CodeRead) -> bool:
