@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
@@ -14,18 +14,10 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
+from jaxlint.rules.analyses.growing import Grown, grown_in_loops, made_longer
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import (
-    Binary,
-    Call,
-    Display,
-    Expr,
-    Name,
-    Starred,
-    dotted,
-    last_name,
-)
+from jaxlint.syntax.expressions import Call, Display, Name, last_name
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Assign,
@@ -33,8 +25,6 @@ from jaxlint.syntax.statements import (
     Statement,
 )
 
-#: Functions that join arrays, with what is to be joined as the first argument or as several.
-_JOINING = frozenset({"concatenate", "append", "vstack", "hstack", "column_stack"})
 #: The last names of what runs functions on trees.
 _LOOPS = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
 #: Which parameter of the function of a loop is the carry.
@@ -137,6 +127,7 @@ class ChangingStructure(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""
         yield from _growing(code, evaluator)
+        yield from map(_grown_problem, grown_in_loops(code, evaluator))
         called = (self.calls & code.contents.called) if code.calls else ()
         has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
         if has_loop or self._hands_over(code, evaluator):
@@ -183,7 +174,7 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         for keyword in update.keywords:
             expr = next((a.value for a in update.call.args if a.at is keyword.at), None)
             field = update.receiver.cls.field(keyword.name)
-            grown = None if expr is None else _grown(expr)
+            grown = None if expr is None else made_longer(expr)
             leaf = None if grown is None else leaves.leaf(grown)
             if leaf is not None and field is not None and leaf.field.name == field.name and field.role is Role.LEAF:
                 way_out = "make it as large as it will be, and set its items with `.at[i].set(...)`"
@@ -199,23 +190,19 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
                 )
 
 
-def _grown(expr: Expr) -> Expr | None:
-    """What an expression makes longer."""
-    match expr:
-        case Binary(op="+", left=left, right=Display(kind="list" | "tuple", items=items)) if items:
-            return left
-        case Display(kind="list" | "tuple", items=(Starred(value=held), *rest)) if rest:
-            return held
-        case Display(kind="list" | "tuple", items=(*rest, Starred(value=held))) if rest:
-            return held
-        case Call(func=func) if last_name(func) in _JOINING and dotted(func) is not None:
-            positional = expr.positional
-            first = positional[0] if positional else None
-            if last_name(func) == "append":
-                return first if len(positional) > 1 else None
-            items = first.items if isinstance(first, Display) else ()
-            return next((i for i in items if not isinstance(i, Starred)), None) if len(items) > 1 else None
-    return None
+def _grown_problem(grown: Grown) -> Problem:
+    """The problem of fields that each call of a compiled function makes longer."""
+    names, way_out = " and ".join(f"`{name}`" for name in grown.fields), "set items of arrays of a fixed size instead"
+    return Problem(
+        at=grown.at,
+        message=(
+            f"{names} of `{grown.cls.name}` {'grow' if len(grown.fields) > 1 else 'grows'} with each call of"
+            f" `{grown.function}` in the loop, which is compiled again for each new shape; {way_out}"
+        ),
+        reason="a compiled function is for arguments of certain shapes",
+        help="make it as large as it will be, and set its items with `.at[i].set(...)`",
+        severity=Severity.WARNING,
+    )
 
 
 def _is_returned(call: Call, statements: Iterable[Statement]) -> bool:

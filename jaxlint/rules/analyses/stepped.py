@@ -49,7 +49,7 @@ def moved_at_each_turn(code: CodeRead, evaluator: Evaluator, operations: frozens
             cross = taking.get(name)
             held = None if cross is None else plain(cross.value)
             if cross is not None and isinstance(held, Instance):
-                for field in _Copies(held.cls, evaluator, operations).moved_in_turn(copy, name, code):
+                for field in Copies(held.cls, evaluator, operations).moved_in_turn(copy, name, code):
                     yield Moved(copy, cross, held.cls, field)
 
 
@@ -73,10 +73,10 @@ def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> di
     return found
 
 
-class _Copies:
+class Copies:
     """Tells which numbers the copies of an instance of one class move."""
 
-    def __init__(self, cls: PytreeClass, evaluator: Evaluator, operations: frozenset[str]) -> None:
+    def __init__(self, cls: PytreeClass, evaluator: Evaluator, operations: frozenset[str] = MOVING) -> None:
         self.cls = cls
         self.evaluator = evaluator
         self.operations = operations
@@ -85,7 +85,7 @@ class _Copies:
         """The fields that a copy of the instance in a variable moves, here or in what is called to make it."""
         module = code.place.module
         yield from self._moved(copy, name, module, code.scope, frozenset())
-        found = self._copying(copy, name, code)
+        found = self.copying(copy, name, code.place.module, code.scope)
         if found is None:
             return
         home, function, base, parameters = found
@@ -100,8 +100,8 @@ class _Copies:
         ]
         yield from sorted(set.intersection(*returned) if returned else ())
 
-    def _copying(
-        self, copy: Call, name: str, code: CodeRead
+    def copying(
+        self, copy: Call, name: str, module: Module, scope: str
     ) -> tuple[Module, Function, str, tuple[Parameter, ...]] | None:
         """The method or function of the project that is called with the instance in a variable.
 
@@ -115,7 +115,7 @@ class _Copies:
         if name not in map(dotted, copy.positional[:1]):
             return None
         resolver = self.evaluator.model.resolver
-        symbol = resolver.follow(resolver.resolve(copy.func, code.place.module, code.scope))
+        symbol = resolver.follow(resolver.resolve(copy.func, module, scope))
         if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.parameters:
             return None
         function = symbol.declaration
@@ -126,7 +126,7 @@ class _Copies:
 
         `numbers` are the names that stand for numbers.
         """
-        for name, given in self._given(copy, base, module, scope):
+        for name, given in self.given(copy, base, module, scope):
             value = _within_bounds(given)
             if isinstance(value, Binary) and value.op in self.operations:
                 pairs = ((value.left, value.right), (value.right, value.left))
@@ -140,7 +140,7 @@ class _Copies:
         held = None if field is None else plain(self.evaluator.promises.field(field, self.cls))
         return isinstance(held, Scalar) and held.kind == "float"
 
-    def _given(self, copy: Call, base: str, module: Module, scope: str) -> Iterator[tuple[str, Expr]]:
+    def given(self, copy: Call, base: str, module: Module, scope: str) -> Iterator[tuple[str, Expr]]:
         """The fields that a copy of `base` is given, and what."""
         resolver, cls = self.evaluator.model.resolver, self.cls
         function, of = resolver.library_name(copy.func, module, scope), copy.positional[:1]
