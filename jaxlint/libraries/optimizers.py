@@ -15,3 +15,5 @@ KEEPING = frozenset(
 KEEPING_WITH_MOMENTUM = frozenset({"optax.sgd"})
 #: Functions that make one optimizer of several.
 JOINING = frozenset({"optax.chain"})
+#: Functions that make an optimizer of another one, which comes first.
+WRAPPING = frozenset({"optax.apply_if_finite", "optax.MultiSteps"})

@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace
-from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM
+from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM, WRAPPING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -98,6 +98,8 @@ def keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, depth: i
         name = resolver.library_name(expr.func, module, scope)
         if name in JOINING and not expr.has_star:
             return any(keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional)
+        if name in WRAPPING:
+            return any(keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional[:1])
         if name in KEEPING_WITH_MOMENTUM:
             momentum = expr.keyword("momentum")
             return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
