@@ -8,11 +8,10 @@ from jaxlint.cst.changes import EditField, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, Construct, Cross, Place, Replace, Update
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
 from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -21,9 +20,7 @@ from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.moved_attributes import stepped_in_loop
 from jaxlint.rules.analyses.stepped import moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Augment, assigned_names
+from jaxlint.syntax.expressions import Binary, Call, Expr, dotted
 
 _NUMBERS = frozenset({"int", "float"})
 #: What a body does with a number.
@@ -131,7 +128,6 @@ class FilteredScalar(BodyRule):
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
                         yield from _swept(event, evaluator, module)
-        yield from _counted_beside(code, evaluator)
         for construct, cross in made_for_each_turn(code):
             if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
                 yield from _swept(construct, evaluator, module)
@@ -142,53 +138,6 @@ class FilteredScalar(BodyRule):
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
                 yield _problem(stepped.at, stepped.cls, stepped.attr, "nnx.jit", _MOVED)
-
-
-def _counted_beside(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-    """What loops count up in nnx objects that they give to a function which `nnx.jit` compiles."""
-    crosses = [e for e in code.events if isinstance(e, Cross) and _is_nnx(e)]
-    for loop in outermost_loops(code.body) if crosses else ():
-        bound = assigned_names((loop,))
-        given = (argument_at(e.at, loop.body) for e in crosses)
-        paths = {dotted(found[1]) for found in given if found is not None} - {None}
-        seen: set[tuple[str, str]] = set()
-        for event in code.events:
-            if not isinstance(event, (AssignAttribute, CallMethod)) or event.receiver_text not in paths:
-                continue
-            path, cls = event.receiver_text or "", event.receiver.cls
-            if path.partition(".")[0] in bound or not loop.at.lineno <= place_of(event.at).row <= loop.at.end_lineno:
-                continue
-            attr = _counted_by(event, evaluator)
-            if attr is not None and (path, attr) not in seen and _starts_as_number(cls, attr, evaluator):
-                seen.add((path, attr))
-                yield _problem(event.at, cls, attr, "nnx.jit")
-
-
-def _is_nnx(cross: Cross) -> bool:
-    """Whether an nnx object is given to a function that `nnx.jit` compiles."""
-    value = plain(cross.value)
-    if not isinstance(value, Instance) or value.cls.framework is not NNX:
-        return False
-    return any(a.transform.kind is Kind.JIT and a.transform.name.startswith("flax.nnx.") for a in cross.applied)
-
-
-def _counted_by(event: AssignAttribute | CallMethod, evaluator: Evaluator) -> str | None:
-    """The attribute that an assignment, or a method that is called, counts up."""
-    if isinstance(event, AssignAttribute):
-        return event.attr if event.how == "augment" or _counts(event.value, event.attr) else None
-    found = event.receiver.cls.method(event.name)
-    if found is None or found[1].self_name is None or found[1].decorators:
-        return None
-    body = evaluator.calls.body_of(FunctionSymbol(found[0].module, found[1])) or ()
-    for statement in body:  # what stands below a test need not happen
-        match statement:
-            case Augment(target=Attribute(value=Name(id=name), attr=attr), op="+" | "-", value=value):
-                if name == found[1].self_name and getattr(value, "kind", "") in _NUMBERS:
-                    return attr
-            case Assign(targets=(Attribute(value=Name(id=name), attr=attr),), value=value):
-                if name == found[1].self_name and _is_stepped(value, f"{name}.{attr}"):
-                    return attr
-    return None
 
 
 def _is_compiled(place: Place, framework: str) -> bool:

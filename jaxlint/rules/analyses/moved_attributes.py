@@ -12,8 +12,8 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.stepped import MOVING
-from jaxlint.syntax.expressions import Attribute, Call, dotted, is_number
-from jaxlint.syntax.statements import Augment, Body, Do, For, Return, While, own_parts, walk
+from jaxlint.syntax.expressions import Attribute, Binary, Call, dotted, is_number
+from jaxlint.syntax.statements import Assign, Augment, Body, Do, For, Return, Statement, While, own_parts, walk
 
 
 class Stepped(msgspec.Struct, frozen=True):
@@ -32,11 +32,11 @@ def stepped_in_loop(code: CodeRead, crosses: Mapping[int, Cross], evaluator: Eva
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
         passed = dict(_passed(loop.body, crosses))
         for statement in loop.body if passed else ():
+            target = _moved(statement)
+            cls = None if target is None else passed.get(dotted(target.value) or "")
+            if target is not None and cls is not None:
+                yield Stepped(target.at, cls, target.attr)
             match statement:
-                case Augment(target=Attribute(value=held, attr=attr) as target) if _moves(statement):
-                    cls = passed.get(dotted(held) or "")
-                    if cls is not None:
-                        yield Stepped(target.at, cls, attr)
                 case Do(value=Call(func=Attribute(value=held, attr=name)) as call):
                     cls = passed.get(dotted(held) or "")
                     method = None if cls is None else cls.method(name)
@@ -64,12 +64,16 @@ def _moved_by(symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[str]:
     for statement in evaluator.calls.body_of(symbol) or ():
         if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
             return
-        match statement:
-            case Augment(target=Attribute(value=held, attr=attr)) if _moves(statement):
-                if dotted(held) == function.self_name:
-                    yield attr
+        target = _moved(statement)
+        if target is not None and dotted(target.value) == function.self_name:
+            yield target.attr
 
 
-def _moves(statement: Augment) -> bool:
-    """Whether a number is added, or the like."""
-    return statement.op in MOVING and is_number(statement.value)
+def _moved(statement: Statement) -> Attribute | None:
+    """The attribute that a statement gives another number: `x.n += 1`, `x.n = x.n * 0.9`."""
+    match statement:
+        case Augment(target=Attribute() as target, op=op, value=value):
+            return target if op in MOVING and is_number(value) else None
+        case Assign(targets=(Attribute() as target,), value=Binary(op=op, left=left, right=right)):
+            return target if op in MOVING and is_number(right) and dotted(left) == dotted(target) else None
+    return None
