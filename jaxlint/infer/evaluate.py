@@ -342,7 +342,8 @@ class Evaluator(Narrowing, Attributes):
                 if library == "numpy" and (result.single or op == "@"):
                     result = UNKNOWN  # a number, and no array, or perhaps one
             elif any(isinstance(v, Array) and v.library == "jax" for v in (a, b)):
-                result = Array("jax")
+                # jax refuses lists: what stands beside one is a size, whatever is annotated
+                result = UNKNOWN if isinstance(a, Container) or isinstance(b, Container) else Array("jax")
         elif isinstance(a, Scalar) and isinstance(b, Scalar):
             kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
             result = Scalar("float" if op == "/" else kind, a.varying or b.varying)

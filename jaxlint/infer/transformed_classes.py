@@ -14,6 +14,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
 
@@ -91,7 +92,7 @@ class TracedClasses:
         pending = list(instances_in(value))
         while pending:
             cls = pending.pop()
-            if not cls.is_pytree or cls.symbol.key in found:
+            if not cls.is_pytree or cls.symbol.key in found or self._is_interface(cls):
                 continue
             found[cls.symbol.key] = by
             pending += cls.parents
@@ -117,6 +118,11 @@ class TracedClasses:
                     field.default is None or plain(self.evaluator.static(field.default)) != NONE
                 ):
                     yield from instances_in(held)
+
+    def _is_interface(self, cls: PytreeClass) -> bool:
+        """Whether a class holds nothing but functions: annotations that send it in are wrong, for no call would run."""
+        declared = [self.evaluator.promises.non_array(field) for field in cls.fields]
+        return bool(declared) and all(what == FUNCTION for what in declared)
 
     def _through(
         self, function: Function, module: Module, applied: tuple[Applied, ...]

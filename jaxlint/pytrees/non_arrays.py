@@ -9,6 +9,7 @@ from jaxlint.symbols.outline import Class
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript
 
+FUNCTION = "a function"
 #: What the values of a type are called in a message.
 REFUSED_TYPES = {
     "builtins.str": "a str",
@@ -23,11 +24,11 @@ REFUSED_TYPES = {
     "collections.abc.Set": "a set",
     "builtins.type": "a class",
     "typing.Type": "a class",
-    "typing.Callable": "a function",
-    "collections.abc.Callable": "a function",
-    "types.FunctionType": "a function",
+    "typing.Callable": FUNCTION,
+    "collections.abc.Callable": FUNCTION,
+    "types.FunctionType": FUNCTION,
     "functools.partial": "a partial",
-    "optax.Schedule": "a function",
+    "optax.Schedule": FUNCTION,
     "optax.GradientTransformation": "an optimizer",
     "optax.GradientTransformationExtraArgs": "an optimizer",
     "numpy.dtype": "a dtype",

@@ -17,6 +17,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
@@ -25,7 +26,6 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name
 
-_FUNCTION = "a function"
 _OPTIMIZER = "an optimizer"
 #: Modules whose functions are no pytrees.
 _FUNCTION_MODULES = (
@@ -178,7 +178,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
             continue
         here = field.owner.module is event.place.module
-        what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else _FUNCTION
+        what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
         fix = _marking(field, cls, event.place.module, traced, evaluator)
         yield _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
 
@@ -255,7 +255,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
-    if what.endswith(_FUNCTION) and not (_is_function(default) or _is_set_to_function(field, cls, evaluator)):
+    if what.endswith(FUNCTION) and not (_is_function(default) or _is_set_to_function(field, cls, evaluator)):
         return None
     if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says
