@@ -21,7 +21,19 @@ from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
-from jaxlint.syntax.statements import Assert, Body, Do, For, Return, Statement, While, all_parts, own_parts, walk
+from jaxlint.syntax.statements import (
+    Assert,
+    Body,
+    Do,
+    For,
+    Return,
+    Statement,
+    While,
+    all_parts,
+    own_parts,
+    target_names,
+    walk,
+)
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
@@ -98,8 +110,8 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in
-    place; `.replace(**changes)` if there is no other method of that name. nnx objects change in place:
-    `optimizer.update(grads)` is no finding.
+    place; `.replace(**changes)` and `._replace(field=…)` if there is no other method of that name. nnx objects change
+    in place: `optimizer.update(grads)` is no finding.
 
     ## Fix safety
 
@@ -156,7 +168,7 @@ class DiscardedUpdate(EventRule, BodyRule):
         if _compiles_first(update, evaluator):
             return
         base = _base_text(update)
-        way_out = _way_out(event, base)
+        way_out = _way_out(event, base, evaluator)
         yield Problem(
             at=event.at,
             message=(
@@ -209,6 +221,8 @@ def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
     """Whether the keywords tell that an instance of a visible class is copied."""
     if update.call.has_star:
         return _is_known_by_spreading(update, model)
+    if update.function == "_replace" and _is_named_tuple(update, model):
+        return True
     if any(update.call.keyword(name) is not None for name in _OTHER_REPLACES[0]):
         return False
     names = frozenset(keyword.name for keyword in update.keywords)
@@ -216,6 +230,20 @@ def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
         return False
     roots = model.roots_seen(update.place.module)
     return model.visible_updates.only_copies(roots, update.function, names, _train_state_fields(update))
+
+
+def _is_named_tuple(update: Update, model: PytreeModel) -> bool:
+    """Whether `x._replace(f=v)` can only be that of a named tuple: it is private in all other classes.
+
+    That is so for anything but `self` if no visible class has a method of that name.
+    """
+    if update.base is None or update.call.positional or not update.keywords:
+        return False
+    base = dotted(update.base)
+    function = update.place.function
+    if base is None or (function is not None and base == function.self_name):
+        return False
+    return not model.visible_updates.has_other(model.roots_seen(update.place.module), update.function)
 
 
 def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
@@ -362,7 +390,7 @@ def _is_in_tuple(update: Update) -> bool:
     return isinstance(update, Replace) and update.beside
 
 
-def _way_out(event: Discard, base: str | None) -> str:
+def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
     """Where the result should go."""
     update = event.update
     if base is None or _is_in_tuple(update):
@@ -376,11 +404,25 @@ def _way_out(event: Discard, base: str | None) -> str:
         return "assign or return the result"
     if not event.is_alone:
         return f"assign the result to `{base}`, or return it"
+    if _is_passed_over(base, event, evaluator):
+        return f"make a new collection of copies: `{_call_text(update)}`"
     function = update.place.function
     if function is not None and not function.return_values and any(p.name == base for p in function.parameters):
         return "return the result and let the caller rebind it"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
+
+
+def _is_passed_over(base: str, event: Discard, evaluator: Evaluator) -> bool:
+    """Whether a loop binds a name to one thing after another and reads it no more: a new value would change nothing."""
+    function, row = event.place.function, place_of(event.at).row
+    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(event.place.module, function))
+    around = [s for s in walk(body or ()) if isinstance(s, For) and s.at.lineno < row <= s.at.end_lineno]
+    loop = next((s for s in around if base in target_names(s.target)), None)
+    if loop is None:
+        return False
+    later = (s for s in walk(loop.body) if s.at.lineno > row)
+    return not any(dotted(part) == base for statement in later for part in own_parts(statement))
 
 
 def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Proposal | None:
@@ -390,7 +432,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
         return None
     if not _is_of(update, base) and not update.function.startswith("select."):
         return None
-    if "." in base and not _may_hold(base, update.place):
+    if ("." in base and not _may_hold(base, update.place)) or _is_passed_over(base, event, evaluator):
         return None
     root = base.partition(".")[0]
     if not is_own_variable(root, update.place):
