@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
+from jaxlint.infer.belied import may_be_list, names_plain_class, takes_another
 from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -56,7 +57,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, Subscript, dotted, last_name, root
 
 if TYPE_CHECKING:
@@ -398,17 +399,26 @@ class CallEvaluator(MethodCalls, LocalCalls):
             receiver = plain(function.receiver) if function.receiver is not None else None
             if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
                 return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create
-            if _names_plain_class(value) and contradicts(value, self.return_of(function.symbol, function.receiver, {})):
+            if names_plain_class(value) or may_be_list(value, function.symbol):
+                if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
+                    return UNKNOWN
+            if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
             return value
         return self._read_with(function, passed)
+
+    def _taking(self, function: FunctionValue) -> list[Parameter]:
+        """The parameters that take the positional arguments of a call."""
+        declaration = function.symbol.declaration
+        parameters = declaration.parameters[binds_receiver(declaration, function.receiver) :]
+        return [p for p in parameters if p.kind == "positional"]
 
     def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
         """Read the body with what is passed for the parameters that have no annotation."""
         declaration = function.symbol.declaration
         parameters = declaration.parameters[binds_receiver(declaration, function.receiver) :]
         bound: dict[str, Value] = {}
-        positional = [p for p in parameters if p.kind == "positional"]
+        positional = self._taking(function)
         for index, parameter in enumerate(positional[: len(passed.positional)]):
             if parameter.annotation is None:
                 bound[parameter.name] = plain(passed.positional[index])
@@ -435,14 +445,6 @@ def _container(expr: Expr) -> Expr:
     while isinstance(expr, Subscript):
         expr = expr.value
     return expr
-
-
-def _names_plain_class(declared: Value) -> bool:
-    """Whether an ordinary class is declared of a result or of an item of it: a class that says little of a state."""
-    declared = plain(declared)
-    if isinstance(declared, Container) and declared.items is not None:
-        return any(_names_plain_class(item) for item in declared.items)
-    return isinstance(declared, Instance) and not declared.cls.is_pytree
 
 
 def keeps_return_value(name: str) -> bool:

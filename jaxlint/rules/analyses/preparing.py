@@ -9,7 +9,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import own_methods, run_by
+from jaxlint.rules.analyses.methods import names_called, own_methods, run_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import dotted
 from jaxlint.syntax.statements import If, Raise, parts
@@ -37,7 +37,8 @@ def only_prepares(writer: Function, method: Function, cls: PytreeClass, evaluato
     """Whether the module of a class calls a method that changes its instances, always before a compiled one.
 
     That is, both are called in the same functions, none of them in a loop around both; no method of the class runs
-    both, and no other module calls the one that changes.
+    both, and no other module calls the one that changes. A private one that no method calls on `self` is there for
+    instances that methods make (`new = type(self)(); new._set(...)`).
     """
     changing, using = _running(writer.name, cls), _running(method.name, cls)
     if changing & using - _CONSTRUCTORS:
@@ -48,6 +49,8 @@ def only_prepares(writer: Function, method: Function, cls: PytreeClass, evaluato
             return False
     inside = [function.body_rows for function in own_methods(cls)]
     changes = list(_called(changing, inside, module))
+    if not changes and len(changing) == 1 and writer.name.startswith("_") and writer.name in _own_calls(cls):
+        return True
     uses = list(_called(using, inside, module))
     if not changes or not uses or not {place.function for place in uses} <= {place.function for place in changes}:
         return False
@@ -56,6 +59,11 @@ def only_prepares(writer: Function, method: Function, cls: PytreeClass, evaluato
         for change in changes
         for use in uses
     )
+
+
+def _own_calls(cls: PytreeClass) -> frozenset[str]:
+    """What the methods of a class call, or others in the statements at module level in which these stand."""
+    return frozenset().union(*(names_called(method, cls.module) for method in own_methods(cls)))
 
 
 def _running(name: str, cls: PytreeClass) -> frozenset[str]:

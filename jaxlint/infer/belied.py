@@ -1,0 +1,61 @@
+"""Results of functions whose annotation the body, or what a call passes, may show to be wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxlint.infer.evidence import contradicts
+from jaxlint.infer.values import Array, Container, Instance, UnknownValue, Value, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxlint.infer.evaluate import Evaluator
+    from jaxlint.project.resolution import FunctionSymbol
+    from jaxlint.symbols.outline import Parameter
+
+
+def names_plain_class(declared: Value) -> bool:
+    """Whether an ordinary class is declared of a result or of an item of it: a class that says little of a state."""
+    declared = plain(declared)
+    if isinstance(declared, Container) and declared.items is not None:
+        return any(names_plain_class(item) for item in declared.items)
+    return isinstance(declared, Instance) and not declared.cls.is_pytree
+
+
+def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
+    """Whether a function of which an array is declared may return a list that it fills."""
+    if not isinstance(plain(declared), Array):
+        return False
+    row = function.declaration.at.row
+    return any(unit.first <= row <= unit.last and "append" in unit.calls for unit in function.module.outline.units)
+
+
+def takes_another(
+    declared: Value, function: FunctionSymbol, parameters: Sequence[Parameter], given: Sequence[Value], of: Evaluator
+) -> bool:
+    """Whether a call gives an instance of another class than is annotated to a function that declares an instance.
+
+    Such a function takes all classes of a kind (train states of several scripts), and returns what it was given. What
+    is given may be another if that is unknown, and the module that calls has a class of the same name.
+    """
+    if not _holds_instance(declared):
+        return False
+    place = of.calls.notes.place
+    own = {} if place is None or place.module is function.module else place.module.outline.classes
+    for parameter, value in zip(parameters, given, strict=False):
+        if parameter.annotation is not None and isinstance(plain(value), (Instance, UnknownValue)):
+            expected = plain(of.own_parameter(function.declaration, parameter.name, function.module))
+            if isinstance(expected, Instance):
+                if contradicts(expected, value) or (
+                    isinstance(plain(value), UnknownValue) and expected.cls.name in own
+                ):
+                    return True
+    return False
+
+
+def _holds_instance(value: Value) -> bool:
+    value = plain(value)
+    if isinstance(value, Container):
+        return any(map(_holds_instance, value.items if value.items is not None else (value.element,)))
+    return isinstance(value, Instance)
