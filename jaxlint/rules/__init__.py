@@ -33,7 +33,7 @@ def body_rule_names() -> frozenset[str]:
             path = os.path.join(folder, f"{name.replace('-', '_')}.py")
             with open(path, encoding="utf-8") as file:
                 kinds = [match["kinds"] for match in _RULE.finditer(file.read())]
-            if kinds == ["BodyRule"]:
+            if kinds in (["BodyRule"], ["NodeRule"]):
                 found.add(name)
     return frozenset(found)
 

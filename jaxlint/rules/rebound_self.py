@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import structs
 
@@ -194,10 +195,12 @@ def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem
     parameters = {p.name for p in code.function.parameters if p.name != code.function.self_name}
     for target, value in _assignments(code):
         update = updates.get(id(value.at))
-        if update is None or update.base is None or _is_surely_used(target, code):
+        if update is None or update.base is None:
             continue
         start = root(update.base)
         if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
+            continue
+        if _is_surely_used(target, code):
             continue
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
         if (looped or target.id in parameters) and not _sees_all(code) and not _is_used(target, node, evaluator):
@@ -292,21 +295,36 @@ def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[Span]:
 
 def _is_surely_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
     """Whether a statement behind that of a variable reads it, as is mostly so: then nothing has to be parsed."""
-    behind = tuple(_behind(place_of(target.at).row, code.body))
+    behind = code.shared.get(_Behind)
+    if not isinstance(behind, _Behind):
+        behind = code.shared[_Behind] = _Behind(code.body)
+    later = behind.of(target)
     if not unchanged:
-        return target.id in names_read(behind)
-    returned = (s.value for s in behind if isinstance(s, Return) and s.value is not None)
+        return any(target.id in names_read((statement,)) for statement in later)
+    returned = (s.value for s in later if isinstance(s, Return) and s.value is not None)
     return any(isinstance(part, Name) and part.id == target.id for r in returned for part in _outside(unchanged, r))
 
 
-def _behind(row: int, body: Body) -> Iterator[Statement]:
-    """The statements behind the one in a row, in its block and in the blocks around it."""
-    for index, statement in enumerate(body):
-        if place_of(statement.at).row <= row <= place_of(statement.at).end_row:
-            yield from body[index + 1 :]
+class _Behind:
+    """What stands behind each assignment of a body, in its block and in the blocks around it: listed once."""
+
+    def __init__(self, body: Body) -> None:
+        self._places: dict[int, tuple[tuple[Body, int], ...]] = {}
+        self._list(body, ())
+
+    def of(self, target: Name) -> Iterator[Statement]:
+        """The statements behind that which assigns to a variable, the nearest first."""
+        for block, index in reversed(self._places[id(target)]):
+            yield from islice(block, index, None)
+
+    def _list(self, body: Body, around: tuple[tuple[Body, int], ...]) -> None:
+        for index, statement in enumerate(body, 1):
+            here = (*around, (body, index))
+            match statement:
+                case Assign(targets=(Name() as target,)) | Annotate(target=Name() as target):
+                    self._places[id(target)] = here
             for block in blocks(statement):
-                yield from _behind(row, block)
-            return
+                self._list(block, here)
 
 
 def _outside(fields: frozenset[str], expr: Expr) -> Iterator[Expr]:
