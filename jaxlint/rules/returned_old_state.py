@@ -13,7 +13,7 @@ from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
-from jaxlint.rules.analyses.part_kept import keeps_only_part
+from jaxlint.rules.analyses.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import BodyRule, Problem
@@ -31,7 +31,6 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     Try,
-    assigned_names,
     blocks,
     expressions,
     walk,
@@ -133,9 +132,9 @@ class ReturnedOldState(BodyRule):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if _bound_after(made.original, following):
-                continue
             if made.name in used and not _keeps_part(made, code, following):
+                continue
+            if is_bound_in(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 if any(s is statement for s in code.body):
@@ -229,11 +228,6 @@ def _sequences(body: Body, after: tuple[Statement, ...]) -> Iterator[tuple[State
                 yield from _sequences(block, following)
 
 
-def _bound_after(name: str, following: tuple[Statement, ...]) -> bool:
-    """Whether a variable is given something else later."""
-    return name in assigned_names(following)
-
-
 def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
     """Where a variable stands in what is returned."""
     return (read for read in returned_variables(value) if read.id == name)
@@ -241,7 +235,7 @@ def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
 
 def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None:
     """The fix: the copy is returned in the place of the original, unless its variable gets something else."""
-    if _bound_after(made.name, following):
+    if is_bound_in(made.name, following):
         return None
     returned = [read for s in following if isinstance(s, Return) for read in _handed_back(s.value, made.original)]
     changes = tuple(Rename(read.at, made.name) for read in returned)

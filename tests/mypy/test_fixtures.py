@@ -25,7 +25,7 @@ _PROMISED = {
     "good_annotated_in_init",
     "good_assigned_otherwise",
     "good_for_type_checkers",
-    "good_list_annotated",
+    "good_list_annotated_flax",
 }
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
 _COMPARING = {"array-equality", "unhashable-instance"}

@@ -5,7 +5,17 @@ from __future__ import annotations
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, Return, all_parts, bound_once, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    FunctionDefinition,
+    Return,
+    all_parts,
+    assigned_names,
+    bound_once,
+    parts,
+    walk,
+)
 
 
 def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
@@ -15,7 +25,9 @@ def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, fo
     goes on from the sum before. A state that the function does not step on may be tried out with other values.
     """
     changed = _carried_on(update, original)
-    if not changed or name not in bound_once(code.body) or not _is_stepped(original, update, code):
+    if not changed or is_bound_in(original, following):
+        return False
+    if name not in bound_once(code.body) or not _is_stepped(original, update, code):
         return False
     if any(isinstance(s, FunctionDefinition) for s in walk(following)):
         return False
@@ -24,6 +36,11 @@ def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, fo
         return False
     handed_back = sum(read.id == original for s in following if isinstance(s, Return) for read in _returned(s))
     return handed_back == sum(isinstance(p, Name) and p.id == original for p in _read(following))
+
+
+def is_bound_in(name: str, following: Body) -> bool:
+    """Whether one of some statements gives a variable something else; mostly the first of them does."""
+    return any(name in assigned_names((statement,)) for statement in following)
 
 
 def _carried_on(update: Update, original: str) -> frozenset[str]:
