@@ -63,7 +63,7 @@ class Checker:
         self.stored_edits: StoredEdits | None = None
         self.stored_anchors: StoredAnchors | None = None
         #: The rules of the findings of a module, and the fixes that they propose for each.
-        self._proposed: dict[Finding, tuple[Rule, list[Proposal | None]]] = {}
+        self._proposed: dict[Finding, tuple[Rule, list[Proposal]]] = {}
         self.packages = framework_packages(settings)
         self.errors: list[str] = []
         #: What keeps the statements of the modules that are indexed until they are checked, if something does.
@@ -358,7 +358,7 @@ class Checker:
     def _finding(self, problem: Problem, rule: Rule, module: Module, place: tuple[int, int, int, int]) -> Finding:
         finding = rule.finding(problem, module.path, place)
         _, proposals = self._proposed.setdefault(finding, (rule, []))
-        if problem.fix not in proposals:
+        if problem.fix is not None and problem.fix not in proposals:
             proposals.append(problem.fix)
         return finding
 
@@ -374,8 +374,8 @@ class Checker:
                 continue
             rule, proposals = self._proposed.get(finding, (None, []))
             anchored = self._anchored(finding, module) if isinstance(rule, _ABOUT_CODE) else finding
-            for proposal in proposals or [None]:
-                done[anchored if rule is None else self._fixed(anchored, proposal, rule, module)] = None
+            fixed = (self._fixed(anchored, one, rule, module) for one in proposals) if rule is not None else ()
+            done[next((one for one in fixed if one.fix is not None), anchored)] = None
         self._proposed.clear()
         return sorted(done, key=lambda f: f.sort_key)
 
@@ -394,10 +394,8 @@ class Checker:
                 )
         return finding
 
-    def _fixed(self, finding: Finding, proposal: Proposal | None, rule: Rule, module: Module) -> Finding:
+    def _fixed(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes."""
-        if proposal is None:
-            return finding
         try:
             return self._with_fix(finding, proposal, rule, module)
         except RecursionError:

@@ -248,7 +248,7 @@ def compares_objects(node: ast.Compare) -> bool:
 def chooses_objects(call: ast.Call) -> bool:
     """Whether a function that chooses between arrays, stacks them or looks for one is given things that have names.
 
-    A call of a method of the user's may return such a thing.
+    A call of a function or method of the user's may return such a thing.
     """
     name = last_name(call.func)
     if name in SEARCHES:
@@ -257,7 +257,8 @@ def chooses_objects(call: ast.Call) -> bool:
         return False
     first = call.args[0]
     given = first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args[1:]
-    return len(given) > 1 and all(_is_object(one) or _may_make_object(one) for one in given)
+    others = [one for one in given if not (isinstance(one, ast.Call) and isinstance(one.func, ast.Name))]
+    return len(given) > 1 and bool(others) and all(_is_object(one) or _may_make_object(one) for one in others)
 
 
 def _may_make_object(node: ast.expr) -> bool:
