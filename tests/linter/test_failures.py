@@ -88,7 +88,9 @@ def test_all_others_are_checked(
     result = check_paths([str(project)], jobs=jobs, cache=cache)
     _assert_only_broken_failed([(Path(f.path).name, f.code) for f in result.findings], result.errors)
     again = check_paths([str(project)], jobs=jobs, cache=cache)  # nothing of it is stored
-    assert again.errors == result.errors
+    if jobs == 1:  # which of two processes comes to `broken` in how many ways depends on which is faster
+        assert again.errors == result.errors
+    _assert_only_broken_failed([(Path(f.path).name, f.code) for f in again.findings], again.errors)
     assert again.findings == result.findings
 
 
