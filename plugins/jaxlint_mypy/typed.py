@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mypy import nodes
@@ -55,9 +55,9 @@ class TypedEvaluator(Evaluator):
         self.promises = Promises(self.annotations, self._seen)
         self._front = front
 
-    def static(self, placed: Placed) -> Value:
-        """What an expression of a class body or a default evaluates to."""
-        value = super().static(placed)
+    def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
+        """What an expression of a class body or a default evaluates to; or one with `variables`."""
+        value = super().static(placed, variables)
         if not isinstance(value, UnknownValue):
             return value
         info = self._front.info_of(placed.module, placed.scope)
