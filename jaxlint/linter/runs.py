@@ -158,11 +158,9 @@ class Run:
 
     def _leading(self, indexed: StoredIndex) -> dict[str, list[str]]:
         """Which modules were reached from which others, now and, where nothing has changed, before."""
-        changed = {module.path for module in self.changed}
-        reached = {start: paths for start, paths in indexed.by_path().items() if start not in changed}
-        for start, paths in self._project.reached.by.items():
-            reached[start] = sorted(paths.union(reached.get(start, ())))
-        return reached
+        reached = Reached(Reached(indexed.by_path()).without({module.path for module in self.changed}))
+        reached.add(self._project.reached.by)
+        return {start: sorted(paths) for start, paths in reached.by.items()}
 
     def contents(self) -> set[bytes]:
         """The digests of the files that were read."""

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import msgspec  # which must compile annotations that are text: here they are none
 
+from jaxlint.project.reached import closed_over
+
 #: What identifies a class or a function: the path of its file and its qualified name.
 Key: TypeAlias = tuple[str, str]
 
@@ -41,14 +43,7 @@ class ImportGraph(msgspec.Struct, array_like=True):
 
     def importing(self, paths: Iterable[str]) -> set[str]:
         """Some modules and those that import them, directly or through other modules."""
-        found: set[str] = set()
-        pending = list(paths)
-        while pending:
-            path = pending.pop()
-            if path not in found:
-                found.add(path)
-                pending += self.importers.get(path, ())
-        return found
+        return closed_over(paths, self.importers)
 
 
 class Accepted(msgspec.Struct, frozen=True, array_like=True):

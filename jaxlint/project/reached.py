@@ -38,11 +38,16 @@ class Reached:
         for start, paths in self.by.items():
             for path in paths:
                 back.setdefault(path, []).append(start)
-        found: set[str] = set()
-        pending = list(changed)
-        while pending:
-            path = pending.pop()
-            if path not in found:
-                found.add(path)
-                pending += back.get(path, ())
-        return found
+        return closed_over(changed, back)
+
+
+def closed_over(paths: Iterable[str], leading: Mapping[str, Iterable[str]]) -> set[str]:
+    """Some modules and those to which they lead, directly or through other modules."""
+    found: set[str] = set()
+    pending = list(paths)
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending += leading.get(path, ())
+    return found

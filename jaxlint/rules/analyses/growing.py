@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -107,12 +107,13 @@ class _Growth:
         for value in returned:
             items = value.items if isinstance(value, Display) and value.kind == "tuple" else (value,)
             calls = [made for item in items if item is not None and isinstance(made := looked_up(item, bound), Call)]
-            found.append({field for call in calls for field in self._of_call(call, parameter, function, depth)})
+            found.append({field for call in calls for field in self._of_call(call, parameter, function, bound, depth)})
         return set.intersection(*found) if found else set()
 
-    def _of_call(self, call: Call, base: str, function: FunctionSymbol, depth: int) -> Iterator[str]:
+    def _of_call(
+        self, call: Call, base: str, function: FunctionSymbol, bound: Mapping[str, Expr], depth: int
+    ) -> Iterator[str]:
         module, scope = function.module, f"{function.declaration.qualname}.<locals>"
-        bound = bound_once(self._evaluator.calls.body_of(function) or ())
         for name, value in self._copies.given(call, base, module, scope):
             field, longer = self._cls.field(name), made_longer(looked_up(value, bound))
             if field is not None and field.role is Role.LEAF and longer is not None:

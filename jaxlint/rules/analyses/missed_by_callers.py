@@ -12,7 +12,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.analyses.returning import compiled_names
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name
 from jaxlint.syntax.statements import Body, For, While, all_parts, parts, walk
 
 
@@ -24,7 +24,7 @@ def is_missed(function: Function, changed: Slot, place: Place, evaluator: Evalua
     for caller in place.module.outline.functions.values():
         body = evaluator.calls.body_of(FunctionSymbol(place.module, caller)) if caller is not function else None
         for call in _calls_in_loops(body or ()):
-            given = _given(call, function, changed.root) if _called(call) in names else None
+            given = _given(call, function, changed.root) if last_name(call.func) in names else None
             path = None if given is None else dotted(given)
             if path is not None and ReadAfter(path, partial(_read_of, path=path, below=changed.path)).of(
                 call.at, body or ()
@@ -38,10 +38,6 @@ def _calls_in_loops(body: Body) -> Iterator[Call]:
     for loop in walk(body, nested=False):
         if isinstance(loop, (For, While)):
             yield from (part for part in all_parts(loop.body, nested=False) if isinstance(part, Call))
-
-
-def _called(call: Call) -> str:
-    return call.func.attr if isinstance(call.func, Attribute) else getattr(call.func, "id", "")
 
 
 def _given(call: Call, function: Function, parameter: str) -> Expr | None:

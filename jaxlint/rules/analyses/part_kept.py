@@ -34,7 +34,9 @@ def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, fo
     held = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute) and p.attr in changed}
     if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(code.body)):
         return False
-    handed_back = sum(read.id == original for s in following if isinstance(s, Return) for read in _returned(s))
+    handed_back = sum(
+        read.id == original for s in following if isinstance(s, Return) for read in returned_variables(s.value)
+    )
     return handed_back == sum(isinstance(p, Name) and p.id == original for p in _read(following))
 
 
@@ -69,10 +71,6 @@ def _is_stepped(original: str, update: Update, code: CodeRead) -> bool:
 
 def _base(update: Update) -> str | None:
     return None if update.base is None else dotted(update.base)
-
-
-def _returned(statement: Return) -> list[Name]:
-    return list(returned_variables(statement.value))
 
 
 def _read(body: Body) -> list[Expr]:

@@ -82,7 +82,7 @@ class Expressions:
         self._evaluator = evaluator
         self._left = _MOST
         #: What names mean that are no variables, by module and scope.
-        self._known: dict[tuple[str, str, str | None], Thing] = {}
+        self._known: dict[tuple[str, str, str], Thing] = {}
 
     def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
         """What a function returns."""
@@ -179,7 +179,10 @@ class Expressions:
 
     def _outside(self, expr: Expr, frame: Frame) -> Thing:
         """What a name means that is no variable of the functions that are traced."""
-        key = (frame.module.path, frame.scope, dotted(expr))
+        name = dotted(expr)
+        if name is None:
+            return self._meant(expr, frame)
+        key = (frame.module.path, frame.scope, name)
         if key not in self._known:
             self._known[key] = self._meant(expr, frame)
         return self._known[key]
