@@ -22,7 +22,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.registrations import WITH_FUNCTIONS
+from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import (
     REPLACE_FUNCTIONS,
@@ -238,7 +238,7 @@ class Triggers:
         """Whether a unit holds what may be found without any pytree class in sight."""
         return (
             unit.repeats
-            or not unit.calls.isdisjoint(WITH_FUNCTIONS)
+            or not unit.calls.isdisjoint(REGISTERING)
             or not unit.discards.isdisjoint(_DISCARDED)
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or ("[]" in unit.methods and self._stores_in_array(unit, module))

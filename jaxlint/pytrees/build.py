@@ -15,6 +15,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, 
 from jaxlint.pytrees.callee import CalleeFinder
 from jaxlint.pytrees.class_builder import ClassBuilder
 from jaxlint.pytrees.context import Annotations, FieldContext
+from jaxlint.pytrees.declared_class import by_call
 from jaxlint.pytrees.fields import BodyReader
 from jaxlint.pytrees.framework import FieldFunction
 from jaxlint.pytrees.frameworks import (
@@ -30,7 +31,7 @@ from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.registrations import Registrations
-from jaxlint.pytrees.stubs import ALWAYS, described
+from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.target import ExtraField, Target
 from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods
 from jaxlint.symbols.outline import (
@@ -170,6 +171,18 @@ class PytreeModel:
             del self._building[symbol.key]
         self._classes[symbol.key] = built
         return built
+
+    def registered_by(self, call: Call, module: Module) -> PytreeClass | None:
+        """A class of another module as a call of this one leaves it, which registers it if nothing prevents that."""
+        given = call.positional[0] if call.positional else None
+        symbol = None if given is None else self.resolver.resolve(given, module)
+        callee = self.callees.of_call(call, module, "")
+        if not isinstance(symbol, ClassSymbol) or symbol.module is module or is_stub(symbol.module):
+            return None
+        if callee is None or callee.name not in BY_DECORATOR:
+            return None
+        place = replace(by_call(call, module, call.at in module.outline.guarded_calls), elsewhere=module)
+        return ClassBuilder(self, symbol, (callee, place)).build()
 
     def adopt(self, project_index: ProjectIndex) -> None:
         """Take what was indexed of the project as a whole; no class may have been built before."""

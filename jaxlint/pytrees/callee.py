@@ -143,6 +143,7 @@ class CalleeFinder:
                     converts = converts or not all(a.star or isinstance(a.value, Name) for a in call.args)
                     call = call.func
                 if isinstance(call, Call):
+                    converts = converts or _is_remade(value, call, module, scope)
                     callee = self._returned(call, module, scope, given, parameters, depth)
                     if callee is not None and not callee.name.startswith("builtins."):
                         found.append(callee)
@@ -191,6 +192,14 @@ class CalleeFinder:
         if _shifted(call, parameters - given.named.keys()):
             positional, complete = [], False
         return replace(callee, positional=tuple(positional), keywords=tuple(keywords), complete=complete)
+
+
+def _is_remade(value: Expr, call: Call, module: Module, scope: str) -> bool:
+    """Whether a wrapper that returns a `value`, which is made by a call, has done something else to it before."""
+    bindings = module.outline.scopes[scope].bindings
+    named = {a.value.id for a in call.args if isinstance(a.value, Name)}
+    assigned = sum(isinstance(b, Assignment) for name in named for b in bindings.get(name, ()))
+    return assigned > (1 if isinstance(value, Name) and value.id in named else 0)
 
 
 class _Bound(msgspec.Struct, frozen=True):

@@ -71,7 +71,9 @@ class ModelParts(Protocol):
 class DeclaredClass:
     """What the text of one class says, and what decorators and calls are applied to it."""
 
-    def __init__(self, model: ModelParts, symbol: ClassSymbol) -> None:
+    def __init__(
+        self, model: ModelParts, symbol: ClassSymbol, elsewhere: tuple[Callee, Registration] | None = None
+    ) -> None:
         self.model = model
         self.symbol = symbol
         self.declaration = symbol.declaration
@@ -97,6 +99,8 @@ class DeclaredClass:
         self.wraps_defaults = False
         self.registrations: list[Registration] = []
         self.made_by: list[Registration] = []
+        #: What a module that imports the class registers it with.
+        self.elsewhere = elsewhere
         self.keywords = {a.keyword: a.value for a in self.declaration.bases if a.keyword is not None}
 
     def _read_bases(self) -> None:
@@ -131,15 +135,8 @@ class DeclaredClass:
                 continue
             self._apply(callee, place)
         for callee, call, guarded in self.model.registrations.of_class(self.symbol):
-            place = Registration(
-                PLAIN_CLASS,
-                call.at,
-                _function_name(call),
-                is_call=True,
-                guarded=guarded,
-                is_factory=self._is_factory(call.func),
-                in_loop=sum(other.at == call.at for other in self.module.outline.module_calls) > 1,
-            )
+            place = by_call(call, self.module, guarded)
+            place = replace(place, is_factory=self._is_factory(call.func))
             if callee is not None:
                 self._apply(callee, place)
             else:
@@ -147,6 +144,8 @@ class DeclaredClass:
                 made = decorate_by_call(self.model.interpreter, call, self.module, seen)
                 if made is not None and made.applied:
                     self._apply_made(made, seen, place)
+        if self.elsewhere is not None:
+            self._apply(*self.elsewhere)
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
         """Note what a decorator of the project does to the class; False if that cannot be determined."""
@@ -307,6 +306,18 @@ class DeclaredClass:
         if isinstance(expr, Display) and all(isinstance(i, Constant) and i.kind == "str" for i in expr.items):
             return tuple(i.value for i in expr.items if isinstance(i, Constant))
         return None
+
+
+def by_call(call: Call, module: Module, guarded: bool) -> Registration:
+    """A call of a module that registers a class; of what framework, and with what, is not told."""
+    return Registration(
+        PLAIN_CLASS,
+        call.at,
+        _function_name(call),
+        is_call=True,
+        guarded=guarded,
+        in_loop=sum(other.at == call.at for other in module.outline.module_calls) > 1,
+    )
 
 
 def _function_name(expr: Expr) -> str:

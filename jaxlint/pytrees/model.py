@@ -124,7 +124,7 @@ class Registration(msgspec.Struct, frozen=True):
     """One decorator, or call after the class statement, that makes a pytree of a class."""
 
     framework: Framework
-    #: The decorator or the call, in the module of the class.
+    #: The decorator or the call.
     at: Span
     #: The function that is applied or called, as it is written there, and its dotted name.
     name: str
@@ -148,6 +148,8 @@ class Registration(msgspec.Struct, frozen=True):
     is_factory: bool = False
     #: Whether the call stands in a loop, and registers other classes, too.
     in_loop: bool = False
+    #: The module that imports the class and registers it; None in the module of the class.
+    elsewhere: Module | None = None
 
     def option(self, name: str, default: bool | None) -> bool | None:
         """The truth value of a keyword; None if it is no literal, or cannot be seen."""

@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Proposal, Remove
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.frameworks import CHEX, FLAX_NODE
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
-from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.pytrees.registrations import REGISTERING
+from jaxlint.rules.analyses.imported_registrations import imported_classes
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 
-class DoubleRegistration(ClassRule):
+class DoubleRegistration(ClassRule, BodyRule):
     """
     ## What it does
 
     Finds classes that are registered as a pytree twice: by two decorators, by a decorator on a subclass of a class that
-    registers its subclasses, or by a call after the class statement.
+    registers its subclasses, or by a call after the class statement, in another module too.
 
     ## Why is this bad?
 
@@ -79,6 +82,14 @@ class DoubleRegistration(ClassRule):
     name = "double-registration"
     group = "declaring"
     since = "0.1.0"
+    calls = REGISTERING
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what registers classes that are imported."""
+        for cls in imported_classes(code, evaluator):
+            clash = registration_clash(cls, evaluator.model.target)
+            if clash is not None and clash.second.elsewhere is not None:
+                yield _refused(cls, clash)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what registers the class, in the order in which it happens."""
@@ -117,6 +128,8 @@ def _refused(cls: PytreeClass, clash: Clash) -> Problem:
 
 def _advice(cls: PytreeClass, clash: Clash) -> str:
     first, second = clash.first, clash.second
+    if second.elsewhere is not None:
+        return f"drop `{_written(second)}`"
     if first is not None and first.at == second.at:
         return f"let `{first.name}` register `{cls.name}` once: take one of the two decorators or calls out of it"
     return f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else "")
@@ -125,18 +138,24 @@ def _advice(cls: PytreeClass, clash: Clash) -> str:
 def _removal(clash: Clash) -> Proposal | None:
     """The fix: the second registration goes, or the first one if the second one is what makes a dataclass."""
     first, second = clash.first, clash.second
+    if second.elsewhere is not None:
+        return None if second.in_loop else Proposal(_title(second), Applicability.SAFE, (Remove(second.at),))
     if first is not None and first.at == second.at:
         return None  # a decorator of the project does both
     if second.in_loop:
         if first is None or first.in_loop or first.function != second.function:
             return None
-        return Proposal(f"Remove `{_written(first)}`", Applicability.SAFE, (Remove(first.at),))
+        return Proposal(_title(first), Applicability.SAFE, (Remove(first.at),))
     is_sure = first is None or first.function == second.function
     gone = second
     if first is not None and second.framework.makes_dataclass and not first.framework.makes_dataclass:
         gone = first
     level = Applicability.SAFE if is_sure else Applicability.UNSAFE
-    return Proposal(f"Remove `{_written(gone)}`", level, (Remove(gone.at),))
+    return Proposal(_title(gone), level, (Remove(gone.at),))
+
+
+def _title(gone: Registration) -> str:
+    return f"Remove `{_written(gone)}`"
 
 
 def _ignored(cls: PytreeClass, registration: Registration) -> Problem:

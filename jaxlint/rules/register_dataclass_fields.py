@@ -9,12 +9,15 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import AddItems, EditCall, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
+from jaxlint.pytrees.registrations import REGISTERING
+from jaxlint.rules.analyses.imported_registrations import imported_classes
 from jaxlint.rules.analyses.roles import list_for
-from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Unit
 from jaxlint.syntax.expressions import Constant, Display, Span
 from jaxlint.syntax.spelling import nearest
@@ -26,7 +29,7 @@ _REASON = (
 _SETTERS = frozenset({"setattr", "__setattr__", "update", "vars"})
 
 
-class RegisterDataclassFields(ClassRule):
+class RegisterDataclassFields(ClassRule, BodyRule):
     """
     ## What it does
 
@@ -102,6 +105,13 @@ class RegisterDataclassFields(ClassRule):
     name = "register-dataclass-fields"
     group = "declaring"
     since = "0.1.0"
+    calls = REGISTERING
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what registers classes that are imported."""
+        for cls in imported_classes(code, evaluator):
+            if all(registration.elsewhere is not None for registration in cls.registrations):
+                yield from self.check_class(cls, evaluator)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the lists of a registration with the class."""
@@ -131,6 +141,8 @@ class _Lists:
         evaluator: Evaluator,
     ) -> None:
         self.cls = cls
+        #: The module in which the findings stand.
+        self.module = registration.elsewhere or cls.module
         self.lists = lists
         self.registration = registration
         self.problems = problems
@@ -176,7 +188,7 @@ class _Lists:
     def _at(self, list_name: str, name: str | None = None, last: bool = False) -> Span:
         """Where a name stands in a list, or else the list, or else what registers the class."""
         placed = self.given[list_name]
-        if placed is None or placed.module is not self.cls.module:
+        if placed is None or placed.module is not self.module:
             return self.registration.at
         found = [i for i in _items(placed) if isinstance(i, Constant) and i.value == name]
         if found:
@@ -313,7 +325,7 @@ class _Lists:
     def _added(self, list_name: str, names: list[str]) -> AddItems | None:
         """The list of that name with some more names."""
         placed = self.given[list_name]
-        if placed is None or placed.module is not self.cls.module or not isinstance(placed.expr, Display):
+        if placed is None or placed.module is not self.module or not isinstance(placed.expr, Display):
             return None
         return AddItems(placed.expr.at, tuple(names))
 
@@ -373,7 +385,7 @@ def _dropped_alone(
     """`drop_fields` without the other lists: an older jax compares all fields with what is left, or drops nothing."""
     target = evaluator.model.target
     accepted, by_name, reads_fields = map(target.holds, (DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS))
-    placed = lists.drop_given
+    placed, module = lists.drop_given, registration.elsewhere or cls.module
     given = {i.value for i in _items(placed) if isinstance(i, Constant)} if placed is not None else set()
     names = [f.name for f in cls.fields if f.init and f.name in {*given, *(lists.dropped or ())}]
     if accepted or not names or not cls.fields_known:
@@ -385,7 +397,7 @@ def _dropped_alone(
     else:
         consequence = f"it cannot be registered (ValueError {DROPS_ALONE.before})"
     yield Problem(
-        at=placed.expr.at if placed is not None and placed.module is cls.module else registration.at,
+        at=placed.expr.at if placed is not None and placed.module is module else registration.at,
         message=(
             f"`{names[0]}` of `{cls.name}` is in drop_fields, and the other lists are not given: {consequence};"
             + (" give all three lists" if by_name is not False else " make it a static field")

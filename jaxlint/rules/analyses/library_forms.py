@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
-from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Leaf, promoted
+from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Held, Leaf, promoted
 from jaxlint.syntax.expressions import Call, Constant, Expr, Unary, dotted, last_name
 
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
@@ -132,8 +132,11 @@ def _converted(last: str, first: Form, given: Sequence[Form], positional: Sequen
     if dtype is not None:
         return Leaf(dtype_kind(dtype), False)
     source = given[1] if last == "full" and len(given) > 1 else first
-    kind = source.kind if isinstance(source, Leaf) else ""
-    return Leaf(kind, False if last == "array" or (isinstance(source, Leaf) and source.weak is False) else None)
+    if isinstance(source, Held) and last in ("array", "asarray"):
+        return Leaf(_number(promoted(list(source.entries.values()))).kind, False)
+    if not isinstance(source, Leaf):
+        return Leaf()
+    return Leaf(source.kind, False if source.weak is False else None)  # of a Python number it is weak, as the number is
 
 
 def _number(form: Form) -> Leaf:
