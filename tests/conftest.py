@@ -22,6 +22,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="all that is tried at random, instead of a sample")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the programs in further frameworks, unless `-k` or `-m` asks for something."""
+    options = config.getini("addopts")
+    if config.option.keyword or config.option.markexpr != options[options.index("-m") + 1]:
+        return
+    others = {item for item in items if item.get_closest_marker("frameworks")}
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
+
+
 @pytest.fixture(scope="session")
 def is_thorough(request: pytest.FixtureRequest) -> bool:
     """Whether all is to be tried, and not a sample of it."""

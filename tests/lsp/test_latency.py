@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from benchmarks.editor import WORDS, program, typed
 from jaxlint.editor.workspace import Workspace
 from tests.lsp.client import Client
@@ -45,6 +47,7 @@ def test_diagnostics_of_2000_lines_come_soon(tmp_path: Path) -> None:
     assert statistics.median(seconds) < ceiling
 
 
+@pytest.mark.comparisons
 def test_diagnostics_come_through_the_protocol(start: Callable[[], Client], tmp_path: Path) -> None:
     """On the clock; the least of several shows what the server takes when it gets the machine."""
     text = program(500)

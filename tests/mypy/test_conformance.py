@@ -23,6 +23,8 @@ from tools.ecosystem.faces import MYPY_SAYS
 
 pytest.importorskip("flax")
 
+pytestmark = pytest.mark.comparisons
+
 _CODE = re.compile(r"^(?P<message>.*)  \[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
 

@@ -15,6 +15,8 @@ from tests.oracle.frameworks import MAIN
 
 pytest.importorskip("flax")
 
+pytestmark = pytest.mark.comparisons
+
 _CODE = re.compile(r"\[jaxlint-(?P<name>[\w-]+)\]$")
 _CODES = {rule.name: rule.code for rule in all_rules()}
 #: What is right only because a method returns something else than its base class has promised, or an attribute holds

@@ -197,6 +197,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.comparisons
 @pytest.mark.parametrize(
     ("broken", "left"),
     [
@@ -308,6 +309,7 @@ def test_what_mypy_shows_of_a_method(folder: Path) -> None:
     assert "many: list[Any] =) -> program.S" in output
 
 
+@pytest.mark.comparisons
 def test_what_the_readme_shows(folder: Path) -> None:
     """Of its first program, without the plugin and with it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -25,6 +25,8 @@ from tests.patience import PATIENCE
 pytest.importorskip("flax")
 pytest.importorskip("equinox")
 
+pytestmark = pytest.mark.comparisons
+
 _PROGRAMS = Path(__file__).with_name("programs")
 KINDS = sorted(path.stem for path in _PROGRAMS.glob("*.txt"))
 #: Those whose modules can be imported: in the others classes are declared that Python refuses.

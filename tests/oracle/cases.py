@@ -341,6 +341,10 @@ def expand_case(case: Case) -> Iterator[Program]:
     return (Program(case, framework) for framework in sorted(ids))
 
 
+#: In how many frameworks `pytest` lints and runs a program if nothing is asked for by `-k` or `-m`.
+FEW = 3
+
+
 def by_case(some: Iterable[Program]) -> dict[str, list[Program]]:
     """Programs by rule and case, as in `frozen-assignment/method`."""
     found: dict[str, list[Program]] = {}
@@ -357,6 +361,16 @@ def one_of_each(some: Iterable[Program]) -> list[Program]:
 def rotated(some: Iterable[Program]) -> list[Program]:
     """One of the programs of each case, of another framework from case to case."""
     return [of_case[number % len(of_case)] for number, of_case in enumerate(by_case(some).values())]
+
+
+def of_few_frameworks(some: Iterable[Program]) -> dict[str, tuple[list[Program], list[Program]]]:
+    """Of each case the programs of three frameworks, of others from case to case, and those of all other frameworks."""
+    found = {}
+    for number, (name, of_case) in enumerate(by_case(some).items()):
+        first = number * FEW % len(of_case)
+        turned = of_case[first:] + of_case[:first]
+        found[name] = turned[:FEW], turned[FEW:]
+    return found
 
 
 @cache

@@ -18,6 +18,8 @@ from tests.model_oracle.check import Tally, all_facts
 from tests.model_oracle.programs import Program, programs
 from tests.model_oracle.spellings import SPELLINGS
 
+pytestmark = pytest.mark.comparisons
+
 EXAMPLES = 100
 #: What each framework must be compared on at the least, in facts.
 LEAST_COMPARED = 600

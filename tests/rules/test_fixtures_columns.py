@@ -15,6 +15,7 @@ from tests.oracle.versions import MATRIX, locked, target_versions
 from tools.versions.findings import compare, explain, in_column, wrong
 
 
+@pytest.mark.comparisons
 @pytest.mark.parametrize("name", MATRIX)
 def test_fixtures_that_speak_of_versions(name: str, tmp_path: Path) -> None:
     """The versions of each column are known from its lock; the environment itself is not needed."""
@@ -23,6 +24,7 @@ def test_fixtures_that_speak_of_versions(name: str, tmp_path: Path) -> None:
     assert not wrong(programs, lint(programs, tmp_path, target_versions=target_versions(locked(name))))
 
 
+@pytest.mark.comparisons
 def test_facts_explain_what_differs() -> None:
     """From Python 3.13 on `==` gives what comparing the last field gives: nothing else changes for these programs."""
     programs = in_column(

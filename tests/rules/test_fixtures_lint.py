@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,6 @@ from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import readings
 
 PROGRAMS = cases.programs()
-CASES = cases.by_case(PROGRAMS)
 
 #: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
 DEBT = {"expect-missing": 2, "false-alarm": 0}
@@ -40,12 +41,18 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 @pytest.fixture(scope="module")
 def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
     """The findings of the programs of the rules that are asked for."""
-    rules = {program.rule for program in chosen(request)}
-    programs = [program for program in PROGRAMS if program.rule in rules]
-    return lint(programs, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
+    return lint(chosen(request), tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
 
 
-@pytest.mark.parametrize("of_case", CASES.values(), ids=CASES)
+def parameters() -> Iterator[Any]:
+    """The programs of each case: those of a few frameworks, and those of the others."""
+    for name, (few, others) in cases.of_few_frameworks(PROGRAMS).items():
+        yield pytest.param(few, id=name)
+        if others:
+            yield pytest.param(others, id=f"{name}/others", marks=pytest.mark.frameworks)
+
+
+@pytest.mark.parametrize("of_case", list(parameters()))
 def test_reports_the_marked_lines(of_case: list[Program], findings: dict[str, list[Finding]]) -> None:
     """In each program of a case, which differ in the framework that they are written for."""
     wrong: list[str] = []
@@ -83,14 +90,14 @@ def test_messages_name_the_error_that_is_raised(
         if not texts[0] & kinds.union(*(_SUBCLASSES.get(kind, ()) for kind in kinds)):
             wrong.append(f"{program.id} raises {raised.type}: {found[0].message}")
     assert not wrong, "\n".join(wrong)
-    assert named > 900 or len(chosen(request)) < len(PROGRAMS)
+    assert named > 300 or request.config.option.keyword
 
 
 def test_enough_is_linted(request: pytest.FixtureRequest, findings: dict[str, list[Finding]]) -> None:
     """The programs were really linted: most of the bad ones have findings, of every core rule."""
-    if len(chosen(request)) < len(PROGRAMS):
+    if request.config.option.keyword:
         pytest.skip("-k has left out programs")
-    bad = {program.id for program in PROGRAMS if any(mark.kind == "expect" for mark in program.marks)}
+    bad = {program.id for program in chosen(request) if any(mark.kind == "expect" for mark in program.marks)}
     reported = {name for name, found in findings.items() if found}
     assert len(bad) > 500
     assert len(bad & reported) > 0.9 * len(bad)

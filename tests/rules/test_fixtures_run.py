@@ -43,14 +43,17 @@ def environment_of(program: Program) -> str:
 
 def parameters() -> Iterator[Any]:
     """The programs of each case; those that run elsewhere than here are by themselves, and run if it is asked for."""
-    for name, of_case in cases.by_case(PROGRAMS).items():
-        in_environment: dict[str, list[Program]] = defaultdict(list)
-        for program in of_case:
-            in_environment[environment_of(program)].append(program)
-        for environment, some in in_environment.items():
+    in_environment: dict[str, list[Program]] = defaultdict(list)
+    for program in PROGRAMS:
+        in_environment[environment_of(program)].append(program)
+    for environment, here in in_environment.items():
+        for name, (few, others) in cases.of_few_frameworks(here).items():
+            id_ = name if environment == MAIN else f"{name}/{environment}"
             marks = [] if environment == MAIN else [pytest.mark.pythons]
-            marks += [pytest.mark.speaks_of_versions] if some[0].speaks_of_versions else []
-            yield pytest.param(some, id=name if environment == MAIN else f"{name}/{environment}", marks=marks)
+            marks += [pytest.mark.speaks_of_versions] if few[0].speaks_of_versions else []
+            yield pytest.param(few, id=id_, marks=marks)
+            if others:
+                yield pytest.param(others, id=f"{id_}/others", marks=[*marks, pytest.mark.frameworks])
 
 
 @pytest.fixture(scope="module")
