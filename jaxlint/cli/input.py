@@ -15,17 +15,21 @@ from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
+    from jaxlint.linter.result import Result
+
+#: The path that stands for the standard input.
+STDIN = "-"
 
 
 def stdin_name(paths: Sequence[str], filename: str | None) -> str | None:
     """The file whose content is on the standard input: `filename`, or `-` if only the path `-` says so, else None."""
-    if filename is None and "-" not in paths:
+    if filename is None and STDIN not in paths:
         return None
-    if any(path != "-" for path in paths):
+    if any(path != STDIN for path in paths):
         raise click.UsageError("The standard input (-) is checked alone; give no other paths.")
     if filename is not None and os.path.isdir(filename):
         raise UserError(f"--stdin-filename: {filename}: Is a directory")
-    return filename or "-"
+    return filename or STDIN
 
 
 def standard_input() -> bytes:
@@ -36,6 +40,15 @@ def standard_input() -> bytes:
         return sys.stdin.buffer.read()
     except OSError as error:
         raise UserError(f"cannot read the standard input: {error.strerror or error}") from error
+
+
+def name_stdin(result: Result, name: str) -> None:
+    """Call the standard input in findings what the user calls it: - is no file of the current folder."""
+    if name == STDIN:
+        from msgspec import structs
+
+        path = os.path.abspath(name)
+        result.findings = [structs.replace(one, path=name) if one.path == path else one for one in result.findings]
 
 
 def show_files(paths: Sequence[str], configuration: Configuration, reporting: Reporting, force: bool) -> None:

@@ -21,7 +21,7 @@ from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config
 from jaxlint.cli.facts import facts
 from jaxlint.cli.fix import Fixing, fixing
-from jaxlint.cli.input import show_files, standard_input, stdin_name
+from jaxlint.cli.input import name_stdin, show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
 from jaxlint.cli.report import Reporting, report, reporting, tell_of_run, tell_of_versions
 from jaxlint.cli.rule import rule
@@ -184,8 +184,10 @@ def check(
     if no_baseline or write_baseline is not None:
         configuration.use_no_baseline()
     is_fixing = not (facts or shard or add_noqa or write_baseline is not None)
-    if not is_fixing and (fixing.is_all or fixing.show):
-        raise click.UsageError("--fix-only, --diff and --show-fixes need a check of all files that does nothing else.")
+    if not is_fixing and (fixing.is_all or fixing.show or configuration.given("fix")):
+        raise click.UsageError(
+            "--fix, --fix-only, --diff and --show-fixes need a check of all files that does nothing else."
+        )
 
     cache = None
     if not no_cache:
@@ -224,6 +226,8 @@ def check(
         fix.show(fixed, fixing, reporting)
         if fixing.is_all:
             return fix.exit_code(fixed, fixing)
+    if stdin is not None:
+        name_stdin(result, stdin)
     if shard is not None and not result.files:
         reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to report
     if write_baseline is not None:

@@ -74,7 +74,8 @@ def _chosen(wanted: str, rules: Sequence[type[Rule]]) -> Sequence[type[Rule]]:
     from jaxlint.syntax.spelling import did_you_mean
 
     known = [word for one in rules for word in (one.code, one.name)]
-    raise UserError(f"unknown rule `{wanted}`{did_you_mean(wanted, known)}")
+    hint = did_you_mean(wanted, known) or "; `jaxlint rule` lists all rules"
+    raise UserError(f"unknown rule `{wanted}`{hint}")
 
 
 def _write_json(rules: Sequence[type[Rule]], stream: TextIO, *, is_single: bool) -> None:

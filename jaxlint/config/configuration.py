@@ -81,6 +81,10 @@ class Configuration:
                 layer.plugins = plugins_of(file)
                 layer.check()
 
+    def given(self, key: str) -> object:
+        """The value that an option gives a key, whatever files say; None if there is none."""
+        return next((layer.values[key] for layer in self._options if key in layer.values), None)
+
     def use_no_baseline(self) -> None:
         """Leave out no findings because a baseline holds them."""
         self._options.append(OptionsLayer({"baseline": ""}, os.getcwd()))

@@ -273,11 +273,18 @@ def _parsed(text: str, shown: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         message, _, end = str(error).partition(" (at ")
         place = re.match(r"line (\d+), column (\d+)", end)
-        where = f"{shown}:{place[1]}:{place[2]}" if place else shown
+        row, column = (place[1], place[2]) if place else _end(text)
+        where = f"{shown}:{row}:{column}"
         raise ConfigError(f"{where}: broken TOML: {message}") from error
     except RecursionError as error:
         raise ConfigError(f"{shown}: is nested too deeply") from error
     return content
+
+
+def _end(text: str) -> tuple[int, int]:
+    """The row and column behind the last letter of a text."""
+    lines = text.rstrip().split("\n")
+    return len(lines), len(lines[-1]) + 1
 
 
 def unknown_target(key: str, name: str, target: str) -> str | None:

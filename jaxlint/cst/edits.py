@@ -9,6 +9,8 @@ from jaxlint.finding import Edit, Finding
 
 #: A line with its end.
 LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+#: How long the end of a line may be.
+_LINE_END = 2
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
@@ -54,7 +56,8 @@ def made_together(findings: Iterable[Finding]) -> tuple[list[Finding], list[Edit
 
 
 def _overlap(some: Iterable[Edit], others: Iterable[Edit]) -> bool:
-    return any(a.start <= b.end and b.start <= a.end for a in some for b in others)
+    """Whether edits overlap or touch: a line that one adds stands just behind the line whose end another changes."""
+    return any(a.start <= b.end + _LINE_END and b.start <= a.end + _LINE_END for a in some for b in others)
 
 
 def edits_between(before: str, after: str, start: int = 0) -> tuple[Edit, ...]:

@@ -177,8 +177,9 @@ class _File:
         What was hidden by what they fix is fixed together with them, if it can be.
         """
         before = self._text
-        made = [made_together(chosen)[1]]
-        text = applied(before, made[0])
+        mended, edits = list(chosen), made_together(chosen)[1]
+        made = [edits]
+        text = applied(before, edits)
         known = Counter(map(identity, self._found))
         for _ in range(_MOST_LAYERS):
             try:
@@ -191,8 +192,10 @@ class _File:
             hidden = [finding for finding in found if identity(finding) in more]
             if not hidden or not all(is_applicable(finding, unsafe=unsafe) for finding in hidden):
                 break
-            made.append(made_together(hidden)[1])
-            text = applied(text, made[-1])
+            more_mended, edits = made_together(hidden)
+            mended += more_mended
+            made.append(edits)
+            text = applied(text, edits)
         reason = _regression(self._found, found, chosen)
         lost = lost_names(before, text)
         if reason is None and lost:
@@ -210,7 +213,7 @@ class _File:
             return reason
         self._elsewhere, self._found = elsewhere, found
         self.result.text = text
-        self.result.fixed += chosen
+        self.result.fixed += mended
         self._made += made
         self._is_another = bool(self._refused)
         for edits in made:

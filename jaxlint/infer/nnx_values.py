@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Container, FunctionValue, Instance, LocalFunctionValue, Scalar, plain
-from jaxlint.libraries.nnx import DATA
+from jaxlint.libraries.nnx import DATA, NO_DATA
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.syntax.expressions import Call, Lambda
+from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
 
 
 def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
@@ -22,6 +22,10 @@ def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
     if isinstance(given.expr, Call):
         if evaluator.model.resolver.library_name(given.expr.func, given.module, given.scope) in DATA:
             return Role.LEAF
+    if isinstance(given.expr, (Name, Attribute)):
+        named = evaluator.model.resolver.library_name(given.expr, given.module, given.scope)
+        if named.partition(".")[0] in NO_DATA:
+            return Role.STATIC
     with evaluator.calls.notes.elsewhere(None, None):
         value = plain(evaluator.static(given))
     if isinstance(value, Array) and value.library == "jax" and not value.declared:

@@ -1,7 +1,8 @@
-"""The classes of flax.nnx whose instances are data: modules, variables and what holds them (0.12.8)."""
+"""What of flax.nnx, and of the libraries that its modules are made of, is data of a module (0.12.8)."""
 
 from __future__ import annotations
 
+#: The classes whose instances are data: modules, variables and what holds them.
 DATA = frozenset(
     f"flax.nnx.{name}"
     for name in (
@@ -12,3 +13,6 @@ DATA = frozenset(
         " SpectralNorm Variable WeightNorm"
     ).split()
 )
+#: Packages of which no public module holds data by a name of its own: what `nnx.relu`, `jnp.pi` or `jnp.float32` names
+#: in an attribute is static.
+NO_DATA = frozenset({"flax", "jax", "numpy", "optax"})

@@ -41,12 +41,12 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def reader(path: str, raw: bytes) -> Callable[[str], Source]:
-    """A `Report.read` for which the file `path` (absolute) holds `raw`, whatever is on disk."""
+    """A `Report.read` for which the file `path` holds `raw`, whatever is on disk."""
     return partial(_read, os.path.abspath(path), raw)
 
 
 def _read(given: str, raw: bytes, path: str) -> Source:
-    return Source.from_bytes(path, raw) if path == given else Source.read(path)
+    return Source.from_bytes(path, raw) if os.path.abspath(path) == given else Source.read(path)
 
 
 def checkout(environ: Mapping[str, str] = os.environ) -> str:

@@ -79,7 +79,7 @@ def summary_lines(report: Report) -> Iterator[str]:
     every = Report(report.findings, unsafe_fixes=True)
     more = sum(map(every.is_fixable, report.findings)) - fixable
     if fixable:
-        yield f"[*] {fixable} fixable with `--fix`" + (f"; {more} more with `--unsafe-fixes`." if more else ".")
+        yield f"[*] {fixable} fixable with `--fix`" + (f"; {more} more with `--fix --unsafe-fixes`." if more else ".")
     elif more:
         yield f"{more} fixable with `--fix --unsafe-fixes`."
 

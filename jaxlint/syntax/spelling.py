@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 #: Letters that are taken for digits, as in `JAX2O2`.
 _LOOK_ALIKES = str.maketrans("OoIl", "0011")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 #: The letters whose names begin with a vowel, and how words begin whose first U is none.
 _SPOKEN_AS_VOWELS = "AEFHILMNORSX"
 _NO_VOWELS = ("uni", "us", "uti", "eu", "one")
@@ -21,13 +22,18 @@ def with_article(name: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The word among `known` that is most like `word`, from 0 (not at all) to 1; None if all are less like it."""
+    """The word among `known` that is most like `word`, from 0 (not at all) to 1; None if all are less like it.
+
+    A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` cannot be told.
+    """
     known = list(known)
     meant = word.translate(_LOOK_ALIKES)
     if meant in known:
         return meant
     import difflib  # which loads slowly, and is seldom needed
 
+    letters = word.translate(_NO_DIGITS)
+    known = [name for name in known if name.translate(_NO_DIGITS) != letters]
     return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=likeness)), None)
 
 

@@ -50,10 +50,28 @@ def test_fix_writes_what_is_safe(project: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix`; 1 more with `--unsafe-fixes`."
+    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix`; 1 more with `--fix --unsafe-fixes`."
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
     assert (project / "a.py").read_text() == ALL
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
+
+
+@pytest.mark.parametrize("other", ["--add-noqa", "--write-baseline=known.json", "--shard=1/2"])
+def test_fixes_and_what_excludes_them(project: Path, capsys: pytest.CaptureFixture[str], other: str) -> None:
+    code, out, err = run(capsys, "--fix", other)
+    assert (code, out) == (2, "") and "Error: --fix, " in err
+    assert (project / "a.py").read_text() == TEXT
+    assert run(capsys, "--config", "fix = true", other)[0] == 2
+    (project / "jaxlint.toml").write_text("fix = true\n")
+    assert "Error:" not in run(capsys, other)[2]
+
+
+def test_two_updates_before_one_return(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that two fixes add at one place is added once."""
+    (project / "a.py").write_text(HEADER + "def f(state: State):\n    state.step = 1\n    state.replace(step=2)\n")
+    assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
+    fixed = "    state = state.replace(step=1)\n    state = state.replace(step=2)\n    return state\n"
+    assert (project / "a.py").read_text().partition("def f(state: State):\n")[2] == fixed
 
 
 def test_what_was_refused_is_not_offered_again(
@@ -356,7 +374,7 @@ def test_what_is_offered_is_done(project: Path, capsys: pytest.CaptureFixture[st
     assert [(line.split(":")[1], "[*]" in line) for line in lines if line.startswith("a.py")] == [
         *(("12", True), ("13", False), ("19", True), ("20", False), ("24", True), ("25", True), ("30", False))
     ]
-    assert lines[-1] == "[*] 4 fixable with `--fix`; 2 more with `--unsafe-fixes`."
+    assert lines[-1] == "[*] 4 fixable with `--fix`; 2 more with `--fix --unsafe-fixes`."
     _, out, err = run(capsys, "--fix")
     assert (out.splitlines()[-2], err) == ("Found 7 errors (4 fixed, 3 remaining).", "")
     text = (project / "a.py").read_text()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 
 from jaxlint.config.configuration import Configuration
-from jaxlint.libraries.nnx import DATA
+from jaxlint.libraries.nnx import DATA, NO_DATA
 from jaxlint.linter.draw import Target, draw
 
 nnx = pytest.importorskip("flax.nnx")
@@ -33,6 +34,8 @@ class Net(nnx.Module):
         self.name = name
         self.rngs = rngs
         self.mode: str = "train"
+        self.relu, self.tanh = nnx.relu, jnp.tanh
+        self.dtype = jnp.float32
 
 class Deep(Net):
     def __init__(self, rngs):
@@ -47,6 +50,16 @@ def test_the_classes_that_are_said_to_be_data_are() -> None:
         assert cls is None or issubclass(cls, (nnx.Pytree, nnx.Variable)), name  # None: another version of flax
 
 
+@pytest.mark.parametrize(
+    "module",
+    ["flax.nnx", "flax.linen", "jax", "jax.lax", "jax.nn", "jax.nn.initializers", "jax.numpy", "numpy", "optax"],
+)
+def test_no_module_holds_data_itself(module: str) -> None:
+    loaded = importlib.import_module(module)
+    assert module.partition(".")[0] in NO_DATA
+    assert [name for name in dir(loaded) if not name.startswith("_") and nnx.is_data(getattr(loaded, name))] == []
+
+
 def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text(PROGRAM)
@@ -56,7 +69,7 @@ def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: py
     exec(PROGRAM, namespace)
     made = vars(namespace["Deep"](nnx.Rngs(0)))
     is_data = {name: nnx.is_data(value) for name, value in made.items() if name in roles}
-    assert roles.keys() == is_data.keys() and len(roles) == 12
+    assert roles.keys() == is_data.keys() and len(roles) == 15
     assert {name for name, role in roles.items() if role == "unknown"} == {"name"}
     assert {name for name, role in roles.items() if role == "leaf"} == {name for name, data in is_data.items() if data}
     (held,) = (field.holds for field in classes["net.py::Deep"].fields if field.name == "head")

@@ -202,7 +202,7 @@ def test_the_configuration_is_read_again(start: Start, folder: Path) -> None:
     client.until(lambda: codes(client.diagnostics(uri)) == ["JAX403", "JAX402"], 20)
     save('[tool.jaxlint]\nignore = ["JAX4"\n')
     shown = client.until(lambda: client.said("window/showMessage"))
-    assert "pyproject.toml: broken TOML" in shown[0]["message"]
+    assert "pyproject.toml:2:17: broken TOML" in shown[0]["message"]
     client.replace(uri, FILES["app/train.py"] + "\n")
     assert codes(client.diagnostics(uri)) == ["JAX403", "JAX402"]
     save("")

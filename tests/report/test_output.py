@@ -235,6 +235,10 @@ def test_stdin_without_a_name(run: Run) -> None:
     assert (code, out.partition(" ")[0], err) == (1, "-:5:5:", "")
     code, out, err = run("-", "--output-format", "gitlab", stdin=text)
     assert json.loads(out)[0]["location"]["path"] == "-"
+    code, out, err = run("-", "--output-format", "json", stdin=text)
+    assert (code, json.loads(out)[0]["filename"]) == (1, "-")
+    code, out, err = run("-", "--output-format", "full", stdin=text)
+    assert "5 |     state.x = 1" in out
 
 
 def test_stdin_has_the_settings_of_its_file(run: Run, project: Path) -> None:

@@ -19,3 +19,8 @@ def test_names_behind_a(name: str) -> None:
 
 def test_letters_that_look_like_digits() -> None:
     assert did_you_mean("JAX2O2", ["JAX212", "JAX202"]) == "; did you mean `JAX202`?"
+
+
+@pytest.mark.parametrize("word", ["JAX9", "JAX509", "JAX203", "JAX5099"])
+def test_numbers_are_not_guessed(word: str) -> None:
+    assert did_you_mean(word, ["JAX201", "JAX508"]) == ""
