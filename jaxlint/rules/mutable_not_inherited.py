@@ -9,6 +9,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import SIMPLE_PYTREE
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -91,7 +92,7 @@ class MutableNotInherited(ClassRule):
         if cls.framework is not SIMPLE_PYTREE or cls.frozen is not True or not cls.bases_known:
             return
         mutable = next((c for c in cls.mro[1:] if c.framework is SIMPLE_PYTREE and c.frozen is False), None)
-        method = _assigning(cls) if mutable is not None else None
+        method = _assigning(cls, evaluator) if mutable is not None else None
         if mutable is None or method is None:
             return
         yield Problem(
@@ -110,12 +111,13 @@ class MutableNotInherited(ClassRule):
         )
 
 
-def _assigning(cls: PytreeClass) -> str | None:
-    """A method, of the class or inherited, that assigns to `self` and is not for construction."""
+def _assigning(cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """A method, of the class or inherited, that assigns to `self` and does not only run while an instance is made."""
+    family = (*cls.mro, *evaluator.model.subclasses(cls))
     for name in dict.fromkeys(n for c in cls.mro for n in c.symbol.declaration.methods):
         found = cls.method(name)
-        if name in cls.framework.constructing or found is None:
+        if found is None or not found[1].self_assignments:
             continue
-        if found[1].self_assignments:
+        if not is_called_only_by(name, family, cls.framework.constructing):
             return name
     return None
