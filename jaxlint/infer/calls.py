@@ -21,6 +21,7 @@ from jaxlint.infer.higher_order import HigherOrder
 from jaxlint.infer.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.local_calls import LocalCalls
 from jaxlint.infer.method_calls import MethodCalls
+from jaxlint.infer.named_classes import NamedClasses
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.purity import Effects
 from jaxlint.infer.stored_arguments import stored_parameters
@@ -90,6 +91,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The statements of a function, or None if they cannot be read.
         self.body_of: Callable[[FunctionSymbol], Body | None]
+        self.named_classes: NamedClasses
         #: Keeps what a call passes for parameters without annotation.
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.

@@ -8,6 +8,7 @@ from typing import Protocol
 from jaxlint.infer.applications import Application
 from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.environment import Environment
+from jaxlint.infer.named_classes import NamedClasses
 from jaxlint.infer.notes import Notes
 from jaxlint.infer.purity import Effects
 from jaxlint.infer.transformed import TransformedFunctions
@@ -27,6 +28,7 @@ class Calls(Protocol):
     notes: Notes
     transformed: TransformedFunctions
     calling: CallingFunctions
+    named_classes: NamedClasses
     effects: Effects
     #: The statements of a function, or None if they cannot be read.
     body_of: Callable[[FunctionSymbol], Body | None]

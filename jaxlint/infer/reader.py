@@ -16,6 +16,7 @@ from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
+from jaxlint.infer.named_classes import NamedClasses
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
@@ -47,6 +48,7 @@ class ModuleReader:
         self.evaluator.traced = self.traced = TracedClasses(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
+        self.calls.named_classes = NamedClasses(model.resolver, self.body_of)
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         #: How many functions of a unit (path, first row) were read by themselves.
         self._by_themselves: Counter[tuple[str, int]] = Counter()
@@ -115,6 +117,7 @@ class ModuleReader:
         self.call_sites.start()
         self.calls.transformed.start()
         self.traced.start()
+        self.calls.named_classes.start()
 
     def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
         """Begin with the units of a module that are worth reading, or begin again."""

@@ -200,7 +200,8 @@ def _compared(
     code: CodeRead,
 ) -> Problem | None:
     if op in ("==", "!="):
-        one, other = instances.instance(left), instances.instance(right)
+        one = instances.instance(left)
+        other = None if one is None else instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
         if _may_give_back(left, right, one.cls, code) or _may_give_back(right, left, one.cls, code):
@@ -335,30 +336,28 @@ def may_hold_several(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bo
 def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:
     """The problem of a key, a member of a set, or the argument of `hash`."""
     keys: tuple[Expr | None, ...] = ()
+    container: Expr | None = None
+    how, kinds = "a key of a dict", _DICTS
     match part:
         case DictDisplay(keys=keys):
-            how = "a key of a dict"
+            pass
         case Display(items=items):
             keys, how = items, "a member of a set"
-        case Subscript(value=held, index=index):
-            value = plain(instances.value(held))
-            keys, how = (index,), "a key of a dict"
-            if not isinstance(value, Container) or value.kind not in _DICTS:
-                return None
-        case Call(func=Attribute(value=receiver, attr=attr), args=(argument, *_)) if attr in _KEYED:
-            value = plain(instances.value(receiver))
-            if not isinstance(value, Container) or value.kind not in _HASHING:
-                return None
-            keys, how = (argument.value,), "a member of a set" if value.kind == "set" else "a key of a dict"
-        case Call(func=func, args=(argument,)) if dotted(func) == "hash":
+        case Subscript(value=container, index=index):
+            keys = (index,)
+        case Call(func=Attribute(value=held, attr=attr), args=(argument, *_)) if attr in _KEYED:
+            keys, container, kinds = (argument.value,), held, _HASHING
+        case Call(func=Name(id="hash"), args=(argument,)):
             keys, how = (argument.value,), "hashed"
-        case _:
+    key, one = next(((k, i) for k in keys if k is not None and (i := instances.instance(k))), (None, None))
+    if key is None or one is None:
+        return None
+    if container is not None:  # most keys are no instances: then it does not matter what holds them
+        value = plain(instances.value(container))
+        if not isinstance(value, Container) or value.kind not in kinds:
             return None
-    for key in keys:
-        one = None if key is None else instances.instance(key)
-        if one is not None and key is not None:
-            return _unhashable(key.at, one, how, evaluator)
-    return None
+        how = "a member of a set" if value.kind == "set" else how
+    return _unhashable(key.at, one, how, evaluator)
 
 
 def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
@@ -23,7 +24,7 @@ from jaxlint.rules.base import EventRule, NodeRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant
 from jaxlint.syntax.names_read import names_read
-from jaxlint.syntax.statements import all_parts
+from jaxlint.syntax.statements import ClassDefinition, FunctionDefinition, all_parts
 
 #: What `create` must be given, and what it sets by itself.
 _GIVEN = ("apply_fn", "params", "tx")
@@ -122,7 +123,9 @@ class TrainState(EventRule, NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a call with `mutable`, and for a variable that nobody reads."""
-        given = (part.keyword("mutable") for part in all_parts(code.body) if isinstance(part, Call))
+        inside = [s.body for s in code.statements if isinstance(s, (FunctionDefinition, ClassDefinition))]
+        calls = (part for body in inside for part in all_parts(body) if isinstance(part, Call))
+        given = (call.keyword("mutable") for call in chain(code.calls, calls))
         return any(one is not None for one in given) and bool(_unread(code))
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from jaxlint.rules.analyses.forms import (
     join,
 )
 from jaxlint.rules.analyses.things import Code, Frame, Member, Thing, after_loop, form_of, item_of, of_tuple
-from jaxlint.rules.analyses.tracing import Tracer, parameters_of
+from jaxlint.rules.analyses.tracing import MAX_DEPTH, Tracer, parameters_of
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
 from jaxlint.syntax.statements import own_names
 
@@ -55,11 +55,14 @@ class Change(msgspec.Struct, frozen=True):
 
 def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
     """What the loops and branches of a body change, and those of the functions that it calls, one for each at most."""
-    tracer = _Loops(evaluator, code)
-    function = code.function
+    module, function = code.place.module, code.function
     variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
     variables |= parameters_of(function, code.parameters)
-    tracer.execute(code.body, Frame(code.place.module, code.scope if function is not None else "", variables))
+    if not any(isinstance(thing, State) for thing in variables.values()):
+        if not evaluator.calls.named_classes.may_be_met(code.body, frozenset(variables), module, code.scope, MAX_DEPTH):
+            return []
+    tracer = _Loops(evaluator, code)
+    tracer.execute(code.body, Frame(module, code.scope, variables))
     return tracer.changes
 
 

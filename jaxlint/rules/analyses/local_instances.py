@@ -156,13 +156,11 @@ class LocalInstances:
     def _inside(self) -> frozenset[int]:
         """The names (by identity) that are those of a comprehension or a lambda, whatever the body calls so, too."""
         found: set[int] = set()
-        outside = self._code.contents.bound | self._code.parameters.keys()
-        for part in self._code.parts:
-            bound: set[str] = set()
-            if isinstance(part, Comprehension):
-                bound = {name for clause in part.clauses for name in target_names(clause.target)}
-            elif isinstance(part, Lambda):
-                bound = {*part.params, *part.other_params}
+        contents = self._code.contents
+        inner: list[tuple[Expr, set[str]]] = [(e, {*e.params, *e.other_params}) for e in contents.of(Lambda)]
+        inner += [(e, {n for c in e.clauses for n in target_names(c.target)}) for e in contents.of(Comprehension)]
+        outside = contents.bound | self._code.parameters.keys() if inner else frozenset()
+        for part, bound in inner:
             if not bound.isdisjoint(outside):
                 found.update(id(name) for name in parts(part) if isinstance(name, Name) and name.id in bound)
         return frozenset(found)
@@ -171,19 +169,16 @@ class LocalInstances:
     def _put(self) -> dict[str, list[Expr]]:
         """What is put into the lists of the body, by their names."""
         found: dict[str, list[Expr]] = {}
-        for part in self._code.parts:
-            if isinstance(part, Call) and isinstance(part.func, Attribute) and isinstance(part.func.value, Name):
-                if part.func.attr in _PUTTING and part.args:
-                    found.setdefault(part.func.value.id, []).append(part.args[-1].value)
+        for call in self._code.calls:
+            if isinstance(call.func, Attribute) and call.func.attr in _PUTTING and isinstance(call.func.value, Name):
+                if call.args:
+                    found.setdefault(call.func.value.id, []).append(call.args[-1].value)
         return found
 
     def is_list_of(self, name: str, instance: Instance) -> bool:
         """Whether the body appends such instances to what a variable holds, and puts nothing else into it."""
         put = self._put.get(name, ())
-        is_list = any(
-            isinstance(part, Call) and isinstance(part.func, Attribute) and dotted(part.func) == f"{name}.append"
-            for part in (self._code.parts if put else ())
-        )
+        is_list = any(dotted(call.func) == f"{name}.append" for call in (self._code.calls if put else ()))
         return is_list and all(_is_alike(self.value(expr), instance) for expr in put)
 
     def _element(self, expr: Expr) -> Value:

@@ -81,6 +81,8 @@ class MadeInstances:
         Or it is a variable that holds what a loop appends to it.
         """
         value = self._variables.get(expr.id) if isinstance(expr, Name) else expr
+        if value is None:
+            return False
         is_written = isinstance(value, Display) and len(value.items) > 1 and value.kind != "set"
         return is_written or isinstance(value, Comprehension) or id(value) in self.appended
 

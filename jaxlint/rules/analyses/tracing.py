@@ -69,7 +69,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-_MAX_DEPTH = 4
+#: How many functions deep calls are followed.
+MAX_DEPTH = 4
 
 
 class Tracer(Expressions):
@@ -81,7 +82,7 @@ class Tracer(Expressions):
         """What a function returns."""
         positional = (*code.positional, *given)
         count = len(code.parameters)
-        if depth > _MAX_DEPTH or (len(positional) > count and not code.rest):
+        if depth > MAX_DEPTH or (len(positional) > count and not code.rest):
             return UNKNOWN
         own = own_names(code.body) if isinstance(code.body, tuple) else ()
         variables = {
