@@ -32,7 +32,6 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import PENZAI
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -213,7 +212,7 @@ class Attributes:
 def has_framework_method(cls: PytreeClass, name: str) -> bool:
     """Whether `name` is a method of the framework's base class that copies or selects, and is none of the user's."""
     framework = cls.framework
-    if name not in framework.copying_methods and (name != "select" or framework is not PENZAI):
+    if name not in framework.copying_methods | framework.selecting_methods:
         return False
     return cls.bases_known and cls.field(name) is None and cls.method(name) is None
 

@@ -14,16 +14,6 @@ import msgspec
 from jaxlint.infer.defaults import is_refused
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.framework import InitFalse
-from jaxlint.pytrees.frameworks import (
-    CHEX,
-    EQUINOX,
-    JAX_DATACLASSES,
-    MJX,
-    NNX,
-    PENZAI,
-    REGISTER_DATACLASS,
-)
-from jaxlint.pytrees.frameworks.equinox import STRICT_ALONE
 from jaxlint.pytrees.frameworks.jax_register import (
     DROPS_ALONE,
     DROPS_BY_NAME,
@@ -31,7 +21,6 @@ from jaxlint.pytrees.frameworks.jax_register import (
     READS_FIELDS,
     REFUSES_OVERLAP,
 )
-from jaxlint.pytrees.frameworks.mjx import TAKES_KEYWORD
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT, UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.options import unsupported_options
@@ -45,10 +34,6 @@ if TYPE_CHECKING:
 
 #: Methods that `typing.NamedTuple` refuses to see overwritten.
 _NAMED_TUPLE_METHODS = frozenset({"__new__", "__init__", "__slots__", "__getnewargs__", "_fields", "_asdict", "_make"})
-
-
-#: Class keywords that older versions refuse, at all or beside some bases.
-_YOUNG_KEYWORDS = {EQUINOX.id: [("strict", STRICT_ALONE)], MJX.id: [("register_as_pytree", TAKES_KEYWORD)]}
 
 
 class CreationError(msgspec.Struct, frozen=True):
@@ -146,18 +131,18 @@ class _Creation:
             yield from self._named_tuple()
             return
         yield from self._options()
-        if framework is NNX:
+        if framework.refuses_other_marks:
             yield from self._conflicting_markers()
-        for keyword, fact in _YOUNG_KEYWORDS.get(framework.id, ()):
+        for keyword, fact in framework.young_keywords.items():
             if not self.holds(fact) and any(argument.keyword == keyword for argument in self.declaration.bases):
                 yield UNSURE
         for registration in cls.registrations:
-            if registration.framework is JAX_DATACLASSES and registration.option("frozen", True) is None:
+            if registration.framework.must_be_frozen and registration.option("frozen", True) is None:
                 yield UNSURE
-        if framework is CHEX and cls.registered:
-            yield from self._chex_bases()
-        if framework is PENZAI and cls.registered:
-            yield from self._penzai_init()
+        if framework.checks_each_base and cls.registered:
+            yield from self._each_base()
+        if framework.refuses_inherited_init and cls.registered:
+            yield from self._inherited_init()
         if cls.params is not None:
             yield from self._dataclass()
         if cls.registered:
@@ -192,7 +177,7 @@ class _Creation:
 
     def _conflicting_markers(self) -> Iterator[CreationError]:
         """nnx: a field that is data in a parent cannot be static here, nor the other way round."""
-        classes = [cls for cls in self.cls.mro if cls.framework is NNX]
+        classes = [cls for cls in self.cls.mro if cls.framework.refuses_other_marks]
         marks = [self.evaluator.model.bodies.marks(cls.symbol, "static") for cls in classes]
         for name, own in marks[0].items():
             before = next((m[name] for m in marks[1:] if name in m), own)
@@ -257,7 +242,7 @@ class _Creation:
 
     # -- what the frameworks add --------------------------------------------------------------
 
-    def _chex_bases(self) -> Iterator[CreationError]:
+    def _each_base(self) -> Iterator[CreationError]:
         params = self.cls.params
         if params is not None and not params.frozen:
             for parent in self.cls.parents:
@@ -265,7 +250,7 @@ class _Creation:
                 if machinery is not None and machinery.frozen:
                     yield CreationError("TypeError", "cannot inherit non-frozen dataclass from a frozen one")
 
-    def _penzai_init(self) -> Iterator[CreationError]:
+    def _inherited_init(self) -> Iterator[CreationError]:
         """penzai does not overwrite an inherited `__init__` that it did not make."""
         cls = self.cls
         if "__init__" in self.declaration.methods or cls.option("init", True) is False:
@@ -274,11 +259,11 @@ class _Creation:
             return
         bases = cls.mro[1:]
         used = next((c for c in bases if "__init__" in c.symbol.declaration.methods or c.generated_init), None)
-        made = next((c for c in bases if c.framework is PENZAI and c.registered), None)
+        made = next((c for c in bases if c.framework.refuses_inherited_init and c.registered), None)
         if used is not None and (used is not made or not used.generated_init):
             yield CreationError(PENZAI_REFUSES, "about to overwrite an inherited custom __init__")
 
-    def _penzai_fields(self) -> Iterator[CreationError]:
+    def _listed_again(self) -> Iterator[CreationError]:
         """penzai wants inherited fields listed again, unless declared otherwise."""
         annotated = dict.fromkeys(f.name for f in self.declaration.fields)
         names = [f.name for f in self.cls.fields]
@@ -305,14 +290,14 @@ class _Creation:
         made = [r for r in cls.registrations if not r.ignored]
         if clash is None and (len(made) > 1 or (made and cls.registered_by_base is not False)):
             yield UNSURE
-        if cls.framework is REGISTER_DATACLASS:
+        if cls.framework.lists_fields:
             yield from self._register_dataclass()
         elif cls.framework.init_false is InitFalse.REFUSED and cls.lists is None:
             yield from self._without_init()
         elif any(f.name in cls.framework.refused_names for f in cls.fields):
             yield CreationError("ValueError", "The following dataclass fields are disallowed")
-        elif cls.framework is PENZAI:
-            yield from self._penzai_fields()
+        elif cls.framework.relists_fields:
+            yield from self._listed_again()
 
     def _without_init(self) -> Iterator[CreationError]:
         if any(not f.init for f in self.cls.fields):

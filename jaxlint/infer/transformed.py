@@ -13,8 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import Callee
-from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import JAX_DATACLASSES
+from jaxlint.pytrees.frameworks.jax_dataclasses import is_marked_static
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Unary
@@ -110,13 +109,11 @@ class TransformedFunctions:
 
     def marked_static(self, function: Function, module: Module) -> frozenset[str]:
         """The parameters that are annotated with `jdc.Static[...]`."""
-        role = JAX_DATACLASSES.role
-        assert role is not None
         return frozenset(
             p.name
             for p in function.parameters
             if p.annotation is not None
-            and role(self.model.context(p.annotation, module, function.scope, {})) is Role.STATIC
+            and is_marked_static(self.model.context(p.annotation, module, function.scope, {}))
         )
 
     def from_callee(self, transform: Transform, callee: Callee, at: object) -> Applied:

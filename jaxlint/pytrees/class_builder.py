@@ -178,8 +178,7 @@ class ClassBuilder(ClassMembers):
     def _generated_init(self, framework: Framework, is_dataclass: bool) -> bool:
         if not is_dataclass or "__init__" in self.declaration.methods:
             return False
-        if framework.id == "equinox":
-            # equinox: a subclass without an `__init__` of its own keeps the custom one of a base
+        if framework.keeps_inherited_init:
             for base in ancestors_of(self.parents if self.before_root is None else self.before_root):
                 if base.framework is framework:
                     return base.generated_init

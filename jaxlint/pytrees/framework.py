@@ -7,6 +7,7 @@ from enum import Enum
 
 import msgspec
 
+from jaxlint.finding import Severity
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.versions import Fact
 
@@ -71,6 +72,21 @@ class FieldFunction(msgspec.Struct, frozen=True):
     unmarked: str = ""
 
 
+class Caching(msgspec.Struct, frozen=True):
+    """What a `functools.cached_property` leads to, where what it stores in the instance counts."""
+
+    consequence: str
+    reason: str
+    #: Where it is neither an error nor harmless, there is none.
+    severity: Severity | None = None
+    #: Whether the value is asked for inside of jit as a rule, on an instance that was made there, and costs nothing.
+    is_harmless: bool = False
+    #: Whether only a value that is an array does harm.
+    harms_by_arrays: bool = False
+    #: Where it is so, if that depends on versions.
+    fact: Fact | None = None
+
+
 #: The options of `dataclasses.dataclass`.
 DATACLASS_OPTIONS = frozenset("init repr eq order unsafe_hash frozen match_args kw_only slots weakref_slot".split())
 
@@ -91,6 +107,16 @@ class Framework(msgspec.Struct, frozen=True):
     mapping_option: str = ""
     #: Whether instances are modules that change in place, and of which much lives outside of compiled functions.
     is_stateful: bool = False
+    #: Whether one word turns any record into a pytree: some are pytrees only so that they can go along with others.
+    for_records: bool = False
+    #: Whether a statement of its own registers a class, which is for nothing else.
+    registered_by_hand: bool = False
+    #: Whether that statement lists the fields.
+    lists_fields: bool = False
+    #: Whether the class says in a method of its own what its leaves are.
+    flattens_itself: bool = False
+    #: Whether a class of a program that is run as a script is registered only when its first instance is made.
+    registers_late: bool = False
     #: Whether the decorator (or base) turns the class into a dataclass itself.
     makes_dataclass: bool = True
     subclasses: Subclasses = Subclasses.OPAQUE
@@ -98,6 +124,10 @@ class Framework(msgspec.Struct, frozen=True):
     refuses_undecorated: bool = False
     #: Frozen unless declared otherwise; None: whatever the `@dataclass` below says.
     frozen: bool | None = True
+    #: Whether `frozen=False` is refused.
+    must_be_frozen: bool = False
+    #: Whether a mutable class may have no frozen base class, even beside another base class that is mutable.
+    checks_each_base: bool = False
     #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
     frozen_option: bool = False
     frozen_error: str = "dataclasses.FrozenInstanceError"
@@ -105,6 +135,8 @@ class Framework(msgspec.Struct, frozen=True):
     constructing: frozenset[str] = frozenset({"__init__", "__post_init__"})
     #: Methods in which a frozen instance may be assigned to.
     assignable_in: frozenset[str] = frozenset()
+    #: Whether a context manager gives out a copy that may be changed in place.
+    mutable_copies: bool = False
     #: Whether what `copy.copy` makes of an instance may be assigned to, as if it were still being constructed.
     copies_are_open: bool = False
     #: What the deletion of an attribute does to a frozen instance, if it is not refused.
@@ -113,6 +145,16 @@ class Framework(msgspec.Struct, frozen=True):
     deletion_fact: Fact | None = None
     #: Whether construction has to set every field, and may set no other attribute.
     checks_fields: bool = False
+    #: Whether an inherited `__init__` that is written out is refused, as one would be made of the fields.
+    refuses_inherited_init: bool = False
+    #: Whether an inherited `__init__` that is written out is kept, and none is made of the fields.
+    keeps_inherited_init: bool = False
+    #: Whether a class has to list the fields that it inherits again.
+    relists_fields: bool = False
+    #: Whether an annotation may declare a field that subclasses have to declare.
+    abstract_fields: bool = False
+    #: Whether fields have converters, which decide what the constructor takes.
+    converters: bool = False
     #: Whether the generated `__init__` of a frozen class assigns with `object.__setattr__`.
     sets_plainly: bool = False
     unflatten: Unflatten = Unflatten.CONSTRUCTOR
@@ -135,6 +177,8 @@ class Framework(msgspec.Struct, frozen=True):
     set_names: frozenset[str] = frozenset()
     #: Further methods that copy with changes (unless called with `inplace=True`).
     copying_methods: frozenset[str] = frozenset()
+    #: Methods that select what a copy is to have changed.
+    selecting_methods: frozenset[str] = frozenset()
     keyword_only: bool = False
     init_false: InitFalse = InitFalse.KEPT
     #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
@@ -147,10 +191,14 @@ class Framework(msgspec.Struct, frozen=True):
     filters: bool = False
     #: Whether a field that was marked once stays as it was marked in subclasses that declare it again.
     marks_stay: bool = False
+    #: Whether a subclass that marks a field otherwise is refused.
+    refuses_other_marks: bool = False
     #: The class keyword that turns registration off.
     register_keyword: str = ""
     #: The class keywords that are accepted; None: whatever the base classes take.
     class_keywords: frozenset[str] | None = None
+    #: Those of them that older versions refuse, at all or beside some base classes.
+    young_keywords: Mapping[str, Fact] = msgspec.field(default_factory=dict)
     #: The keywords that its decorators take, by the name of the decorator.
     options: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     #: The metadata key that marks static fields, and the truth value that means static.
@@ -168,10 +216,16 @@ class Framework(msgspec.Struct, frozen=True):
     field_function: str = "dataclasses.field"
     #: Whether a field that nobody has marked may be static by its value or its annotation.
     static_by_value: bool = False
+    #: What it looks for in annotations as they are stored: it does not see it in a string.
+    looks_for: str = ""
     #: Whether nothing but the annotation of a field makes it static.
     static_by_annotation: bool = False
     #: Whether numpy arrays in static fields are compared by their content.
     compares_numpy: bool = False
+    #: What an array of several elements in a static field leads to.
+    static_array: str = "jit fails on the second instance (ValueError)"
+    #: What a cached property leads to, if to anything.
+    caching: Caching | None = None
     #: Whether an instance has no leaves, and is a part of the treedef as a whole.
     is_opaque: bool = False
     #: Whether `==` on instances compares the fields one by one (and so fails on arrays).

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.pytrees.frameworks import FLAX_NODE, JAX_DATACLASSES, NNX
+from jaxlint.pytrees.frameworks import FLAX_NODE, NNX
 from jaxlint.pytrees.model import Placed, PytreeClass, truth
 from jaxlint.syntax.expressions import Expr
 
@@ -41,7 +41,7 @@ def unsupported_options(cls: PytreeClass) -> Iterator[Unsupported]:
             elif name == "slots" and cls.framework is NNX and truth(placed, None):
                 text = "Pytree currently does not support __slots__"
                 yield Unsupported(name, placed.expr, f"`{cls.framework.title}`", "TypeError", text)
-            elif name == "frozen" and run.framework is JAX_DATACLASSES and truth(placed, None) is False:
+            elif name == "frozen" and run.framework.must_be_frozen and truth(placed, None) is False:
                 text = "Pytree dataclasses can only be frozen!"
                 yield Unsupported(name, placed.expr, f"`{by}`", "AssertionError", text, True)
 

@@ -9,34 +9,11 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.frameworks import CHEX, EQUINOX, NNX, SIMPLE_PYTREE, TREEX
-from jaxlint.pytrees.frameworks.equinox import FLATTENS_DICT
+from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name
-
-_CONSEQUENCES = {
-    CHEX.id: ("the cached value becomes one more leaf", "chex flattens what is in the `__dict__` of an instance"),
-    EQUINOX.id: (
-        "an instance whose value is cached is compiled for once more",
-        "equinox flattens the `__dict__` of an instance, and the cached value changes what it finds there",
-    ),
-    NNX.id: (
-        "the cached value becomes a static attribute, and jit compiles once more, or fails if it is an array",
-        "nnx flattens what is in the `__dict__` of an instance, and a value that is cached inside of jit is a tracer",
-    ),
-    SIMPLE_PYTREE.id: (
-        "an instance whose value is cached cannot be flattened any more (ValueError)",
-        "simple_pytree compares the `__dict__` of an instance with its fields, and refuses what is new",
-    ),
-    TREEX.id: (
-        "the cached value becomes an attribute of the tree, and jit compiles once more",
-        "treeo flattens what is in the `__dict__` of an instance",
-    ),
-}
-#: A value that equinox finds is asked for inside of jit, as a rule, on an instance that was made there.
-_SEVERITIES = {SIMPLE_PYTREE.id: Severity.ERROR, EQUINOX.id: Severity.INFO}
 
 
 class CachedProperty(ClassRule):
@@ -119,12 +96,11 @@ class CachedProperty(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the decorators of the methods."""
-        found = _CONSEQUENCES.get(cls.framework.id)
-        if found is None or cls.registered is not True:
+        caching = cls.framework.caching
+        if caching is None or cls.registered is not True:
             return
-        if cls.framework is EQUINOX and evaluator.model.target.holds(FLATTENS_DICT) is False:
+        if caching.fact is not None and evaluator.model.target.holds(caching.fact) is False:
             return
-        consequence, reason = found
         for qualname in (names[-1] for names in cls.symbol.declaration.methods.values()):
             function = cls.module.outline.functions[qualname]
             decorator = _caching(function, cls, evaluator)
@@ -132,21 +108,22 @@ class CachedProperty(ClassRule):
                 yield Problem(
                     at=function.at,
                     message=(
-                        f"`{function.name}` of `{cls.name}` is a cached_property: {consequence}; make it a property"
+                        f"`{function.name}` of `{cls.name}` is a cached_property: {caching.consequence};"
+                        " make it a property"
                     ),
-                    reason=reason,
+                    reason=caching.reason,
                     help="write `@property`, or compute the value once and make it a field",
-                    severity=_SEVERITIES.get(cls.framework.id),
-                    confidence=_confidence(function, cls, evaluator),
+                    severity=caching.severity,
+                    confidence=_confidence(function, cls, caching, evaluator),
                     fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
                 )
 
 
-def _confidence(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Confidence | None:
+def _confidence(function: Function, cls: PytreeClass, caching: Caching, evaluator: Evaluator) -> Confidence | None:
     """How likely the cached value does harm: one that is no array costs a compilation, at most."""
-    if cls.framework is EQUINOX:
+    if caching.is_harmless:
         return Confidence.LOW
-    if cls.framework is not NNX:
+    if not caching.harms_by_arrays:
         return None
     value = plain(evaluator.calls.returned(FunctionValue(FunctionSymbol(cls.module, function))))
     return None if isinstance(value, (Array, UnknownValue)) else Confidence.LOW

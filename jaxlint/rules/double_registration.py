@@ -8,7 +8,6 @@ from jaxlint.cst.changes import Proposal, Remove
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.pytrees.frameworks import CHEX, FLAX_NODE
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
@@ -112,7 +111,7 @@ def _refused(cls: PytreeClass, clash: Clash) -> Problem:
     else:
         before = f"is registered by `{first.name}` already"
     # chex registers what is run as a script when the first instance is made, and minds no other registration then
-    when = " as soon as the module is imported" if first is not None and first.framework is CHEX else ""
+    when = " as soon as the module is imported" if first is not None and first.framework.registers_late else ""
     return Problem(
         at=second.at,
         message=f"`{cls.name}` {before}: `{_written(second)}` raises {error}{when}; remove {_one(first)}",
@@ -161,7 +160,7 @@ def _title(gone: Registration) -> str:
 def _ignored(cls: PytreeClass, registration: Registration) -> Problem:
     options = ", ".join(f"`{name}`" for name in registration.options)
     plural = len(registration.options) > 1
-    by_base = cls.framework is FLAX_NODE
+    by_base = cls.framework.class_keywords is not None
     place = "the class keywords" if by_base else "the decorator that is applied first"
     return Problem(
         at=registration.at,

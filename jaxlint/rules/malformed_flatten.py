@@ -10,7 +10,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.rules.analyses.exchanged import (
@@ -138,7 +137,7 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the two methods with what jax wants, and with each other."""
-        if cls.framework is not PYTREE_NODE_CLASS or cls.unknown_decorator or not cls.bases_known:
+        if not cls.framework.flattens_itself or cls.unknown_decorator or not cls.bases_known:
             return
         names = [_CLASS_DECORATORS[r.function] for r in cls.registrations if r.function in _CLASS_DECORATORS]
         if len(names) != 1 or cls.symbol.declaration.conditional_body or cls.registrations[0].guarded:

@@ -14,7 +14,6 @@ from jaxlint.infer.usage import handed_on_before
 from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.rebinding import setting_dict
@@ -144,7 +143,7 @@ def _changes_static_value(event: Event) -> bool:
             return receiver.cls.is_opaque_key
         case MutateField(receiver=receiver, field=name, held=held, how=how):
             field = receiver.cls.field(name)
-            if event.mutable_copy and receiver.cls.framework is JAX_DATACLASSES:
+            if event.mutable_copy and receiver.cls.framework.mutable_copies:
                 return False  # copy-and-mutate (JAX410) says that the original is changed too
             return field is not None and _is_static(field, receiver.cls) and _is_changed(held, how)
     return False

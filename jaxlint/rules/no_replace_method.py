@@ -11,7 +11,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, Event, Replace
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
@@ -145,7 +144,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
     if method is not None:
         at = call.func.at
         return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
-    if cls.framework is EQUINOX and cls.custom_init() is not None:
+    if cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None:
         return _at_leaf(event, cls, evaluator)
     if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is None:
         return None

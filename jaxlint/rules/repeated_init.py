@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.framework import Unflatten
-from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import rebuilt_by
@@ -116,7 +115,7 @@ class RepeatedInit(ClassRule, BodyRule):
 
 def _is_missing(field: Field, cls: PytreeClass) -> bool:
     """Whether rebuilding an instance fails because nothing is passed for an `InitVar`."""
-    if cls.framework is CHEX:
+    if cls.framework.unflatten is Unflatten.POST_INIT:
         found = cls.method("__post_init__")
         position = [f.name for f in cls.members if f.kind is Kind.INIT_VAR].index(field.name)
         parameters = found[1].parameters[1:] if found is not None else ()
@@ -126,7 +125,7 @@ def _is_missing(field: Field, cls: PytreeClass) -> bool:
 
 
 def _missing(field: Field, cls: PytreeClass) -> Problem:
-    method = "__post_init__" if cls.framework is CHEX else "__init__"
+    method = "__post_init__" if cls.framework.unflatten is Unflatten.POST_INIT else "__init__"
     return Problem(
         at=field.at,
         message=(

@@ -27,16 +27,6 @@ from jaxlint.infer.values import (
 )
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import (
-    FLAX_DATACLASS,
-    FLAX_NODE,
-    JAX_DATACLASSES,
-    MJX,
-    PYTREE_NODE_CLASS,
-    REGISTER_DATACLASS,
-    SIMPLE_PYTREE,
-    TJAX,
-)
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.frozen import refuses_assignment
@@ -47,8 +37,6 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
 
 _MAX_DEPTH = 5
-#: Frameworks that turn an ordinary dataclass into a pytree, by a word.
-_FOR_DATA = (FLAX_DATACLASS, FLAX_NODE, REGISTER_DATACLASS, JAX_DATACLASSES, MJX, TJAX, SIMPLE_PYTREE)
 
 
 class StaticArrayField(ClassRule, EventRule):
@@ -192,9 +180,9 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
         return False  # static values and keys of dicts say how they are hashed
     if cls.framework.filters:
         return cls.leaves != () or any(one.symbol.declaration.methods for one in cls.mro)  # else a record of the host
-    if cls.leaves == () or (cls.framework is PYTREE_NODE_CLASS and cls.explicit_leaves == ()):
+    if cls.leaves == () or cls.explicit_leaves == ():
         return False  # nothing in it is traced: it may be registered so that it can go along, and never do
-    if cls.framework not in _FOR_DATA or any(is_stub(one.module) for one in cls.mro):
+    if not cls.framework.for_records or any(is_stub(one.module) for one in cls.mro):
         return True
     return carries_arrays(cls, evaluator)
 
@@ -250,7 +238,7 @@ def _stored(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evalua
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:
     """Whether the field is static only because treex found no kind (JAX214), or mjx no array in a string (JAX213)."""
     place = field.annotation
-    if cls.framework is MJX and place is not None:
+    if cls.framework.static_by_annotation and place is not None:
         is_text = isinstance(place.expr, Constant) and place.expr.kind == "str"
         return is_text or place.module.outline.future_annotations
     return cls.framework.is_stateful and not field.metadata
@@ -352,15 +340,9 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
 def _problem(
     at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence, fix: Proposal | None
 ) -> Problem:
-    if cls.framework.id == "flax.nnx":
-        consequence = "nnx refuses the instance (ValueError: Found unexpected data)"
-    elif cls.framework.id == "equinox":
-        consequence = "equinox warns, and jit fails on the second instance (ValueError)"
-    else:
-        consequence = "jit fails on the second instance (ValueError)"
     return Problem(
         at=at,
-        message=f"field `{field.name}` of `{cls.name}` {how}: {consequence}; make it a data field",
+        message=f"field `{field.name}` of `{cls.name}` {how}: {cls.framework.static_array}; make it a data field",
         reason=(
             "static fields are compared with ==, which two arrays of more than one element do not answer;"
             " until then the values of the first instance are baked into the compiled function"

@@ -9,7 +9,6 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import MJX, TREEX
 from jaxlint.pytrees.frameworks.mjx import is_hidden_leaf
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -95,7 +94,7 @@ class StringAnnotations(ClassRule):
         for field in hidden[:1] if future else hidden:
             why = "`from __future__ import annotations` stores annotations as" if future else "its annotation is"
             others = f" and {len(hidden) - 1} more" if future and len(hidden) > 1 else ""
-            kind = "mjx finds no array in" if cls.framework is MJX else "treex finds no module in"
+            kind = f"{cls.framework.id.rpartition('.')[2]} finds no {cls.framework.looks_for} in"
             yield Problem(
                 at=field.at,
                 message=(
@@ -132,15 +131,15 @@ def _is_hidden(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     place = field.annotation
     if place is None:
         return False
-    if cls.framework is MJX:
+    if cls.framework.static_by_annotation:
         return is_hidden_leaf(evaluator.model.context(place.expr, place.module, place.scope, field.metadata))
-    if cls.framework is not TREEX or "node" in field.metadata or field.role is Role.LEAF:
+    if not cls.framework.looks_for or "node" in field.metadata or field.role is Role.LEAF:
         return False
     is_string = place.module.outline.future_annotations or (
         isinstance(place.expr, Constant) and place.expr.kind == "str"
     )
     value = plain(evaluator.annotations.read(place, cls))
-    return is_string and isinstance(value, Instance) and value.cls.framework is TREEX
+    return is_string and isinstance(value, Instance) and value.cls.framework is cls.framework
 
 
 def _class_variables(cls: PytreeClass) -> Iterator[Problem]:

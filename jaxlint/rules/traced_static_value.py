@@ -155,7 +155,7 @@ def _static_values(code: CodeRead) -> Iterator[_Static]:
         else:
             continue
         statics = [(v, f) for v in given if (f := cls.field(v.name)) is not None and f.role is Role.STATIC]
-        if not statics or cls.framework.id == "flax.nnx" or not _is_returned(event.call, code.body):
+        if not statics or cls.framework.is_stateful or not _is_returned(event.call, code.body):
             continue
         for value, field in statics:
             expr = _given(value, event.call)

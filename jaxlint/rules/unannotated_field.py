@@ -14,7 +14,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
 from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function, list_for
@@ -144,7 +143,7 @@ class UnannotatedField(ClassRule, EventRule):
 def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:
     """Whether the name is bound to an array, or to modules with arrays, that look like state."""
     name, expr = assignment.name, assignment.value
-    if expr is None or name.startswith("_") or name.isupper() or cls.framework is PYTREE_NODE_CLASS:
+    if expr is None or name.startswith("_") or name.isupper() or cls.framework.flattens_itself:
         return False
     value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
     if _is_written_out(expr) or (not cls.fields and _is_matrix(expr)):

@@ -26,7 +26,7 @@ from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, da
 from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType, UnboundType
 
-from jaxlint.pytrees.frameworks import EQUINOX, FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
 from jaxlint_mypy.internals import all_bases_seen, has_unseen_base
@@ -102,8 +102,9 @@ class ClassTeller:
         info = ctx.cls.info
         cls = self.front.class_of(info)
         if cls is not None and cls.is_pytree:
-            if cls.framework is EQUINOX:
+            if cls.framework.abstract_fields:
                 _hide_abstract(ctx.cls, cls)
+            if cls.framework.keeps_inherited_init:
                 _keep_constructor(ctx, cls)
             self.methods.add(ctx.api, info, cls)
             self._protect(info, cls)

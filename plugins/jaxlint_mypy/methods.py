@@ -22,7 +22,6 @@ from mypy.types import (
 )
 from mypy.typevars import fill_typevars_with_any
 
-from jaxlint.pytrees.frameworks import CHEX, EQUINOX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.constructor_arguments import is_constructor_known
@@ -69,14 +68,14 @@ class MethodMaker:
             self._put_update(api, info, cls, name, overwrites=overwrites)
         if is_train_state(cls) and info.fullname != TRAIN_STATE:
             self._put_train_state(api, info, cls)
-        if cls.framework is EQUINOX:
+        if cls.framework.converters:
             note_converters(api, info.defn)
             taken = converted(api, info)
             if taken and cls.custom_init() is None:
                 self._put_constructor(api, info, cls, taken)
         elif has_unseen_base(info) and _is_made_unseen(cls):
             self._put_constructor(api, info, cls, None)
-        if cls.framework is CHEX and (cls.registered is not False or len(info.bases) > 1):
+        if cls.framework.added_methods and (cls.registered is not False or len(info.bases) > 1):
             self._put_chex(api, info, cls)
 
     def _put_update(

@@ -16,7 +16,6 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, Type, UnionType, 
 from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.values import as_instance
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import MJX
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -68,7 +67,7 @@ class TypesOnly:
     ) -> None:
         """Static fields of a class that hold what can be changed in place."""
         receiver = filled(info)
-        if cls.framework is MJX:  # what is no array is static there, without a word of the user's
+        if cls.framework.static_by_annotation:  # what is no array is static there, without a word of the user's
             return
         if receiver is None or not cls.is_pytree or not rule_enabled(MutatedStaticValue, self.front.settings):
             return

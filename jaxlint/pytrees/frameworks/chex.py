@@ -1,6 +1,6 @@
 """chex (0.1.92): mutable unless `frozen=True`, no static fields, leaves in alphabetical order."""
 
-from jaxlint.pytrees.framework import Framework, LeafOrder, Unflatten
+from jaxlint.pytrees.framework import Caching, Framework, LeafOrder, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 #: What an attribute that is no field of a frozen mappable class raises: its methods belong to the class before.
@@ -36,5 +36,8 @@ CHEX = Framework(
     refused_names=frozenset({"replace", "to_tuple", "from_tuple"}),
     sets_plainly=True,
     reads_dict=True,
+    registers_late=True,
+    checks_each_base=True,
+    caching=Caching("the cached value becomes one more leaf", "chex flattens what is in the `__dict__` of an instance"),
     facts=(SUPER_NAMES_OBJECT,),
 )

@@ -1,6 +1,7 @@
 """equinox (0.13.8): `equinox.Module`, a frozen dataclass that may be assigned to while it is constructed."""
 
-from jaxlint.pytrees.framework import FieldFunction, Framework, InitFalse, Subclasses, Unflatten
+from jaxlint.finding import Severity
+from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 NEW_IS_OPEN = Fact(
@@ -116,6 +117,7 @@ EQUINOX = Framework(
     deletion_fact=DELETES_FIELDS,
     init_false=InitFalse.WARNED,
     class_keywords=frozenset({"strict", "is_abstract"}),
+    young_keywords={"strict": STRICT_ALONE},
     static_metadata=("static", True),
     field_functions={
         "equinox.field": FieldFunction(keywords={"static": "static"}, drops_false=True),
@@ -125,6 +127,17 @@ EQUINOX = Framework(
     static_marking=("equinox.field", "static", "True"),
     field_function="equinox.field",
     compares_fields=False,
+    keeps_inherited_init=True,
+    abstract_fields=True,
+    converters=True,
+    static_array="equinox warns, and jit fails on the second instance (ValueError)",
+    caching=Caching(
+        "an instance whose value is cached is compiled for once more",
+        "equinox flattens the `__dict__` of an instance, and the cached value changes what it finds there",
+        severity=Severity.INFO,
+        is_harmless=True,
+        fact=FLATTENS_DICT,
+    ),
     facts=(
         *(NEW_IS_OPEN, IS_NO_FROZEN_DATACLASS, WARNS_OF_INIT_FALSE, NAMES_UNSET_FIELD, TAKES_ABSTRACT_BASE),
         *(STRICT_ALONE, NO_CONVERTER),

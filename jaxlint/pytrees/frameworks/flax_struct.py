@@ -10,6 +10,7 @@ FLAX_DATACLASS = Framework(
     decorators=frozenset({"flax.struct.dataclass"}),
     options={"flax.struct.dataclass": DATACLASS_OPTIONS},
     frozen_option=True,
+    for_records=True,
     replace_method="replace",
     replace_overwrites=True,
     static_metadata=("pytree_node", False),

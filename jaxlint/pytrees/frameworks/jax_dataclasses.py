@@ -45,6 +45,11 @@ def _role(field: FieldContext) -> Role:
     return Role.UNKNOWN
 
 
+def is_marked_static(parameter: FieldContext) -> bool:
+    """Whether the annotation of a parameter of a compiled function says that it is static."""
+    return _role(parameter) is Role.STATIC
+
+
 TAKES_NUMBERS = Fact(
     "copy-and-mutate-numbers",
     of="jax-dataclasses",
@@ -78,5 +83,8 @@ JAX_DATACLASSES = Framework(
     copy_function="jax_dataclasses.replace",
     init_false=InitFalse.DROPPED,
     sets_plainly=True,
+    for_records=True,
+    must_be_frozen=True,
+    mutable_copies=True,
     facts=(TAKES_NUMBERS,),
 )

@@ -137,6 +137,9 @@ REGISTER_DATACLASS = Framework(
     # the second does not exist, and is written nevertheless
     decorators=frozenset({"jax.tree_util.register_dataclass", "jax.tree.register_dataclass"}),
     makes_dataclass=False,
+    for_records=True,
+    registered_by_hand=True,
+    lists_fields=True,
     frozen=None,
     static_metadata=("static", True),
     field_functions={
@@ -179,6 +182,8 @@ PYTREE_NODE_CLASS = Framework(
         }
     ),
     makes_dataclass=False,
+    registered_by_hand=True,
+    flattens_itself=True,
     frozen=None,
     unflatten=Unflatten.CUSTOM,
     static_spelling="aux data of tree_flatten",

@@ -93,6 +93,7 @@ MJX = Framework(
     copying_methods=frozenset({"tree_replace"}),
     register_keyword="register_as_pytree",
     class_keywords=frozenset({"register_as_pytree"}),
+    young_keywords={"register_as_pytree": TAKES_KEYWORD},
     init_false=InitFalse.PASSED,
     sets_plainly=True,
     static_by_value=True,
@@ -100,5 +101,7 @@ MJX = Framework(
     role=_role,
     static_spelling="an annotation without jax.Array",
     static_by_annotation=True,
+    looks_for="array",
+    for_records=True,
     facts=(TAKES_KEYWORD,),
 )

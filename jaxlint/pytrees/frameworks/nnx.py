@@ -1,7 +1,7 @@
 """flax.nnx (0.12.8): mutable, leaves determined by value, alphabetical order."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
 HAS_PYTREE = Fact(
@@ -70,5 +70,12 @@ NNX = Framework(
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
+    refuses_other_marks=True,
+    static_array="nnx refuses the instance (ValueError: Found unexpected data)",
+    caching=Caching(
+        "the cached value becomes a static attribute, and jit compiles once more, or fails if it is an array",
+        "nnx flattens what is in the `__dict__` of an instance, and a value that is cached inside of jit is a tracer",
+        harms_by_arrays=True,
+    ),
     facts=(HAS_PYTREE, HIJAX_NEEDS_REFERENCES, REFUSES_CONTAINERS),
 )

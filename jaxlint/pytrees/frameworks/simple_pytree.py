@@ -1,6 +1,7 @@
 """simple_pytree (0.2.2): `Pytree`, immutable after `__init__` unless `mutable=True` on the class itself."""
 
-from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Subclasses, Unflatten
+from jaxlint.finding import Severity
+from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, LeafOrder, Subclasses, Unflatten
 
 SIMPLE_PYTREE = Framework(
     id="simple_pytree",
@@ -27,6 +28,12 @@ SIMPLE_PYTREE = Framework(
         "simple_pytree.field": FieldFunction(keywords={"pytree_node": "pytree_node"}),
         "simple_pytree.static_field": FieldFunction(fixed={"pytree_node": False}, unmarked="simple_pytree.field"),
     },
+    for_records=True,
+    caching=Caching(
+        "an instance whose value is cached cannot be flattened any more (ValueError)",
+        "simple_pytree compares the `__dict__` of an instance with its fields, and refuses what is new",
+        severity=Severity.ERROR,
+    ),
     static_spelling="static_field()",
     static_marking=("simple_pytree.field", "pytree_node", "False"),
 )

@@ -14,6 +14,7 @@ TJAX = Framework(
     },
     options={"tjax.dataclasses.dataclass": frozenset({"init", "repr", "eq", "order", "frozen"})},
     frozen_option=True,
+    for_records=True,
     init_false=InitFalse.DROPPED,
     set_names=frozenset({"static_fields", "dynamic_fields"}),
     static_metadata=("static", True),

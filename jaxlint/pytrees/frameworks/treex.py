@@ -1,7 +1,7 @@
 """treex (0.6.9) and treeo (0.0.9): mutable modules whose leaves are declared by kind."""
 
 from jaxlint.pytrees.context import FieldContext
-from jaxlint.pytrees.framework import FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
+from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 
 _KINDS = ("Parameter", "State", "Rng", "BatchStat", "Cache", "Log", "OptState", "ModelState", "MetricState", "TreePart")
 
@@ -38,5 +38,10 @@ TREEX = Framework(
         **{f"treex.{kind}.static": FieldFunction(fixed={"node": False}, positional=("default",)) for kind in _KINDS},
     },
     static_spelling="tx.static()",
+    looks_for="module",
+    caching=Caching(
+        "the cached value becomes an attribute of the tree, and jit compiles once more",
+        "treeo flattens what is in the `__dict__` of an instance",
+    ),
     compares_fields=False,
 )

@@ -14,7 +14,6 @@ from jaxlint.infer.values import NONE, Array, Choice, Instance, Scalar, UnknownV
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_TYPES, ASKING_KIND, is_conversion
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.rebuild import Rebuild, rebuild_of
 from jaxlint.rules.analyses.frozen import in_construction, refuses_assignment
 from jaxlint.rules.analyses.leaf_traits import (
@@ -153,7 +152,7 @@ class _Reader(StraightLine[Held]):
     def _traced(self) -> bool:
         """Whether instances are seen to meet transformations, or hold arrays, and so are meant to."""
         cls = self.rebuilt.cls
-        if cls.framework in (REGISTER_DATACLASS, PYTREE_NODE_CLASS) or self.evaluator.traced.of(cls) is not None:
+        if cls.framework.registered_by_hand or self.evaluator.traced.of(cls) is not None:
             return True
         return any(self._kind_of_attribute(name) == "array" for name in self.rebuilt.leaves)
 

@@ -10,7 +10,6 @@ from jaxlint.infer.slots import Slot, source
 from jaxlint.infer.values import Instance
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import COPY_AND_MUTATE, Function, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
@@ -61,7 +60,7 @@ def may_be_given_mutable_copy(event: AssignAttribute, evaluator: Evaluator) -> b
     Of a caller in another module it is only known that it calls both.
     """
     function, name = event.place.function, (event.receiver_text or "").partition(".")[0]
-    if function is None or event.receiver.cls.framework is not JAX_DATACLASSES:
+    if function is None or not event.receiver.cls.framework.mutable_copies:
         return False
     if all(parameter.name != name for parameter in function.parameters):
         return False

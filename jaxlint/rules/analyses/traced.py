@@ -9,13 +9,11 @@ from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Val
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS, REGISTER_DATACLASS
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Subscript
 from jaxlint.syntax.source import Source
 
 _MAX_DEPTH = 4
-_REGISTERED_BY_HAND = (REGISTER_DATACLASS, PYTREE_NODE_CLASS)
 
 
 def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -28,7 +26,7 @@ def is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
     A class that gets its constructor from the framework that registers it, too, may never leave the host.
     """
-    return cls.framework in _REGISTERED_BY_HAND or is_seen_to_cross(cls, evaluator)
+    return cls.framework.registered_by_hand or is_seen_to_cross(cls, evaluator)
 
 
 def is_seen_to_be_mapped(cls: PytreeClass, evaluator: Evaluator) -> bool:
