@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.unregistered import is_unregistered, refused_class
@@ -38,6 +38,20 @@ class GivenClasses:
         if function.owner is not None and function.self_name is not None and holds(self.cls(function.owner, module)):
             return True
         return any(self._names(p.annotation, function, module, holds) for p in function.parameters)
+
+    def instances(self, function: Function, module: Module) -> Iterator[tuple[str, PytreeClass]]:
+        """The parameters that are annotated with a pytree class, and `self` of one, by name."""
+        if function.owner is not None and function.self_name is not None:
+            yield function.self_name, self.cls(function.owner, module)
+        for parameter in function.parameters:
+            annotation = parameter.annotation
+            if isinstance(annotation, Constant) and isinstance(annotation.value, str):
+                annotation = parse_annotation(annotation.value, annotation.at)
+            if isinstance(annotation, (Name, Attribute)):
+                symbol = self.model.resolver.resolve(annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                if cls is not None and cls.is_pytree:
+                    yield parameter.name, cls
 
     def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function is annotated to return an instance of a class of some kind, or several."""

@@ -104,7 +104,6 @@ class AliasedContainer(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
@@ -128,7 +127,7 @@ def _is_changed(held: Value, how: str) -> bool:
     match plain(held):
         case Container(kind="list" | "dict" | "set"):
             return how != "attribute"
-        case Array(library="numpy", declared=False):
+        case Array(library="numpy"):
             return how in ("item", "augment", "fill", "sort")
     return False
 

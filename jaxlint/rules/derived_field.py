@@ -19,6 +19,8 @@ from jaxlint.syntax.statements import Assign, all_parts, parts
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
 _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
+#: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
+_BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
 
 
 class DerivedField(EventRule):
@@ -84,7 +86,8 @@ class DerivedField(EventRule):
 
     ## When not to use it
 
-    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way.
+    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. What
+    the constructor does not compute, but some classmethod does, is reported with low confidence for that.
 
     ## References
 
@@ -97,7 +100,6 @@ class DerivedField(EventRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
     events = (Update,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -106,13 +108,15 @@ class DerivedField(EventRule):
         receiver = plain(event.receiver)
         if not isinstance(receiver, Instance) or not receiver.cls.is_pytree or event.call.has_star:
             return
+        if receiver.refilled:
+            return  # a tree of other things, as of what is trained
         cls = receiver.cls
         if event.place.owner is not None and event.place.owner in cls.mro and _is_making(event):
             return
         replaced = _replaced(event)
         if not replaced:
             return
-        for derived, source in _derived(cls, event, evaluator).items():
+        for derived, (source, is_always) in _derived(cls, event, evaluator).items():
             if source in replaced and derived not in replaced and not _is_updated_too(derived, event, evaluator):
                 way_out = f"compute `{derived}` again, or make it a property"
                 yield Problem(
@@ -123,6 +127,7 @@ class DerivedField(EventRule):
                     ),
                     reason="a leaf that was computed once is data like any other",
                     help=way_out,
+                    confidence=None if is_always else Confidence.LOW,
                 )
                 return
 
@@ -151,23 +156,26 @@ def _replaced(event: Update) -> set[str]:
     return {keyword.name for keyword in event.keywords} if isinstance(event, Replace) else set()
 
 
-def _derived(cls: PytreeClass, event: Update, evaluator: Evaluator) -> Mapping[str, str]:
-    """The leaves that are computed from another one and not again by the update: which, from which."""
-    found: dict[str, str] = {}
+def _derived(cls: PytreeClass, event: Update, evaluator: Evaluator) -> Mapping[str, tuple[str, bool]]:
+    """The leaves that are computed from another one and not again by the update: which, from which.
+
+    With each, whether the constructor itself does so: one way to make an instance says less of what its leaves are.
+    """
+    found: dict[str, tuple[str, bool]] = {}
     calls_constructor = event.function in REPLACE_FUNCTIONS or cls.framework.unflatten is not Unflatten.BYPASS
     for owner in cls.mro:
         methods = owner.symbol.declaration.methods
         for name, qualnames in methods.items():
             function = owner.module.outline.functions[qualnames[-1]]
             if name in ("__init__", "__post_init__") and not calls_constructor:
-                found.update(_assigned(function, owner, evaluator))
+                found.update((y, (x, True)) for y, x in _assigned(function, owner, evaluator))
             elif function.return_values:
                 for value in function.return_values:
                     if isinstance(value, Call) and last_name(value.func) in ("cls", owner.name):
-                        found.update(_constructed(value))
+                        found.update((y, (x, False)) for y, x in _constructed(value) if y not in found)
     if calls_constructor and cls.method("__post_init__") is not None:
         return {}
-    return {y: x for y, x in found.items() if _is_leaf(cls, y) and _is_leaf(cls, x)}
+    return {y: of for y, of in found.items() if _is_leaf(cls, y) and _is_leaf(cls, of[0])}
 
 
 def _is_leaf(cls: PytreeClass, name: str) -> bool:
@@ -200,7 +208,9 @@ def _constructed(call: Call) -> Iterator[tuple[str, str]]:
 
 def _sources(value: Expr, kept: Mapping[str, str], own: str | None) -> set[str]:
     """The one attribute of which a value is computed, if it is computed of one."""
-    if not isinstance(value, (Call, Binary)) or (isinstance(value, Call) and last_name(value.func) in _CONVERSIONS):
+    if not isinstance(value, (Call, Binary)):
+        return set()
+    if isinstance(value, Call) and last_name(value.func) in _CONVERSIONS | _BEGINNING:
         return set()
     found: set[str] = set()
     for part in parts(value):

@@ -125,6 +125,9 @@ class FilteredScalar(BodyRule):
                     if _is_compiled(event.place, EQUINOX.id):
                         for at, name in _counted(event.call):
                             yield from _scalar(at, cls, name, evaluator, module)
+                case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
+                    for at, name in _made_again(event, code):
+                        yield from _scalar(at, cls, name, evaluator, module)
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
                         yield from _swept(event, evaluator, module)
@@ -223,6 +226,19 @@ def _is_stepped(value: Expr | None, path: str) -> bool:
     if not isinstance(value, Binary) or value.op not in ("+", "-"):
         return False
     return dotted(value.left) == path and getattr(value.right, "kind", "") in _NUMBERS
+
+
+def _made_again(event: Construct, code: CodeRead) -> Iterator[tuple[object, str]]:
+    """The fields that a copy has counted up: `Model(model.w, model.n + 1)`, of a parameter of the same class."""
+    if code.function is None or not _is_compiled(event.place, EQUINOX.id):
+        return
+    exprs = {id(a.at): a.value for a in event.call.args}
+    for given in event.arguments:
+        expr = exprs.get(id(given.at))
+        for name, value in code.parameters.items():
+            held = plain(value)
+            if _is_stepped(expr, f"{name}.{given.name}") and isinstance(held, Instance) and held.cls is event.cls.cls:
+                yield given.at, given.name
 
 
 def _counted(call: Call) -> Iterator[tuple[object, str]]:

@@ -22,6 +22,7 @@ from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.origins import Made
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -33,13 +34,17 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     dotted,
+    root,
 )
 from jaxlint.syntax.statements import (
     Assign,
+    For,
     FunctionDefinition,
     Statement,
+    While,
     all_parts,
     parts,
+    target_names,
     walk,
 )
 
@@ -118,7 +123,8 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     ## When not to use it
 
-    A loop over a few settings, each of which is trained for long, is worth its compilations.
+    A loop over a few settings, each of which is trained for long, is worth its compilations: where the turn has
+    a loop of its own, the finding is of low confidence.
 
     ## References
 
@@ -131,7 +137,6 @@ class FreshStaticObject(BodyRule, ClassRule):
     group = "roles"
     severity = Severity.WARNING
     since = "0.1.0"
-    enabled = False
     confidence = Confidence.MEDIUM
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
@@ -161,10 +166,16 @@ class FreshStaticObject(BodyRule, ClassRule):
         for around, inside in _turns(code):
             fresh = _Freshness(code.place.module, code.scope, around, evaluator)
             calls = {id(part): part for part in inside if isinstance(part, Call)}
-            made = [*_puts(code, calls, fresh), *_by_factories(calls.values(), code, evaluator)]
+            made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
-                    yield _problem(put)
+                    yield _problem(put, Confidence.LOW if _runs_long(put, around) else None)
+
+
+def _runs_long(put: _Put, around: tuple[Statement, ...]) -> bool:
+    """Whether there is a loop in the turn that puts something into a field: then it may be worth its compilation."""
+    inner = (one for one in walk(around, nested=False) if isinstance(one, (For, While)) and one not in around)
+    return any(not place_of(one.at).holds(place_of(put.at)) for one in inner)
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -185,7 +196,7 @@ _NAN = "a new nan"
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
 
 
-def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterator[_Put]:
+def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tuple[Statement, ...]) -> Iterator[_Put]:
     """What the updates and constructions in a loop put into static fields."""
     for event in code.events:
         if isinstance(event, Replace) and (event.rebinds or event.into_jit):
@@ -194,7 +205,7 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterato
             cls = event.cls.cls
         else:
             continue
-        if id(event.call) not in inside:
+        if id(event.call) not in inside or (isinstance(event, Replace) and _is_another_each_turn(event, around)):
             continue
         given = event.keywords if isinstance(event, Replace) else event.arguments
         exprs = {id(a.at): a.value for a in event.call.args}
@@ -203,6 +214,15 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness) -> Iterato
             what = None if expr is None else fresh.of(expr)
             if what is not None and field is not None and field.role is Role.STATIC and is_kept(field.name, cls):
                 yield _Put(argument.at, cls, field, what)
+
+
+def _is_another_each_turn(update: Replace, around: tuple[Statement, ...]) -> bool:
+    """Whether what is updated is the variable of a loop: each turn has an instance of its own."""
+    start = None if update.base is None else root(update.base)
+    targets = {
+        name for loop in walk(around, nested=False) if isinstance(loop, For) for name in target_names(loop.target)
+    }
+    return isinstance(start, Name) and start.id in targets
 
 
 def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -> Iterator[_Put]:
@@ -325,7 +345,7 @@ _OPTIMIZERS = frozenset(
 )
 
 
-def _problem(put: _Put) -> Problem:
+def _problem(put: _Put, confidence: Confidence | None) -> Problem:
     way_out = "make it once, before the loop"
     return Problem(
         at=put.at,
@@ -335,4 +355,5 @@ def _problem(put: _Put) -> Problem:
         ),
         reason=_REASON,
         help=way_out,
+        confidence=confidence,
     )

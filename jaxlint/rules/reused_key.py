@@ -14,12 +14,18 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
 from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import FunctionDefinition, all_parts
 
 _KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
+#: Methods that run a flax module, which draws with each key that it is given.
+_RUNNING = frozenset({"apply_fn", "apply"})
+#: The updating method of `TrainState`.
+_APPLYING = "apply_gradients"
 #: Functions of `jax.random` that make keys of other things, or of a key and a number.
 _NOT_USING = frozenset({"fold_in", "key_data", "wrap_key_data", "key_impl", "clone", "PRNGKey", "key"})
 
@@ -28,8 +34,8 @@ class ReusedKey(NodeRule):
     """
     ## What it does
 
-    Finds functions that draw random numbers with the key of a state and return an updated copy of the state in which
-    the key is still the same.
+    Finds functions that draw random numbers with the key of a state, or run its model with it, and return an updated
+    copy of the state in which the key is still the same.
 
     ## Why is this bad?
 
@@ -83,8 +89,9 @@ class ReusedKey(NodeRule):
 
     ## When not to use it
 
-    `jax.random.fold_in(state.key, state.step)` makes another key in each step, and is not reported. Noise that is meant
-    to be the same in all steps is.
+    `jax.random.fold_in(state.key, state.step)` makes another key in each step, and is not reported; nor is
+    a key of which some update in the module, or in one that imports it, gives a new one. Noise that is meant to be the
+    same in all steps is.
 
     ## References
 
@@ -98,7 +105,6 @@ class ReusedKey(NodeRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     everywhere = True
 
@@ -110,17 +116,42 @@ class ReusedKey(NodeRule):
         """Look at the keys that a function uses, and at the states that it returns."""
         code = function.code
         instances = LocalInstances.of(code, evaluator)
-        for call in code.calls:
-            if not call.positional:
-                continue
-            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-            if not name.startswith("jax.random.") or name.rpartition(".")[2] in _NOT_USING:
-                continue
-            key = call.positional[0]
-            held = _key_of(key, instances)
-            own = _kept(key, code) if held is not None else []
-            if held is not None and own and _comes_back(own, function):
-                yield _problem(key, held, name)
+        for call in (*code.calls, *_inside(code)):
+            for key in _used(call, code, evaluator):
+                held = _key_of(key, instances)
+                own = _kept(key, code) if held is not None else []
+                if held is not None and own and _comes_back(own, function):
+                    if not _is_given_elsewhere(key, code, evaluator):
+                        yield _problem(key, held, dotted(call.func) or "this")
+
+
+def _inside(code: CodeRead) -> list[Call]:
+    """The calls in the functions inside of a body."""
+    nested = [s for s in code.statements if isinstance(s, FunctionDefinition)]
+    return [part for one in nested for part in all_parts(one.body) if isinstance(part, Call)]
+
+
+def _used(call: Call, code: CodeRead, evaluator: Evaluator) -> list[Expr]:
+    """The keys that a call certainly draws random numbers with, or that it is given to do so."""
+    name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+    if name.startswith("jax.random."):
+        return [] if name.rpartition(".")[2] in _NOT_USING else list(call.positional[:1])
+    if last_name(call.func) not in _RUNNING:
+        return []
+    given = [argument.value for argument in call.args]
+    held = [value for expr in given if isinstance(expr, DictDisplay) for value in expr.values]
+    keys = [expr for expr in (*given, *held) if isinstance(expr, Attribute) and _KEY.search(expr.attr)]
+    # what is given another field beside it, as the step, may make another key of both
+    bases = [dotted(expr.value) for expr in given if isinstance(expr, Attribute)]
+    return [key for key in keys if bases.count(dotted(key.value)) <= 1]
+
+
+def _is_given_elsewhere(key: Expr, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether some update in this module, or in one that imports it, gives a state a key, perhaps before each step."""
+    assert isinstance(key, Attribute)
+    gives = re.compile(rf"(?:replace|apply_gradients)\((?:[^()]|\([^()]*\))*?\b{re.escape(key.attr)}\s*=(?!=)")
+    module = code.place.module
+    return any(gives.search(one.source.text) for one in (module, *evaluator.model.importers(module)))
 
 
 def _updates(code: CodeRead) -> list[Replace]:
@@ -146,7 +177,7 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
     own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
     if any(u.call.has_star for u in updates) or len(own) != len(updates):
         return []
-    if any(u.function not in (*REPLACE_FUNCTIONS, u.receiver.cls.framework.replace_method) for u in own):
+    if not all(map(_is_seen_through, own)):
         return []  # a method of the class, which may do more
     if any(k.name == attr for u in updates for k in u.keywords):
         return []
@@ -155,6 +186,15 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
     if any(isinstance(e, Update) and not isinstance(e, Replace) and _is_instance(e) for e in code.events):
         return []
     return own
+
+
+def _is_seen_through(update: Replace) -> bool:
+    """Whether an update changes what it is given, and nothing else that matters here."""
+    cls = update.receiver.cls
+    if update.function == _APPLYING:
+        own = cls.method(_APPLYING)
+        return is_train_state(cls) and (own is None or is_stub(own[0].module))
+    return update.function in (*REPLACE_FUNCTIONS, cls.framework.replace_method)
 
 
 def _is_instance(update: Update) -> bool:

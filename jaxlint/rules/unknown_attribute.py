@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
@@ -11,7 +12,6 @@ from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import Instance
 from jaxlint.infer.waiting import Candidate
 from jaxlint.pytrees.missing_members import misses_attribute
@@ -21,8 +21,8 @@ from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, root
-from jaxlint.syntax.statements import all_parts
+from jaxlint.symbols.outline import Function, Import
+from jaxlint.syntax.expressions import Attribute, Name, dotted, root
 
 #: What every object has, and what the machinery adds to a class.
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
@@ -114,15 +114,14 @@ class UnknownAttribute(NodeRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions that take instances: a read needs no call."""
-        return any(candidate.takes(f, is_pytree) for f in candidate.functions)
+        """Functions whose text reads something else than fields of an instance that they are given."""
+        return any(_names_another(f, candidate) for f in candidate.functions)
 
     everywhere = True
 
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for code that does not ask whether an instance is of another class after all."""
-        asked = {dotted(p.func) for p in all_parts(code.body) if isinstance(p, Call)}
-        return asked.isdisjoint(_ASKING)
+        """Ask for attributes of variables in code that does not ask for the class of an instance."""
+        return next(_read_of_variables(code), None) is not None and code.contents.called.isdisjoint(_ASKING)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body reads of instances."""
@@ -131,11 +130,10 @@ class UnknownAttribute(NodeRule):
         seen: dict[str, dict[str, tuple[Attribute, Instance]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
-        for part in code.contents.expected_to_work:
-            if not isinstance(part, Attribute) or not isinstance(part.value, (Name, Attribute)):
-                continue
+        working = {id(part) for part in code.contents.expected_to_work}
+        for part in _read_of_variables(code):
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
-            if instance is None or part.attr in seen.get(instance.cls.name, ()):
+            if instance is None or id(part) not in working or part.attr in seen.get(instance.cls.name, ()):
                 continue
             if not instance.exact and not _is_made(instance.cls, code, evaluator):
                 continue  # an annotation may stand for another class that has the attribute
@@ -145,6 +143,35 @@ class UnknownAttribute(NodeRule):
             for part, instance in missing.values():
                 if instance.exact or len(missing) < _TOO_MANY:
                     yield _problem(part, instance.cls)
+
+
+def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
+    """The attributes that a body reads of what is no module, and no instance of a class that is no pytree."""
+    bindings = code.place.module.outline.module_scope.bindings
+    owner, method = code.place.owner, code.place.method
+    own = None if method is None or owner is None or owner.is_pytree else method.self_name
+    of_modules: dict[str, bool] = {}
+    for part in code.contents.of(Attribute):
+        start = root(part)
+        if isinstance(start, Name) and isinstance(part.value, (Name, Attribute)):
+            name = start.id
+            if name not in of_modules:
+                of_modules[name] = name in bindings and all(isinstance(b, Import) for b in bindings[name])
+            if not of_modules[name] and not (name == own and part.value is start):
+                yield part
+
+
+def _names_another(function: Function, candidate: Candidate) -> bool:
+    """Whether the text of a function reads something of a parameter that its class does not have."""
+    given = candidate.given
+    first, last = function.body_rows
+    text = ""
+    for name, cls in given.instances(function, candidate.module):
+        text = text or "\n".join(candidate.module.source.lines[first - 1 : last])
+        read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+)", text)).difference(f.name for f in cls.fields)
+        if any(misses_attribute(cls, attr, given.model) for attr in read):
+            return True
+    return False
 
 
 def _is_written(part: Attribute, function: FunctionNode) -> bool:

@@ -95,7 +95,6 @@ class WeakType(NodeRule):
     severity = Severity.INFO
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     everywhere = True
 
