@@ -37,6 +37,8 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
 
 _MAX_DEPTH = 5
+#: What Python needs the values of, as `range`, a slice or `if` do. Beside a float, an int is a number to compute with.
+_PYTHONS_OWN = frozenset({"int", "bool", "str", "bytes"})
 
 
 class StaticArrayField(ClassRule, EventRule):
@@ -95,7 +97,8 @@ class StaticArrayField(ClassRule, EventRule):
     ## Fix safety
 
     The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
-    fix is unsafe: the pytree has another structure then.
+    fix is unsafe: the pytree has another structure then. There is none for a field that may hold an `int`, `bool` or
+    `str` instead, as in `int | Array`: code that asks for its value could not do so any more.
 
     ## When not to use it
 
@@ -158,7 +161,7 @@ class StaticArrayField(ClassRule, EventRule):
             # aux data is put right in tree_flatten, wherever the instance is made
             flattens = any(cls.method(name) is not None for name in ("tree_flatten", "tree_flatten_with_keys"))
             in_flatten = flattens and field.owner.module is event.place.module
-            fix = make_leaf(field, cls, event.place.module, evaluator.model)
+            fix = _as_leaf(field, cls, event.place.module, evaluator)
             at = field.at if in_flatten else value.at
             yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
 
@@ -221,8 +224,18 @@ def _declared(
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
-        fix = make_leaf(field, cls, module, evaluator.model)
+        fix = _as_leaf(field, cls, module, evaluator)
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
+
+
+def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix. None for a field that may hold a size or a name instead: as leaves these could not be used as such."""
+    value = plain(declared_value(field, cls, evaluator))
+    options = map(plain, value.options) if isinstance(value, Choice) else ()
+    kinds = {option.kind for option in options if isinstance(option, Scalar)}
+    if kinds & _PYTHONS_OWN and "float" not in kinds:
+        return None
+    return make_leaf(field, cls, module, evaluator.model)
 
 
 def _confidence(sure: bool, crosses: Confidence) -> Confidence:
