@@ -32,11 +32,12 @@ from jaxlint.infer.values import (
 )
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import WRAPPERS
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, TREE_MAPS, UPDATE_FUNCTIONS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, has_no_shape, last_name
 from jaxlint.syntax.statements import FunctionDefinition, all_parts, parts
 

@@ -16,6 +16,7 @@ from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.waiting import Candidate, Waiting
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -28,7 +29,6 @@ from jaxlint.pytrees.updating import (
     REPLACE_FUNCTIONS,
     SELECT,
     SELECTION_COPIES,
-    TREE_MAPS,
     UPDATE_FUNCTIONS,
     UPDATE_METHODS,
 )

@@ -18,6 +18,8 @@ NEVER_TWICE = CLOCKS | frozenset(
     """uuid.uuid1 uuid.uuid4 datetime.datetime.now datetime.datetime.utcnow builtins.object random.random
     secrets.token_hex""".split()
 )
+#: Modules, of the standard library and beside it, with a class whose `replace` takes keywords and makes a copy.
+REPLACING = frozenset({"datetime", "inspect", "pendulum"})
 
 
 def standard_class(name: str) -> type | None:

@@ -30,8 +30,6 @@ UPDATE_FUNCTIONS: Mapping[str, int] = {
     "jax.lax.dynamic_update_slice_in_dim": 0,
     "jax.lax.dynamic_update_index_in_dim": 0,
 }
-#: `(function, *trees)`: the result is a tree of the structure of the first one.
-TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 #: What `TrainState.apply_gradients` sets besides its keywords.
 BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 #: The names under which frameworks give instances a method that copies them with changes.

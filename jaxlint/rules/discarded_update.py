@@ -10,11 +10,13 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Discard, Event, Place, Replace, Update
 from jaxlint.infer.values import UNKNOWN, UnknownValue
-from jaxlint.libraries.standard import CLOCKS
+from jaxlint.libraries.standard import CLOCKS, REPLACING
+from jaxlint.libraries.tables import TABLES
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TREE_MAPS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
@@ -37,9 +39,10 @@ from jaxlint.syntax.statements import (
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
-#: Libraries whose states are copied by `replace`, and those whose tables have a `replace` that may work in place.
+#: Libraries whose states are copied by `replace`.
 _STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "craftax", "mujoco"})
-_TABLES = frozenset({"pandas", "polars", "datetime", "pendulum", "inspect"})
+#: Libraries that have objects with another `replace`.
+_OTHERS = TABLES | REPLACING
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
 #: The last names of the functions that make a tree of trees.
@@ -254,7 +257,7 @@ def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
     if update.function != "replace" or any(a.star != "**" for a in update.call.args):
         return False
     heads = {name.partition(".")[0] for level, name in update.place.module.outline.imported_modules if level == 0}
-    if heads.isdisjoint(_STATES) or not heads.isdisjoint(_TABLES):
+    if heads.isdisjoint(_STATES) or not heads.isdisjoint(_OTHERS):
         return False
     return not model.visible_updates.has_other(model.roots_seen(update.place.module), update.function)
 

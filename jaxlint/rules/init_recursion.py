@@ -8,10 +8,11 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.infer.waiting import Candidate
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TREE_MAPS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.traced_leaves import is_overridden
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function

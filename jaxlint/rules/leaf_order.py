@@ -10,15 +10,13 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, plain
+from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES
 from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr
 from jaxlint.syntax.statements import Assign
-
-_LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"})
-_FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
 
 
 class LeafOrder(NodeRule):
@@ -131,7 +129,7 @@ class _Leaves:
 
     def of(self, call: Call) -> PytreeClass | None:
         """The class of the instance that a call takes apart, if its leaves are in another order."""
-        if len(call.args) != 1 or self.name(call.func) not in _LEAVES | _FLATTEN:
+        if len(call.args) != 1 or self.name(call.func) not in TREE_LEAVES | TREE_FLATTEN:
             return None
         return self._sorted(call.args[0].value)
 
@@ -158,7 +156,7 @@ def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves)
     """The problem of leaves that are given to variables with the names of other fields, or to the constructor."""
     leaves: cst.BaseExpression = function.node_at(call.at)
     around = function.around(leaves)
-    user, is_pair = next(around), reader.name(call.func) in _FLATTEN
+    user, is_pair = next(around), reader.name(call.func) in TREE_FLATTEN
     match user:
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer("0")))]) if is_pair:
             leaves, user, is_pair = user, next(around), False

@@ -16,9 +16,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CallMethod, CodeRead, Construct, Replace, Update
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import TREE_MAPS
 from jaxlint.rules.analyses.returning import returning, returning_also
 from jaxlint.rules.analyses.updates import is_copy
 from jaxlint.rules.base import NodeRule, Problem
@@ -53,7 +53,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: Functions that make another instance, besides updates and constructors.
-_COPYING = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.lax.stop_gradient", "copy.copy", "copy.deepcopy"})
+_COPYING = TREE_MAPS | {"jax.lax.stop_gradient", "copy.copy", "copy.deepcopy"}
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 

@@ -13,6 +13,7 @@ from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -36,8 +37,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Methods of arrays, and functions of `jax.numpy`, that make one number of many.
-_REDUCTIONS = frozenset("max min sum mean prod any all argmax argmin std var".split())
 _MAX_DEPTH = 4
 
 
@@ -169,7 +168,7 @@ def _is_reduced(given: _Static, body: Body) -> bool:
     if not isinstance(found, Array) or found.library != "jax" or found.single is not True or found.declared:
         return False
     expr = looked_up(given.expr, bound_once(body)) if isinstance(given.expr, Name) else given.expr
-    return isinstance(expr, Call) and last_name(expr.func) in _REDUCTIONS
+    return isinstance(expr, Call) and last_name(expr.func) in ARRAY_REDUCTIONS
 
 
 def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> str:
@@ -251,9 +250,9 @@ class _Numbers:
                 return value is not None and depth < _MAX_DEPTH and self.computes(value, depth + 1)
             case Binary(left=left, right=right):
                 return self.computes(left, depth) or self.computes(right, depth)
-            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in _REDUCTIONS:
+            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in ARRAY_REDUCTIONS:
                 return self.computes(held, depth)
-            case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in _REDUCTIONS:
+            case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in ARRAY_REDUCTIONS:
                 return self.computes(given.value, depth)
         return False
 

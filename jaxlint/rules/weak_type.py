@@ -10,15 +10,14 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.infer.values import Array, plain
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, traced_parameters
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, parts
 
-#: Functions that make one number of an array, of the dtype of the array.
-_REDUCTIONS = frozenset({"mean", "sum", "max", "min", "norm", "var", "std", "dot", "vdot", "prod", "median"})
 _NUMBERS = frozenset({"int", "float"})
 
 
@@ -119,8 +118,8 @@ class WeakType(NodeRule):
                 field, expr = update.receiver.cls.field(keyword.name), exprs.get(id(keyword.at))
                 if field is None or expr is None or not _begins_as_number(field):
                     continue
-                strong = _is_strong(variables.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves)
-                if strong and _is_returned(update.call, function):
+                made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
+                if _is_strong(made, leaves, code, evaluator) and _is_returned(update.call, function):
                     yield _problem(keyword.at, update.receiver.cls, field)
 
 
@@ -146,9 +145,13 @@ def _begins_as_number(field: Field) -> bool:
     return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
 
 
-def _is_strong(expr: Expr, leaves: TracedLeaves) -> bool:
+def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether an expression is a number that is made of a leaf that certainly is an array."""
-    if not isinstance(expr, Call) or last_name(expr.func) not in _REDUCTIONS:
+    if not isinstance(expr, Call):
+        return False
+    name = evaluator.model.resolver.library_name(expr.func, code.place.module, code.scope)
+    is_method = not name and isinstance(expr.func, Attribute) and expr.func.attr in ARRAY_REDUCTIONS
+    if not is_method and not is_reduction(name):
         return False
     read = [leaf for part in parts(expr) if isinstance(part, Attribute) and (leaf := leaves.leaf(part)) is not None]
     return bool(read) and all(isinstance(plain(leaf.value), Array) for leaf in read)

@@ -6,6 +6,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
 from jaxlint.infer.values import Array
+from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
@@ -13,9 +14,6 @@ from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
-
-#: Libraries in which `x.at[...]` may be a cell of a table.
-_TABLES = frozenset({"pandas", "geopandas", "dask", "modin", "cudf"})
 
 
 def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
@@ -101,7 +99,7 @@ def array_copy(update: Update) -> Confidence | None:
             return Confidence.MEDIUM if array.declared else None
         return Confidence.HIGH
     imported = update.place.module.outline.imported_modules
-    tables = any(level == 0 and name.partition(".")[0] in _TABLES for level, name in imported)
+    tables = any(level == 0 and name.partition(".")[0] in TABLES for level, name in imported)
     return None if tables else Confidence.MEDIUM
 
 
