@@ -42,7 +42,9 @@ class GivenClasses:
     def instances(self, function: Function, module: Module) -> Iterator[tuple[str, PytreeClass]]:
         """The parameters that are annotated with a pytree class, and `self` of one, by name."""
         if function.owner is not None and function.self_name is not None:
-            yield function.self_name, self.cls(function.owner, module)
+            own = self.cls(function.owner, module)
+            if own.is_pytree:
+                yield function.self_name, own
         for parameter in function.parameters:
             annotation = parameter.annotation
             if isinstance(annotation, Constant) and isinstance(annotation.value, str):

@@ -11,9 +11,10 @@ from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Instance
+from jaxlint.infer.events import CodeRead, Construct, Replace
+from jaxlint.infer.values import Instance, plain
 from jaxlint.infer.waiting import Candidate
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -28,6 +29,8 @@ from jaxlint.syntax.expressions import Attribute, Name, dotted, root
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
 #: So many attributes that a class does not have show that an annotation stands for another one.
 _TOO_MANY = 3
+#: What arrays have.
+_OF_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "shape", "ndim", "size", "dtype"}
 _ASKING = frozenset({"hasattr", "getattr", "isinstance", "type", "cast", "vars", "asdict", "fields"})
 
 
@@ -110,7 +113,6 @@ class UnknownAttribute(NodeRule):
     group = "updates"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
@@ -130,14 +132,17 @@ class UnknownAttribute(NodeRule):
         seen: dict[str, dict[str, tuple[Attribute, Instance]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
-        working = {id(part) for part in code.contents.expected_to_work}
         for part in _read_of_variables(code):
             instance = None if dotted(root(part)) == own else instances.instance(part.value)
-            if instance is None or id(part) not in working or part.attr in seen.get(instance.cls.name, ()):
+            if instance is None or not _lacks(instance, part.attr, evaluator):
+                continue
+            if part.attr in seen.get(instance.cls.name, ()) or not any(
+                part is one for one in code.contents.expected_to_work
+            ):
                 continue
             if not instance.exact and not _is_made(instance.cls, code, evaluator):
                 continue  # an annotation may stand for another class that has the attribute
-            if _lacks(instance, part.attr, evaluator) and not _is_written(part, function):
+            if not _is_written(part, function):
                 seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
         for missing in seen.values():
             for part, instance in missing.values():
@@ -157,8 +162,23 @@ def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
             name = start.id
             if name not in of_modules:
                 of_modules[name] = name in bindings and all(isinstance(b, Import) for b in bindings[name])
-            if not of_modules[name] and not (name == own and part.value is start):
+            if of_modules[name] or (name == own and part.value is start):
+                continue
+            if name not in code.contents.bound:
                 yield part
+            elif part.attr not in _OF_ARRAYS and part.attr not in _usual(code):
+                yield part  # what a variable is takes longer to find out
+
+
+def _usual(code: CodeRead) -> frozenset[str]:
+    """The fields of the instances that a body is given, makes or copies."""
+    found: frozenset[str] | None = code.shared.get(_usual)
+    if found is None:
+        classes = {value.cls for value in map(plain, code.parameters.values()) if isinstance(value, Instance)}
+        classes |= {event.cls.cls for event in code.events if isinstance(event, Construct)}
+        classes |= {event.receiver.cls for event in code.events if isinstance(event, Replace)}
+        found = code.shared[_usual] = frozenset(field.name for cls in classes for field in cls.fields)
+    return found
 
 
 def _names_another(function: Function, candidate: Candidate) -> bool:
@@ -200,6 +220,8 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
         return False  # JAX404 tells of missing methods that copy
     if not instance.exact and not instance.cls.fields:
         return False  # an annotation that stands for whatever state there is
+    if instance.cls.field(attr) is not None:
+        return False
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     return all(_is_known(cls) and misses_attribute(cls, attr, evaluator.model) for cls in family)
 

@@ -73,6 +73,12 @@ class LocalInstances:
         assert self._known is not None
         return self._known
 
+    def _named(self, name: str) -> Value:
+        """What a variable is; for a parameter that is bound nowhere else, the body need not be read."""
+        if name in self._code.contents.bound:
+            return self._names.get(name, UNKNOWN)
+        return plain(self._code.parameters[name])
+
     def _read_names(self) -> None:
         code = self._code
         assigned = code.contents.bound
@@ -195,7 +201,9 @@ class LocalInstances:
         """What is known of an expression."""
         match expr:
             case Name(id=name):
-                return UNKNOWN if id(expr) in self._inside else self._names.get(name, UNKNOWN)
+                if name not in self._code.contents.bound and name not in self._code.parameters:
+                    return UNKNOWN
+                return UNKNOWN if id(expr) in self._inside else self._named(name)
             case Attribute(value=held, attr=attr):
                 owner = self.value(held)
                 if isinstance(owner, Instance):
