@@ -116,7 +116,7 @@ class AnnotationReader:
     def _named(self, symbol: Symbol, owner: PytreeClass | None, depth: int) -> Value:
         cls = self.model.class_of_symbol(symbol)
         if cls is not None:
-            return Instance(cls)
+            return Instance(cls, declared=True)
         match symbol:
             case External(name=name):
                 if name in ARRAY_TYPES:
@@ -126,7 +126,7 @@ class AnnotationReader:
                     return Symbolic(symbol)
                 if name == "typing.Self":
                     self._asks_owner = True
-                    return Instance(owner) if owner is not None else UNKNOWN
+                    return Instance(owner, declared=True) if owner is not None else UNKNOWN
                 prefix, _, last = name.rpartition(".")
                 if prefix == "builtins" and last in _SCALARS:
                     return Scalar(last)

@@ -14,7 +14,7 @@ import msgspec
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.contents import Contents
 from jaxlint.infer.deferred import Held, known
-from jaxlint.infer.values import ClassObject, Instance, Value
+from jaxlint.infer.values import ClassObject, Instance, Value, is_declared
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -291,3 +291,13 @@ class CodeRead(Event, frozen=True):
         if found is None:
             found = self.shared[Applied] = self.place.applied(self.function)
         return found
+
+
+def rests_on_annotation(event: Event) -> bool:
+    """Whether only an annotation says to what an event happens, so that nothing that follows from it is certain."""
+    match event:
+        case Discard(update=update):
+            return is_declared(update.receiver)
+        case AssignAttribute() | MutateField() | AssignItem() | Update() | CallMethod():
+            return is_declared(event.receiver)
+    return False

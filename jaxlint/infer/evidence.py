@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from jaxlint.infer.values import (
     NONE,
     Array,
@@ -51,6 +55,21 @@ def contradicts(declared: Value, seen: Value, depth: int = 0) -> bool:
                 return _is_text(seen) != (kind in ("str", "bytes"))
             return isinstance(seen, (Array, Instance, Container))
     return False
+
+
+def confirmed(declared: Value, seen: Sequence[Value]) -> Value:
+    """What is declared; an instance is known for certain where each value that is seen is one of its class."""
+    values = list(map(plain, seen))
+    match declared:
+        case Instance(cls=cls, declared=True) if values:
+            if all(isinstance(one, Instance) and cls in one.cls.mro and not one.declared for one in values):
+                return replace(declared, declared=False)
+        case Container(items=tuple(items)):
+            held = [one.items for one in values if isinstance(one, Container) and one.items is not None]
+            if len(held) == len(values) and all(len(one) == len(items) for one in held):
+                parts = (confirmed(item, [one[i] for one in held]) for i, item in enumerate(items))
+                return replace(declared, items=tuple(parts))
+    return declared
 
 
 def _is_other_class(cls: PytreeClass, seen: Value) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.transformed_classes import instances_in
@@ -106,7 +108,7 @@ class KnownFunctions:
                 self.evaluator.traced.note_replaced(value)
             if not isinstance(value, Instance) or self._tells_leaves_apart(plain(values[0])):
                 return UNKNOWN
-            return Instance(value.cls, value.exact, refilled=True)
+            return replace(value, refilled=True)
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:
@@ -275,8 +277,8 @@ def _on_host(value: Value) -> Value:
     match value:
         case Array(library="jax", single=single, declared=declared):
             return Array("numpy", single, declared)
-        case Instance(cls=cls, exact=exact):
-            return Instance(cls, exact, refilled=True)
+        case Instance():
+            return replace(value, refilled=True)
     return value
 
 

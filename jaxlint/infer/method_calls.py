@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
@@ -149,7 +151,7 @@ class MethodCalls:
                 return UNKNOWN if base is None else Selection(receiver, base)
             if name == receiver.cls.framework.replace_method:
                 self.notes.update(call, base, receiver, name, call.args, values)
-                return Instance(receiver.cls, receiver.exact, receiver.refilled)
+                return receiver
             if _is_false(call.keyword("inplace")):
                 self.notes.update(call, base, receiver, name, (), Values(()))
             return receiver
@@ -181,7 +183,7 @@ class MethodCalls:
             return UNKNOWN
         family = self.model.family(instance.cls, exact=instance.exact)
         is_missed = all(misses_attribute(cls, name, self.model) for cls in family)
-        return Instance(instance.cls, instance.exact) if is_missed else UNKNOWN
+        return replace(instance, refilled=False) if is_missed else UNKNOWN
 
     def _container_method(self, container: Container, name: str, call: Call, values: Values, env: Environment) -> Value:
         if name == "copy":

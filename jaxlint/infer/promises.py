@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.evidence import contradicts
+from jaxlint.infer.evidence import confirmed, contradicts
 from jaxlint.infer.values import UNKNOWN, Array, Container, Scalar, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -57,7 +57,8 @@ class Promises:
             if not isinstance(value, UnknownValue) and not function.is_generator:
                 scope = f"{function.qualname}.<locals>"
                 values = [Placed(v, module, scope) for v in function.return_values]
-                self._returned[key] = self._with_keys(self._unless(value, values), values)
+                value = confirmed(self._unless(value, values), list(map(self.seen, values)))
+                self._returned[key] = self._with_keys(value, values)
         return self._returned[key]
 
     def _with_keys(self, declared: Value, places: list[Placed]) -> Value:

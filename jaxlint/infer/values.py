@@ -48,6 +48,8 @@ class Instance(msgspec.Struct, frozen=True):
     exact: bool = False
     #: Whether the code has put the leaves there, so that they need not be what annotations say.
     refilled: bool = False
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -191,12 +193,12 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, UnknownValue) or isinstance(b, UnknownValue):
         return UNKNOWN
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
-        return Instance(a.cls, a.exact and b.exact, a.refilled or b.refilled)
+        return _join_instances(a, b, a.cls, a.exact and b.exact)
     if isinstance(a, Instance) and isinstance(b, Instance):
         if a.cls in b.cls.mro:
-            return Instance(a.cls, refilled=a.refilled or b.refilled)
+            return _join_instances(a, b, a.cls)
         if b.cls in a.cls.mro:
-            return Instance(b.cls, refilled=a.refilled or b.refilled)
+            return _join_instances(a, b, b.cls)
     if isinstance(a, Container) and isinstance(b, Container) and a.kind == b.kind:
         return _join_containers(a, b)
     if isinstance(a, Array) and isinstance(b, Array):
@@ -205,6 +207,10 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
         return Scalar(a.kind, a.varying or b.varying)
     return choice([*options(a), *options(b)])
+
+
+def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared)
 
 
 def _join_containers(a: Container, b: Container) -> Value:
@@ -223,11 +229,26 @@ def choice(values: list[Value]) -> Value:
         for one in options(value):
             if isinstance(one, UnknownValue):
                 return UNKNOWN
-            if one not in distinct:
+            at = next((i for i, other in enumerate(distinct) if _are_of_one_class(one, other)), None)
+            if at is not None:
+                distinct[at] = join(one, distinct[at])
+            elif one not in distinct:
                 distinct.append(one)
     if len(distinct) == 1:
         return distinct[0]
     return Choice(tuple(distinct)) if 0 < len(distinct) <= 6 else UNKNOWN
+
+
+def _are_of_one_class(a: Value, b: Value) -> bool:
+    return isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls
+
+
+def is_declared(value: Value) -> bool:
+    """Whether only an annotation says what a value is."""
+    value = plain(value)
+    if isinstance(value, Choice):
+        return any(map(is_declared, value.options))
+    return isinstance(value, (Array, Instance, Container)) and value.declared
 
 
 def options(value: Value) -> tuple[Value, ...]:

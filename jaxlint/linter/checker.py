@@ -18,7 +18,7 @@ from jaxlint.cst.parsed import ParsedRows
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.events import CodeRead, Event, rests_on_annotation
 from jaxlint.infer.indexing import Indexer
 from jaxlint.infer.reader import ModuleReader
 from jaxlint.infer.waiting import Waiting
@@ -334,6 +334,8 @@ class Checker:
         """What one rule finds in one place: in a class or an event."""
         try:
             problems = list(check(at, self.reader.evaluator))
+            if problems and isinstance(at, Event) and rests_on_annotation(at):
+                problems = [structs.replace(problem, declared=True) for problem in problems]
             return [self._finding(p, rule, module, self._place(p, module)) for p in problems] if problems else ()
         except Unreadable:
             raise

@@ -66,6 +66,8 @@ class Problem(msgspec.Struct, frozen=True):
     reason: str = ""
     help: str = ""
     confidence: Confidence | None = None
+    #: Whether only an annotation says what it is about; so it is where that holds for the event (`Rule.finding`).
+    declared: bool = False
     severity: Severity | None = None
     #: What the problem is about (`Finding.subject`); a low-confidence finding yields to a better one about the same.
     subject: str = ""
@@ -131,8 +133,14 @@ class Rule:
 
     @classmethod
     def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int]) -> Finding:
-        """A problem that the rule has found, with its place (rows and columns from 1, the end exclusive)."""
+        """A problem that the rule has found, with its place (rows and columns from 1, the end exclusive).
+
+        What only an annotation says is never certain.
+        """
         row, column, end_row, end_column = place
+        confidence = problem.confidence or cls.confidence
+        if problem.declared and confidence is Confidence.HIGH:
+            confidence = Confidence.MEDIUM
         return Finding(
             path=path,
             row=row,
@@ -143,7 +151,7 @@ class Rule:
             name=cls.name,
             message=problem.message,
             severity=problem.severity or cls.severity,
-            confidence=problem.confidence or cls.confidence,
+            confidence=confidence,
             reason=problem.reason,
             help=problem.help,
             subject=problem.subject,

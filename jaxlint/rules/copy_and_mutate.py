@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
+from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
@@ -323,6 +323,7 @@ def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Pr
                 ),
                 reason="`copy_and_mutate` makes a copy so that the original may stay as it is",
                 help=way_out,
+                declared=rests_on_annotation(event),
                 fix=changing_copy(event, path, block, renewed),
             )
 
@@ -364,6 +365,7 @@ def _shared(
         reason="`copy_and_mutate` copies instances and data containers, not the arrays and static values in them",
         help=way_out,
         confidence=confidence,
+        declared=rests_on_annotation(event),
         fix=renewing(event, path) if what == "numpy array" else None,
     )
 

@@ -162,7 +162,7 @@ class ItemAssignment(EventRule):
             message=f"{what}: {does}; {way_out}",
             reason="neither jax arrays nor pytree dataclasses take items; an update is a copy with changes",
             help=way_out,
-            confidence=None if is_sure else Confidence.MEDIUM,
+            confidence=None if keeper is None else Confidence.MEDIUM,
             fix=setting_field(event, instances[0], evaluator) if instances else setting_item(event, level, evaluator),
         )
 

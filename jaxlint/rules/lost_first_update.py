@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Update
+from jaxlint.infer.events import CodeRead, Update, rests_on_annotation
 from jaxlint.infer.values import Instance
 from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.touched import Variables
@@ -469,6 +469,7 @@ def _stale(again: Update, made: _Made, field: str) -> Problem:
         message=f"`{field}`{of} was updated before, and that update is lost: this starts from the original; {way_out}",
         reason="an update is a copy of the original with changes; a second copy of the original has only its own",
         help=way_out,
+        declared=rests_on_annotation(again),
         fix=_starting_from(f"{made.name}.{field}", again.base),
     )
 
@@ -497,5 +498,6 @@ def _problem(first: _Made, second: _Made) -> Problem:
         reason="an update is a copy of the original with changes; a second copy of the original has only its own",
         help=way_out,
         confidence=Confidence.MEDIUM if Confidence.MEDIUM in arrays else None,
+        declared=any(rests_on_annotation(made.update) for made in (first, second)),
         fix=None if second is first or name is None else _starting_from(name, second.update.base),
     )

@@ -173,6 +173,7 @@ def _problem(expr: Expr, instance: Instance, name: str, fix: Proposal | None) ->
         ),
         reason="functions of arrays do not look inside of pytrees",
         help=way_out,
+        declared=instance.declared,
         fix=fix,
     )
 

@@ -138,11 +138,13 @@ def test_a_broken_nested_configuration_is_told(capsys: pytest.CaptureFixture[str
 
 
 def test_min_confidence(capsys: pytest.CaptureFixture[str]) -> None:
-    make({"a.py": "x = 1  # noqa: JAX401\n", "b.py": PROGRAM})
-    every = {"a.py": ["JAX002"], "b.py": BOTH}
+    """What only an annotation says is no more than likely; an instance that the code makes is one for certain."""
+    sure = PROGRAM.replace("f(s: State) -> State:", "f() -> State:\n    s = State(jax.numpy.ones(3))")
+    make({"a.py": "x = 1  # noqa: JAX401\n", "b.py": PROGRAM, "c.py": sure})
+    every = {"a.py": ["JAX002"], "b.py": BOTH, "c.py": BOTH}
     assert codes(capsys) == codes(capsys, "--min-confidence", "medium") == every
-    assert codes(capsys, "--min-confidence", "high") == {"b.py": BOTH}
-    assert codes(capsys, "--config", "min-confidence = 'high'") == {"b.py": BOTH}
+    assert codes(capsys, "--min-confidence", "high") == {"c.py": BOTH}
+    assert codes(capsys, "--config", "min-confidence = 'high'") == {"c.py": BOTH}
 
 
 def test_settings_in_the_api() -> None:
