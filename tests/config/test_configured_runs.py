@@ -138,13 +138,15 @@ def test_a_broken_nested_configuration_is_told(capsys: pytest.CaptureFixture[str
 
 
 def test_min_confidence(capsys: pytest.CaptureFixture[str]) -> None:
-    """What only an annotation says is no more than likely; an instance that the code makes is one for certain."""
+    """What only an annotation says is no more than likely; an instance that is seen to be made is one for certain."""
     sure = PROGRAM.replace("f(s: State) -> State:", "f() -> State:\n    s = State(jax.numpy.ones(3))")
-    make({"a.py": "x = 1  # noqa: JAX401\n", "b.py": PROGRAM, "c.py": sure})
-    every = {"a.py": ["JAX002"], "b.py": BOTH, "c.py": BOTH}
+    seen = sure.replace("f()", "made()").replace("s = State", "return State", 1)
+    seen = seen.replace("    s.x = 1", "\ndef f() -> State:\n    s = made()\n    s.x = 1")
+    make({"a.py": "x = 1  # noqa: JAX401\n", "b.py": PROGRAM, "c.py": sure, "d.py": seen})
+    every = {"a.py": ["JAX002"], "b.py": BOTH, "c.py": BOTH, "d.py": BOTH}
     assert codes(capsys) == codes(capsys, "--min-confidence", "medium") == every
-    assert codes(capsys, "--min-confidence", "high") == {"c.py": BOTH}
-    assert codes(capsys, "--config", "min-confidence = 'high'") == {"c.py": BOTH}
+    assert codes(capsys, "--min-confidence", "high") == {"c.py": BOTH, "d.py": BOTH}
+    assert codes(capsys, "--config", "min-confidence = 'high'") == {"c.py": BOTH, "d.py": BOTH}
 
 
 def test_settings_in_the_api() -> None:
