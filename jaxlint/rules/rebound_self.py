@@ -13,7 +13,7 @@ from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CallMethod, CodeRead, Construct, Replace, Update
+from jaxlint.infer.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
 from jaxlint.infer.values import FunctionValue, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
@@ -418,6 +418,7 @@ def _lost(target: Name, update: Update, function: Function, looped: bool) -> Pro
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
+        declared=rests_on_annotation(update),
     )
 
 
