@@ -8,13 +8,15 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead
+from jaxlint.infer.waiting import Candidate
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
 from jaxlint.pytrees.frameworks.equinox import RAISES_TYPE_ERROR, REFUSES_AS_FROZEN
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Expr, Name, children
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
 from jaxlint.syntax.statements import (
     Body,
     If,
@@ -25,6 +27,7 @@ from jaxlint.syntax.statements import (
     blocks,
     bound_by,
     expressions,
+    own_parts,
     walk,
 )
 
@@ -94,7 +97,8 @@ class UninitialisedField(ClassRule, BodyRule):
     ## When not to use it
 
     A class whose subclasses set the rest is left alone, and so is an `__init__` that hands `self` to a function, calls
-    `super().__init__` or sets attributes by name, as what it sets cannot be seen.
+    `super().__init__` or sets attributes by name, as what it sets cannot be seen. The methods of the class that it
+    calls are followed.
 
     ## References
 
@@ -106,6 +110,12 @@ class UninitialisedField(ClassRule, BodyRule):
     name = "uninitialised-field"
     group = "construction"
     since = "0.1.0"
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Constructors that leave all to other methods; those that assign to `self` are read anyway."""
+        inits = [f for f in candidate.functions if f.name == "__init__" and f.self_calls and not f.self_assignments]
+        return any(f.owner is not None and _has_checked_fields(candidate.cls(f.owner)) for f in inits)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the fields that a subclass adds to a base class with a handwritten `__init__`."""
@@ -149,7 +159,7 @@ class UninitialisedField(ClassRule, BodyRule):
         own = function.self_name
         if own is None or _escapes(code.body, own):
             return
-        ways = _Ways(own, cls)
+        ways = _Ways(own, cls, evaluator)
         always = ways.through(code.body)
         if always is None or ways.hidden:
             return
@@ -166,9 +176,14 @@ class UninitialisedField(ClassRule, BodyRule):
                 yield _problem(cls, function, missed, evaluator, somewhere=True)
 
 
+def _has_checked_fields(cls: PytreeClass) -> bool:
+    """Whether the framework looks for all fields once an instance is made."""
+    return cls.framework in (EQUINOX, PENZAI)
+
+
 def _is_checked(cls: PytreeClass) -> bool:
     """Whether instances of the class are made, and refused if a field is missing."""
-    if cls.framework not in (EQUINOX, PENZAI) or cls.unknown_decorator or not cls.bases_known:
+    if not _has_checked_fields(cls) or cls.unknown_decorator or not cls.bases_known:
         return False
     declarations = [c.symbol.declaration for c in cls.mro]
     strange = any({"__new__", "__getattr__", "__getattribute__"} & set(d.methods) for d in declarations)
@@ -250,23 +265,27 @@ def _escapes(body: Body, own: str) -> bool:
 
 
 class _Ways:
-    """What a body sets on each way through it."""
+    """What a body sets on each way through it, and the methods of the instance that it calls."""
 
-    def __init__(self, own: str, cls: PytreeClass) -> None:
+    def __init__(self, own: str, cls: PytreeClass, evaluator: Evaluator) -> None:
         self.own = own
+        self._cls = cls
+        self._evaluator = evaluator
         self.methods = {name for c in cls.mro for name in c.symbol.declaration.methods}
         #: How many statements set an attribute.
         self.anywhere: dict[str, int] = {}
         #: What one branch of an `if` does not set and another one does.
         self.missing: list[set[str]] = []
-        #: Whether a method of the instance is called, which may set anything.
+        #: Whether something is called, or handed on, that may set anything.
         self.hidden = False
+        #: The methods that are being followed.
+        self._inside: list[str] = []
 
     def through(self, body: Body) -> set[str] | None:
         """What is certainly set when the end of a body is reached; None if it is not reached."""
         done: set[str] = set()
         for statement in body:
-            self._note(statement)
+            done |= self._set_by_methods(statement)
             if isinstance(statement, (Raise, Jump)):
                 return None
             if isinstance(statement, Return):
@@ -304,15 +323,39 @@ class _Ways:
         for part in children(target):
             yield from self._attributes(part)
 
-    def _note(self, statement: Statement) -> None:
-        """Methods of the instance that are called, or handed on, may set attributes."""
-        for expr in expressions(statement):
-            stack = [expr]
-            while stack:
-                current = stack.pop()
-                stack.extend(children(current))
-                if isinstance(current, Attribute) and isinstance(current.value, Name) and current.value.id == self.own:
-                    self.hidden |= current.attr in self.methods
+    def _set_by_methods(self, statement: Statement) -> set[str]:
+        """What the methods of the instance set that a statement calls; those that are handed on may set anything."""
+        done: set[str] = set()
+        always = getattr(statement, "value", None)
+        called = {id(part.func): part for part in own_parts(statement) if isinstance(part, Call)}
+        for part in own_parts(statement):
+            if isinstance(part, Attribute) and isinstance(part.value, Name) and part.value.id == self.own:
+                call = called.get(id(part))
+                found = self._followed(part.attr) if call is not None else None
+                if part.attr in self.methods:
+                    self.hidden |= found is None or bool(found and call is not always)
+                    done |= found or set()
+        return done
+
+    def _followed(self, name: str) -> set[str] | None:
+        """What is certainly set once a method has returned; None if that cannot be seen."""
+        found = self._cls.method(name)
+        if found is None or found[1].decorators or found[1].is_generator or found[1].is_async or name in self._inside:
+            return None
+        owner, function = found
+        body, own = self._evaluator.calls.body_of(FunctionSymbol(owner.module, function)), function.self_name
+        if body is None or own is None or _escapes(body, own):
+            return None
+        if not function.self_assignments and not function.self_calls:
+            return set()
+        around, self.own = self.own, own
+        self._inside.append(name)
+        result = body[-1] if isinstance(body[-1], Return) else None
+        last = self._set_by_methods(result) if result is not None else set[str]()
+        done = self.through(body if result is None else body[:-1])
+        self.own = around
+        self._inside.pop()
+        return None if done is None else done | last
 
 
 def _error(cls: PytreeClass, evaluator: Evaluator) -> str:
