@@ -15,24 +15,23 @@ from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownVal
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.donated_results import binding_result
 from jaxlint.rules.analyses.options import is_written_in, not_donating
 from jaxlint.rules.analyses.origins import Made, argument_at, maker_of
-from jaxlint.rules.analyses.read_after import ReadAfter, aliases
+from jaxlint.rules.analyses.read_after import ReadAfter
+from jaxlint.rules.analyses.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
-    Compare,
     DictDisplay,
     Display,
     Expr,
-    Lambda,
     Name,
     Subscript,
-    children,
     dotted,
     last_name,
     root,
@@ -40,18 +39,10 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assign, Body, Do, bound_names, bound_once, expressions, looked_up, names_in, walk
 
-#: What a deleted array still tells.
-_METADATA = frozenset(
-    {"shape", "dtype", "ndim", "size", "sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
-)
-#: Functions that do not look at the numbers, by the last part of their names.
-_HARMLESS = _METADATA | frozenset(
-    """type id len isinstance issubclass hasattr structure tree_structure eval_shape result_type iscomplexobj
-    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches""".split()
-)
 #: Functions that give a copy of a tree of the same shapes.
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
-_MAPS = frozenset({"map", "tree_map"})
+#: What a finding is about, whether the class of what is donated is known or not.
+_SUBJECT = "donated arrays"
 #: Where the functions stand that make arrays.
 _MAKING_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.initializers.")
 
@@ -62,7 +53,7 @@ class DonatedReuse(BodyRule):
 
     Finds states and arrays that are used again after they were donated: passed for a parameter that `donate_argnums`,
     `donate_argnames` or equinox's `donate=` names, and not assigned again; also in the next turn of a loop, under
-    another name, and twice in one call.
+    another name, from a list to which they were appended, and twice in one call.
 
     ## Why is this bad?
 
@@ -158,15 +149,20 @@ class DonatedReuse(BodyRule):
                 reported.add(alias.at)
                 yield _aliased_problem(alias, path, dotted(call.func) or event.function.name)
                 continue
-            twice = _twice(path, expr, call)
+            sharing = sharing_at(path, expr.at, code.body)
+            twice = _twice(path, expr, call, sharing, event.value, evaluator)
             again = twice
-            for name in sorted(aliases(path, expr.at, code.body)) if twice is None else ():
-                again = again or ReadAfter(name, _Reads(name, event.value).find).of(expr.at, code.body)
+            for name in sorted(sharing.same) if twice is None else ():
+                again = again or ReadAfter(name, DeletedReads(name, event.value).find).of(expr.at, code.body)
+            called = dotted(call.func) or event.function.name
             if again is not None and again.at not in reported:
                 reported.add(again.at)
-                called = dotted(call.func) or event.function.name
                 fix = _keeping(event) if twice is not None else _binding(path, call, event, code)
                 yield _problem(again, path, event, called, fix, same_call=twice is not None)
+            for name, put in sharing.lists.items() if again is None else ():
+                if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value):
+                    reported.add(put.at)
+                    yield _problem_of_list(name, put, path, event, called)
 
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
@@ -175,9 +171,32 @@ def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
     return not any(read is named for s in walk(body) for whole in expressions(s) for read in names_in(whole, name))
 
 
-def _twice(path: str, expr: Expr, call: Call) -> Expr | None:
-    """Another argument of the call that is the same thing."""
-    return next((a.value for a in call.args if a.value is not expr and dotted(a.value) == path), None)
+def _twice(path: str, expr: Expr, call: Call, sharing: Sharing, value: Value, evaluator: Evaluator) -> Expr | None:
+    """Another argument of the call that is the same thing, or a copy with some of its arrays."""
+    for argument in call.args:
+        name = dotted(argument.value)
+        if argument.value is expr or name is None:
+            continue
+        copied = sharing.copies.get(name)
+        if name in sharing.same or (copied is not None and _shares_arrays(copied, value, evaluator)):
+            return argument.value
+    return None
+
+
+def _shares_arrays(copied: Call, value: Value, evaluator: Evaluator) -> bool:
+    """Whether an updated copy of an instance still holds arrays of it."""
+    instance = as_instance(value)
+    if instance is None or not (instance.cls.has_framework_replace or copied.positional):
+        return False
+    given = {argument.keyword for argument in copied.args}
+    left = (f for f in instance.cls.fields if f.role is Role.LEAF and f.name not in given)
+    return any(
+        _is_of_arrays(field, instance.cls, evaluator)
+        or (
+            field.annotation is not None and isinstance(plain(evaluator.promises.field(field, instance.cls)), Container)
+        )
+        for field in left
+    )
 
 
 class _Alias(msgspec.Struct, frozen=True):
@@ -321,57 +340,6 @@ def _updates(expr: Expr, parameter: str) -> bool:
     return False
 
 
-class _Reads:
-    """Finds what needs the numbers of something that is deleted."""
-
-    def __init__(self, path: str, value: Value) -> None:
-        self._path = path
-        self._cls = None if (instance := as_instance(value)) is None else instance.cls
-
-    def find(self, expr: Expr) -> Expr | None:
-        """The part of an expression that needs them."""
-        if isinstance(expr, Lambda):
-            return None
-        if dotted(expr) == self._path:
-            return expr
-        match expr:
-            case Compare(ops=ops) if not {"is", "is not"}.isdisjoint(ops):
-                return None
-            case Call(func=func) if last_name(func) in _HARMLESS or _looks_at_metadata(expr):
-                return None
-            case Call(func=Attribute(value=held)) if dotted(held) == self._path:
-                return self._first(argument.value for argument in expr.args)  # a method may need nothing
-            case Attribute(value=held, attr=attr):
-                if dotted(held) == self._path:  # a field may be called like what an array knows of itself
-                    return expr if self._is_leaf(attr) else None
-                return None if attr in _METADATA else self.find(held)
-            case Subscript(value=held) if dotted(held) == self._path:
-                return expr
-        return self._first(children(expr))
-
-    def _first(self, exprs: Iterator[Expr] | tuple[Expr, ...]) -> Expr | None:
-        return next((found for expr in exprs if (found := self.find(expr)) is not None), None)
-
-    def _is_leaf(self, attr: str) -> bool:
-        field = None if self._cls is None else self._cls.field(attr)
-        return field is not None and field.role is Role.LEAF
-
-
-def _looks_at_metadata(call: Call) -> bool:
-    """Whether a function over trees only asks for shapes and the like."""
-    first = call.positional[0] if call.positional else None
-    if last_name(call.func) not in _MAPS or first is None:
-        return False
-    asked = first.body if isinstance(first, Lambda) else first
-    pending = [asked]
-    while pending:
-        expr = pending.pop()
-        if last_name(expr) in _HARMLESS or (isinstance(expr, Call) and last_name(expr.func) in _HARMLESS):
-            return True
-        pending += children(expr)
-    return False
-
-
 def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
     one, other = alias.fields
     way_out = f"give `{other}` a copy: `jax.tree.map(jnp.copy, ...)`"
@@ -386,12 +354,34 @@ def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
     )
 
 
-def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | None, *, same_call: bool) -> Problem:
+def _problem_of_list(kept: str, put: Expr, path: str, event: Cross, name: str) -> Problem:
+    way_out = f"append a copy: `jax.tree.map(jnp.copy, {path})`"
+    return Problem(
+        at=put.at,
+        message=(
+            f"`{kept}` keeps `{path}`{_of_class(event)}, which is donated to `{name}`: the arrays in the list are"
+            f" deleted when it is read; {way_out}"
+        ),
+        reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
+        help=f"{way_out}, or do not donate `{path}`",
+        subject=_SUBJECT,
+        fix=_keeping(event),
+    )
+
+
+def _of_class(event: Cross) -> str:
+    """The class of what is donated, in brackets."""
     instance = as_instance(event.value)
-    of = f" ({with_article(instance.cls.name)})" if instance is not None else ""
-    read = dotted(again) or f"{path}[...]"
+    return f" ({with_article(instance.cls.name)})" if instance is not None else ""
+
+
+def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | None, *, same_call: bool) -> Problem:
+    of, read = _of_class(event), dotted(again) or f"{path}[...]"
     if same_call:
-        what = f"`{path}`{of} is donated to `{name}` and passed a second time: the call fails (INVALID_ARGUMENT)"
+        as_what = "" if read == path else f" as `{read}`, which shares its arrays"
+        what = (
+            f"`{path}`{of} is donated to `{name}` and passed a second time{as_what}: the call fails (INVALID_ARGUMENT)"
+        )
         way_out = "pass a copy, or do not donate it"
     else:
         same = "" if read.split(".")[0] == path.split(".")[0] else f"the same as `{path}` and "
@@ -402,6 +392,7 @@ def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | No
         message=f"{what}; {way_out}",
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=way_out,
+        subject=_SUBJECT,
         fix=fix,
     )
 

@@ -17,7 +17,6 @@ from jaxlint.syntax.expressions import (
     dotted,
 )
 from jaxlint.syntax.statements import (
-    Assign,
     Augment,
     Body,
     ClassDefinition,
@@ -179,28 +178,3 @@ def _is_below(at: object, block: Body) -> bool:
 
 def _expects_error(expr: Expr) -> bool:
     return isinstance(expr, Call) and (dotted(expr.func) or "").rpartition(".")[2] in EXPECTS_ERROR
-
-
-def aliases(path: str, at: object, body: Body) -> frozenset[str]:
-    """The path, and the variables that a plain assignment made the same thing before."""
-    found = {path}
-    for statement in _before(at, body):
-        match statement:
-            case Assign(targets=(target,), value=value):
-                name, held = dotted(target), dotted(value)
-                found -= {name} - {path} if name is not None else set()
-                if name is not None and held in found:
-                    found.add(name)
-    return frozenset(found)
-
-
-def _before(at: object, body: Body) -> Iterator[Statement]:
-    """The statements before a call, in the blocks around it."""
-    for statement in body:
-        if any(part.at is at for part in own_parts(statement)):
-            return
-        inner = next((block for block in blocks(statement) if _is_below(at, block)), None)
-        if inner is not None:
-            yield from _before(at, inner)
-            return
-        yield statement
