@@ -13,9 +13,10 @@ from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Display, Expr, last_name
-from jaxlint.syntax.statements import Assign
+from jaxlint.syntax.expressions import Comprehension, Display, Expr, last_name
+from jaxlint.syntax.statements import Assign, For
 
+_UNPACKED = "unpacking it gives the names of the fields"
 _COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
 
 
@@ -91,8 +92,11 @@ class ChexMapping(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions that take what may be a mapping."""
-        return any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions)
+        """Functions that take what may be a mapping, and those that call what returns some."""
+        if any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions):
+            return True
+        called = (f for f in candidate.module.outline.functions.values() if f.name in candidate.unit.calls)
+        return any(candidate.given.returns(f, candidate.module, _may_be_mapping) for f in called)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body unpacks and compares."""
@@ -104,12 +108,26 @@ class ChexMapping(BodyRule):
             instance = instances.instance(expr)
             return instance if instance is not None and _is_mapping(instance, evaluator) else None
 
+        def is_mapping_at(iterable: Expr) -> Instance | None:
+            one = instances.element(iterable)
+            return one if isinstance(one, Instance) and one.cls.is_pytree and _is_mapping(one, evaluator) else None
+
         for statement in code.statements:
             match statement:
                 case Assign(targets=(Display(items=items),), value=value) if len(items) > 1:
                     found = is_mapping(value)
                     if found is not None:
-                        yield _problem(value.at, found, "unpacking it gives the names of the fields", "`to_tuple()`")
+                        yield _problem(value.at, found, _UNPACKED, "`to_tuple()`")
+                case For(target=Display(items=items) as target, iterable=iterable) if len(items) > 1:
+                    found = is_mapping_at(iterable)
+                    if found is not None:
+                        yield _problem(target.at, found, _UNPACKED, "`to_tuple()`")
+        for part in code.parts:
+            for clause in part.clauses if isinstance(part, Comprehension) else ():
+                if isinstance(clause.target, Display) and len(clause.target.items) > 1:
+                    found = is_mapping_at(clause.iterable)
+                    if found is not None:
+                        yield _problem(clause.target.at, found, _UNPACKED, "`to_tuple()`")
         for call in code.calls:
             for argument in call.args:
                 found = is_mapping(argument.value) if argument.star == "*" else None

@@ -11,6 +11,7 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update
 from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.part_kept import is_bound_in, keeps_only_part
@@ -43,7 +44,7 @@ class _Made(msgspec.Struct, frozen=True):
     name: str
     original: str
     at: object
-    cls: str
+    cls: PytreeClass
     #: The call that makes it, if that is an update that is seen to be one.
     update: Update | None = None
 
@@ -52,8 +53,9 @@ class ReturnedOldState(BodyRule):
     """
     ## What it does
 
-    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original; and
-    functions that update a state but drop the optimizer state that `optax`'s `update` returned for it.
+    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original, or
+    another state of the class that is older; and functions that update a state but drop the optimizer state that
+    `optax`'s `update` returned for it.
 
     ## Why is this bad?
 
@@ -143,6 +145,10 @@ class ReturnedOldState(BodyRule):
                 else:
                     way_out = f"assign it to `{made.original}`"
                     yield _problem(made, function.name, way_out, _rebinding(made), made.name in used)
+            elif made.update is not None and made.name not in names_read(code.body):
+                older = reader.older(made, following)
+                if older is not None:
+                    yield _problem_of_older(made, function.name, older, _returning(made, following, older))
 
 
 class _Reader:
@@ -166,8 +172,8 @@ class _Reader:
             original = None if update.base is None else dotted(update.base)
             receiver = plain(update.receiver)
             if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
-                if original in self._returned and receiver.cls.is_pytree and is_copy(update):
-                    return _Made(target.id, original or "", target.at, receiver.cls.name, update)
+                if receiver.cls.is_pytree and is_copy(update):
+                    return _Made(target.id, original or "", target.at, receiver.cls, update)
             return None
         return self._stepped(target, call)
 
@@ -191,7 +197,19 @@ class _Reader:
             return None
         if name == target.id or held.cls is not result.cls:
             return None
-        return _Made(target.id, name, target.at, result.cls.name)
+        return _Made(target.id, name, target.at, result.cls)
+
+    def older(self, made: _Made, following: tuple[Statement, ...]) -> str | None:
+        """Another state of the class of the copy that is handed back next, as it was before the copy was made."""
+        after = next((n for n, s in enumerate(following) if isinstance(s, Return)), None)
+        if after is None or any(any(blocks(s)) for s in following[:after]):
+            return None
+        returned = following[after]
+        for read in returned_variables(returned.value) if isinstance(returned, Return) else ():
+            held = self._instances.instance(read)
+            if held is not None and held.cls is made.cls and not is_bound_in(read.id, following[:after]):
+                return read.id
+        return None
 
 
 def _keeps_part(made: _Made, code: CodeRead, following: tuple[Statement, ...]) -> bool:
@@ -233,11 +251,12 @@ def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
     return (read for read in returned_variables(value) if read.id == name)
 
 
-def _returning(made: _Made, following: tuple[Statement, ...]) -> Proposal | None:
+def _returning(made: _Made, following: tuple[Statement, ...], older: str | None = None) -> Proposal | None:
     """The fix: the copy is returned in the place of the original, unless its variable gets something else."""
     if is_bound_in(made.name, following):
         return None
-    returned = [read for s in following if isinstance(s, Return) for read in _handed_back(s.value, made.original)]
+    last = [s for s in following if isinstance(s, Return)][: 1 if older else None]
+    returned = [read for s in last for read in _handed_back(s.value, older or made.original)]
     changes = tuple(Rename(read.at, made.name) for read in returned)
     return Proposal(f"Return `{made.name}`", Applicability.UNSAFE, changes)
 
@@ -247,12 +266,26 @@ def _rebinding(made: _Made) -> Proposal:
     return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rename(made.at, made.original),))
 
 
+def _problem_of_older(made: _Made, function: str, older: str, fix: Proposal | None) -> Problem:
+    way_out = f"return `{made.name}`"
+    return Problem(
+        at=made.at,
+        message=(
+            f"`{made.name}` holds the updated `{made.cls.name}` and is never used: `{function}` returns `{older}`, as"
+            f" it was before, and the update is lost; {way_out}"
+        ),
+        reason="an update makes a copy; what is not handed on changes nothing",
+        help=way_out,
+        fix=fix,
+    )
+
+
 def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None, is_read: bool) -> Problem:
     use = "is only asked for a result" if is_read else "is never used"
     return Problem(
         at=made.at,
         message=(
-            f"`{made.name}` holds the updated `{made.cls}` and {use}: `{function}` returns the original"
+            f"`{made.name}` holds the updated `{made.cls.name}` and {use}: `{function}` returns the original"
             f" `{made.original}`, and the update is lost; {way_out}"
         ),
         reason="an update makes a copy; the original stays as it was",

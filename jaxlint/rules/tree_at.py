@@ -169,6 +169,8 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     if selection is None:
         return None
     root, body = selection
+    if isinstance(body, Call) and dotted(body.func) in ("tuple", "list") and len(body.args) == 1:
+        body = body.args[0].value
     selected = body.items if isinstance(body, Display) else (body,)
     values: dict[str, Value] = {root: plain(event.receiver)}
     if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):

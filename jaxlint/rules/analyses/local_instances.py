@@ -110,7 +110,7 @@ class LocalInstances:
                     for name in target_names(target):
                         yield name, partial(self._part, call, index, len(targets))
             case For(target=Name(id=name), iterable=iterable):
-                yield name, partial(self._element, iterable)
+                yield name, partial(self.element, iterable)
             case FunctionDefinition(name=name) | ClassDefinition(name=name):
                 yield name, _nothing
             case _:
@@ -187,7 +187,7 @@ class LocalInstances:
         is_list = any(dotted(call.func) == f"{name}.append" for call in (self._code.calls if put else ()))
         return is_list and all(_is_alike(self.value(expr), instance) for expr in put)
 
-    def _element(self, expr: Expr) -> Value:
+    def element(self, expr: Expr) -> Value:
         """What a loop over an expression, or one of its items, gives."""
         held = self.value(expr)
         return plain(element_of(held)) if isinstance(held, Container) else UNKNOWN
@@ -221,7 +221,7 @@ class LocalInstances:
             case Call(func=Name(id="dict" | "set" as kind)):
                 return Container(kind)
             case Call(func=Attribute(value=Name() as held, attr=attr)) if attr in _TAKING:
-                return self._element(held)
+                return self.element(held)
             case Call():
                 return self._made.get(id(expr)) or self._returned(expr)
         return UNKNOWN
