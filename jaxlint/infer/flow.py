@@ -410,10 +410,10 @@ class UnitReader(CompoundStatements):
             return
         entries = known_entries(before)
         if entries is not None and isinstance(index, Constant) and isinstance(index.value, str):
-            env.values[name] = dict_of({**entries, index.value: known(value)})
+            _set_contents(name, dict_of({**entries, index.value: known(value)}), env)
         else:
             parts = before.items if before.items is not None else (before.element,)
-            env.values[name] = Container(before.kind, None, joined([*parts, plain(known(value))]))
+            _set_contents(name, Container(before.kind, None, joined([*parts, plain(known(value))])), env)
 
     def _parts(self, value: Held, items: tuple[Expr, ...]) -> Sequence[Held]:
         """What each of some targets is assigned."""
@@ -446,12 +446,18 @@ class UnitReader(CompoundStatements):
             name = dotted(target.value) or ""
             before = plain(env.get(name) or UNKNOWN)
             if isinstance(before, Container):
-                env.values[name] = Container(before.kind, None, before.element)
+                _set_contents(name, Container(before.kind, None, before.element), env)
         elif isinstance(target, Display):
             for item in target.items:
                 self._delete(item, env)
 
     # -- compound statements ----------------------------------------------------------------
+
+
+def _set_contents(name: str, contents: Container, env: Environment) -> None:
+    """A variable holds the same container with other items: what a field of an instance holds, if it did before."""
+    before = env.get(name)
+    env.values[name] = FieldRead(contents, before.cls, before.field) if isinstance(before, FieldRead) else contents
 
 
 def _discarded(value: Expr) -> Iterator[Call]:

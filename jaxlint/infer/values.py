@@ -184,6 +184,9 @@ def join(a: Value, b: Value) -> Value:
     """What is known of a value that is either `a` or `b`."""
     if a == b:
         return a
+    if isinstance(a, FieldRead) and isinstance(b, FieldRead) and (a.cls, a.field) == (b.cls, b.field):
+        if not a.stepped and not b.stepped:  # what the field holds, before and after it was changed in place
+            return FieldRead(join(a.value, b.value), a.cls, a.field)
     for read, other in ((a, b), (b, a)):
         if isinstance(read, FieldRead) and read.stepped and isinstance(plain(other), Scalar):
             return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True, read.shifted)

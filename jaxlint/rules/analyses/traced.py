@@ -37,12 +37,20 @@ def is_seen_to_be_mapped(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 def carries_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether whoever makes an instance must give it an array for a leaf.
+    """Whether whoever makes an instance must give it an array for a leaf, or a list or dict of arrays.
 
     Constants and settings are written as dataclasses of pytree frameworks, too, and need not ever be transformed.
     """
     required = [leaf for leaf in cls.leaves or () if not leaf.has_default]
-    return any(isinstance(plain(evaluator.promises.field(leaf, cls)), Array) for leaf in required)
+    return any(_is_of_arrays(plain(evaluator.promises.field(leaf, cls))) for leaf in required)
+
+
+def _is_of_arrays(value: Value) -> bool:
+    """Whether something is an array, or holds nothing but arrays."""
+    if isinstance(value, Container):
+        held = (value.element,) if value.items is None else value.items
+        return bool(held) and all(_is_of_arrays(plain(item)) for item in held)
+    return isinstance(value, Array)
 
 
 @lru_cache(maxsize=8)
