@@ -133,7 +133,7 @@ class MalformedFlatten(ClassRule, BodyRule):
             if flaw is not None:
                 yield _flawed(cls, f"`{first.name}`" if first.name else "the lambda", flaw)
             else:
-                yield from _by_functions(cls, first, second, named)
+                yield from _by_functions(cls, first, second, named, evaluator)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the two methods with what jax wants, and with each other."""
@@ -156,7 +156,7 @@ class MalformedFlatten(ClassRule, BodyRule):
             if problem is not None:
                 yield problem
             elif flatten is not None and names[0] == "tree_flatten":
-                problems = list(_rebuilt(cls, unflatten[1], flatten[1]))
+                problems = list(_rebuilt(cls, unflatten[1], flatten[1], evaluator))
                 yield from problems or _compared(cls, flatten, unflatten, evaluator)
                 return
         if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
@@ -235,7 +235,7 @@ def _exchanged(method: Function, own: list[str]) -> Proposal:
     return Proposal("Exchange the parameters", Applicability.UNSAFE, changes)
 
 
-def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[Problem]:
+def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: Evaluator) -> Iterator[Problem]:
     """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
     behind = _behind_children(method)
     parameters = cls.constructor()
@@ -245,7 +245,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function) -> Iterator[
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
         return
     taken = [p.name for p in parameters if p.kind == "positional"]
-    stored = stored_in(cls)
+    stored = stored_in(cls, evaluator)
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]
@@ -325,7 +325,7 @@ def _compared(
     made = made_without_arguments(cls, second.body, makers)
     if made is not None:
         yield _new_without_arguments(cls, "tree_unflatten", *made)
-    result = compared(cls, first, second, makers)
+    result = compared(cls, first, second, makers, evaluator)
     if result is None:
         return
     found = result[2]
@@ -369,12 +369,14 @@ def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Functi
 # -- what register_pytree_node is given -----------------------------------------------------------
 
 
-def _by_functions(cls: PytreeClass, first: Routine, second: Routine, named: str) -> Iterator[Problem]:
+def _by_functions(
+    cls: PytreeClass, first: Routine, second: Routine, named: str, evaluator: Evaluator
+) -> Iterator[Problem]:
     takes, gives = (f"`{one.name}`" if one.name else "the lambda" for one in (second, first))
     made = made_without_arguments(cls, second.body, {named})
     if made is not None:
         yield _new_without_arguments(cls, second.name or "the lambda", *made)
-    result = compared(cls, first, second, {named})
+    result = compared(cls, first, second, {named}, evaluator)
     if result is None:
         return
     given, back, found = result
@@ -382,7 +384,7 @@ def _by_functions(cls: PytreeClass, first: Routine, second: Routine, named: str)
         yield _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
         return
     sent, into = found.sent[found.wrong], found.into[found.wrong]
-    blames_second = is_in_order(cls, given)
+    blames_second = is_in_order(cls, given, evaluator)
     order = found.sent if blames_second else found.into
     names = ", ".join(f"`{order[i]}`" for i in sorted(order))
     way_out = f"{'take' if blames_second else 'give'} them in one order"

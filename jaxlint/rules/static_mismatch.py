@@ -258,7 +258,8 @@ def _returned(branch: Expr, instances: MadeInstances) -> Made | None:
     value = symbol.declaration.return_values[0]
     if not isinstance(value, Call):
         return None
-    return instances.made(value, instances.elsewhere(value.func, symbol))
+    scope = f"{symbol.declaration.qualname}.<locals>"
+    return instances.made(value, instances.elsewhere(value.func, symbol), symbol.module, scope)
 
 
 def _problem(at: object, cls: PytreeClass, field: str, function: str, error: str) -> Problem:

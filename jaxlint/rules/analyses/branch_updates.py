@@ -8,11 +8,13 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import Instance, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.settled import settled
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Lambda, Name, dotted
 from jaxlint.syntax.statements import Body, FunctionDefinition, Return, only_bound, parts
@@ -26,6 +28,8 @@ class _Branch(msgspec.Struct, frozen=True):
     module: Module
     scope: str
     variables: Mapping[str, Expr] = msgspec.field(default_factory=dict)
+    #: What is declared; a lambda is not.
+    function: Function | None = None
 
 
 class _Update(msgspec.Struct, frozen=True):
@@ -35,6 +39,8 @@ class _Update(msgspec.Struct, frozen=True):
     given: Mapping[str, Expr]
     #: Whether a method of the operand does it, and not a function of a library.
     by_method: bool = False
+    #: The class that the branch is annotated to take.
+    cls: PytreeClass | None = None
 
 
 def differing_update(
@@ -54,13 +60,14 @@ def differing_update(
             if one is None or other is None or one.operand != other.operand or one.operand >= len(operands):
                 continue
             instance = instances.instance(operands[one.operand])
-            if instance is None or _remakes(instance.cls):
+            cls = (one.cls or other.cls) if instance is None else instance.cls
+            if cls is None or _remakes(cls):
                 continue
-            if (one.by_method or other.by_method) and not instance.cls.has_framework_replace:
+            if (one.by_method or other.by_method) and not cls.has_framework_replace:
                 continue
-            field = _changed_by_one(one, other, instance.cls)
+            field = _changed_by_one(one, other, cls)
             if field is not None and not _is_given_before(field, call, code):
-                yield branch, instance.cls, field
+                yield branch, cls, field
                 return
 
 
@@ -134,14 +141,14 @@ def _straight(function: Function, body: Body, module: Module, bound: int = 0) ->
         return None
     if not isinstance(last, Return) or last.value is None or function.decorators:
         return None
-    return _Branch(params, last.value, module, f"{function.qualname}.<locals>", variables)
+    return _Branch(params, last.value, module, f"{function.qualname}.<locals>", variables, function)
 
 
 def _update(expr: Expr, branch: _Branch, evaluator: Evaluator) -> _Update | None:
     """The operand, or what is updated of it."""
     match expr:
         case Name(id=name) if name in branch.params:
-            return _Update(branch.params.index(name), {})
+            return _Update(branch.params.index(name), {}, cls=_annotated(name, branch, evaluator))
         case Name(id=name) if name in branch.variables:
             return _update(branch.variables[name], branch, evaluator)
         case Call(func=func, args=(Argument(value=first), *_)) if not expr.has_star and (
@@ -154,5 +161,12 @@ def _update(expr: Expr, branch: _Branch, evaluator: Evaluator) -> _Update | None
             return None
     if before is None:
         return None
-    given = {a.keyword: a.value for a in expr.args if a.keyword is not None}
-    return _Update(before.operand, {**before.given, **given}, by_method or before.by_method)
+    resolver, module, scope = evaluator.model.resolver, branch.module, branch.scope
+    given = {a.keyword: settled(a.value, resolver, module, scope) for a in expr.args if a.keyword is not None}
+    return _Update(before.operand, {**before.given, **given}, by_method or before.by_method, before.cls)
+
+
+def _annotated(name: str, branch: _Branch, evaluator: Evaluator) -> PytreeClass | None:
+    """The pytree class that a parameter of a branch is annotated with, as far as that is borne out."""
+    value = None if branch.function is None else plain(evaluator.parameter(branch.function, name, branch.module))
+    return value.cls if isinstance(value, Instance) and value.cls.is_pytree else None

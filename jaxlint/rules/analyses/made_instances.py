@@ -9,8 +9,10 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.settled import settled
 from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -117,7 +119,9 @@ class MadeInstances:
                 return self._updated(self._updates[id(expr)], depth)
             case Call():
                 symbol = self.symbol(expr.func)
-                return self._made_by(symbol, expr) if isinstance(symbol, FunctionSymbol) else self.made(expr, symbol)
+                if isinstance(symbol, FunctionSymbol):
+                    return self._made_by(symbol, expr)
+                return self.made(expr, symbol, self._module, self._scope)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
                 return self._items(element, set(target_names(clause.target)), depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
@@ -127,8 +131,8 @@ class MadeInstances:
                 return _differing([self.of(item, depth + 1) for item in items])
         return None
 
-    def made(self, call: Call, symbol: Symbol) -> Made | None:
-        """What a call of a class makes."""
+    def made(self, call: Call, symbol: Symbol, module: Module, scope: str) -> Made | None:
+        """What a call of a class makes, which is written in a scope of a module."""
         cls = self.evaluator.model.class_of_symbol(symbol)
         if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
             return None
@@ -138,12 +142,16 @@ class MadeInstances:
         given = _given(parameters, call)
         statics: dict[str, Expr] = {}
         for field in cls.static_fields:
-            expr = given.get(field.name)
-            if expr is None and field.default is not None:
-                expr = field.default.expr
-            if expr is not None and not field.is_converted:
-                statics[field.name] = expr
+            placed = Placed(given[field.name], module, scope) if field.name in given else field.default
+            if placed is not None and not field.is_converted:
+                statics[field.name] = self._settled(placed)
         return Made(cls, statics)
+
+    def _settled(self, placed: Placed) -> Expr:
+        return settled(placed.expr, self.evaluator.model.resolver, placed.module, placed.scope)
+
+    def _here(self, expr: Expr) -> Expr:
+        return self._settled(Placed(expr, self._module, self._scope))
 
     def _updated(self, update: Replace, depth: int) -> Made:
         before = None if update.base is None else self.of(update.base, depth + 1)
@@ -151,8 +159,9 @@ class MadeInstances:
         given = {k.name: exprs.get(id(k.at)) for k in update.keywords}
         cls = update.receiver.cls
         names = {field.name for field in cls.static_fields}
-        statics = {**({} if before is None else before.statics), **{n: v for n, v in given.items() if n in names}}
-        return Made(cls, {name: value for name, value in statics.items() if value is not None})
+        statics = {} if before is None else {n: v for n, v in before.statics.items() if n not in given}
+        statics |= {name: self._here(value) for name, value in given.items() if name in names and value is not None}
+        return Made(cls, statics)
 
     def _items(self, item: Expr, varying: set[str], depth: int) -> Made | None:
         """The instances that an expression makes turn by turn."""
@@ -179,7 +188,7 @@ class MadeInstances:
         made = self._returned_by(symbol) if not call.has_star else None
         if made is None:
             return None
-        given = _given(symbol.declaration.parameters, call)
+        given = {name: self._here(value) for name, value in _given(symbol.declaration.parameters, call).items()}
         names = {p.name for p in symbol.declaration.parameters}
         statics = {
             name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
@@ -194,7 +203,8 @@ class MadeInstances:
         value = values[0] if len(values) == 1 else None
         if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
             return None
-        return self.made(value, self.elsewhere(value.func, symbol))
+        scope = f"{symbol.declaration.qualname}.<locals>"
+        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, scope)
 
     @cached_property
     def appended(self) -> dict[int, tuple[For, Expr]]:
@@ -246,7 +256,8 @@ def difference(one: Made, other: Made) -> str | None:
     for name, value in one.statics.items():
         against = other.statics.get(name)
         if isinstance(value, Constant) and isinstance(against, Constant) and not same(value, against):
-            if {value.kind, against.kind} <= _LITERALS and value.value != against.value:
+            are_alike = value.kind == against.kind or {value.kind, against.kind} <= _LITERALS
+            if are_alike and value.value != against.value:
                 return name
     return None
 

@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.forms import (
     promoted,
 )
 from jaxlint.rules.analyses.library_forms import called, method
+from jaxlint.rules.analyses.settled import settled
 from jaxlint.rules.analyses.things import (
     ClassThing,
     Code,
@@ -281,7 +282,7 @@ class Expressions:
         told = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
         if told is not None:
             return told
-        update = self._updated(call, func, given, keywords)
+        update = self._updated(call, func, given, keywords, frame)
         if update is not None:
             return update
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
@@ -326,27 +327,29 @@ class Expressions:
         exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
         return called(name, [form_of(thing) for thing in given], call.positional, exprs)
 
-    def _updated(self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> State | None:
+    def _updated(
+        self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> State | None:
         """The copy with changes that a call makes, if it does."""
         if isinstance(func, Member) and isinstance(func.owner, State) and func.name in ("replace", "_replace"):
             cls = func.owner.cls
             own = cls.framework.is_tuple if func.name == "_replace" else cls.framework.replace_method == "replace"
             if own and cls.has_framework_replace:
-                return self._with(func.owner, call, keywords)
+                return self._with(func.owner, call, keywords, frame)
         if isinstance(func, Library) and func.name in REPLACE_FUNCTIONS and given and isinstance(given[0], State):
-            return self._with(given[0], call, keywords)
+            return self._with(given[0], call, keywords, frame)
         if isinstance(func, Library) and func.name == "equinox.tree_at" and len(given) >= 2:
             tree = given[1]
             if isinstance(tree, State):
                 return _placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))
         return None
 
-    @staticmethod
-    def _with(state: State, call: Call, keywords: Mapping[str, Thing]) -> State:
+    def _with(self, state: State, call: Call, keywords: Mapping[str, Thing], frame: Frame) -> State:
         cls = state.cls
         if call.has_star or cls.method("__post_init__") is not None or cls.custom_init() is not None:
             return State(cls, {}, state.exact)
-        changed = {n: _put(cls, n, call.keyword(n), form_of(t)) for n, t in keywords.items()}
+        written = {a.keyword: Placed(a.value, frame.module, frame.scope) for a in call.args if a.keyword is not None}
+        changed = {n: self._put(cls, n, written.get(n), form_of(t)) for n, t in keywords.items()}
         kept = {n: f for n, f in state.fields.items() if n not in keywords}
         return State(cls, {**kept, **changed}, state.exact)
 
@@ -362,19 +365,33 @@ class Expressions:
             return State(cls, {})
         names = [p.name for p in parameters if p.kind == "positional"]
         passed = {**dict(zip(names, given, strict=False)), **keywords}
-        written = call.given_to(names if given else ())
+        exprs = call.given_to(names if given else ())
+        written = {name: Placed(expr, frame.module, frame.scope) for name, expr in exprs.items()}
         fields: dict[str, Form] = {}
         for field in cls.fields:
             if field.is_converted or field.opaque:
                 continue
             if field.name in passed:
-                fields[field.name] = _put(cls, field.name, written.get(field.name), form_of(passed[field.name]))
+                fields[field.name] = self._put(cls, field.name, written.get(field.name), form_of(passed[field.name]))
             elif field.default is not None:
-                form = self.placed(field.default, frame.depth)
-                fields[field.name] = _put(cls, field.name, field.default.expr, form)
+                fields[field.name] = self._put(cls, field.name, field.default, self.placed(field.default, frame.depth))
             elif field.factory is not None:
                 fields[field.name] = self._made(field.factory, frame.depth)
         return State(cls, fields)
+
+    def _put(self, cls: PytreeClass, name: str, written: Placed | None, form: Form) -> Form:
+        """What a field holds that is given a form, written so."""
+        field = cls.field(name)
+        if field is None or field.is_converted:
+            return UNKNOWN
+        if field.role is not Role.STATIC:
+            return form
+        if written is None:
+            return UNKNOWN
+        value = settled(written.expr, self._evaluator.model.resolver, written.module, written.scope)
+        if isinstance(value, Constant) and (value.kind in ("str", "int", "bool") or value is not written.expr):
+            return Fixed(value.kind, repr(value.value) if value.kind == "str" else str(value.value))
+        return UNKNOWN
 
     def _made(self, factory: Placed, depth: int) -> Form:
         """What a default factory makes."""
@@ -408,7 +425,7 @@ class Expressions:
             if name == "create":
                 return _without_step(self._constructed(owner.cls, call, (), keywords, frame))
             if name == "apply_gradients" and isinstance(owner, State):
-                return _without_step(self._with(owner, call, keywords))
+                return _without_step(self._with(owner, call, keywords, frame))
         code = self.bound(owner, name)
         if code is None:
             return UNKNOWN
@@ -478,17 +495,6 @@ def _may_change(thing: Thing | None) -> bool:
     if isinstance(thing, State):
         return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
     return isinstance(thing, Held) and thing.kind != "tuple"
-
-
-def _put(cls: PytreeClass, name: str, expr: Expr | None, form: Form) -> Form:
-    """What a field holds that is given a form, written so."""
-    field = cls.field(name)
-    if field is None or field.is_converted:
-        return UNKNOWN
-    if field.role is not Role.STATIC:
-        return form
-    is_plain = isinstance(expr, Constant) and expr.kind in ("str", "int", "bool")
-    return Fixed(expr.kind, repr(expr.value)) if is_plain and isinstance(expr, Constant) else UNKNOWN
 
 
 def _placed_at(where: Expr, tree: State, put: Thing | None) -> State:
