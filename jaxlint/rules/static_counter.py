@@ -19,6 +19,7 @@ from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.stepped import SCALING, moved_at_each_turn
+from jaxlint.rules.analyses.swept import swept_into
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
@@ -190,6 +191,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
                 if _varies(given.value) and is_kept(field.name, cls):
                     fix = make_leaf(field, cls, construct.place.module, evaluator.model)
                     yield _problem(given.at, cls, field, _changes(given.value), Confidence.HIGH, fix)
+        yield from _swept(code, evaluator)
         for moved in moved_at_each_turn(code, evaluator, SCALING):
             field = moved.cls.field(moved.field)
             if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
@@ -198,6 +200,20 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
                 fix = make_leaf(field, moved.cls, code.place.module, evaluator.model)
                 what = "is static and changes from step to step"
                 yield _problem(moved.copy.at, moved.cls, field, what, Confidence.HIGH, fix)
+
+
+def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
+    for event, given in swept_into(code):
+        cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
+        field = cls.field(given.name)
+        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls) or _varies(given.value):
+            continue
+        if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_kept(field.name, cls):
+            if event.into_jit or is_seen_to_cross(cls, evaluator):
+                fix = make_leaf(field, cls, code.place.module, evaluator.model)
+                what = "is static and changes from step to step"
+                yield _problem(given.at, cls, field, what, Confidence.MEDIUM, fix)
 
 
 def _changes(value: Value) -> str:
