@@ -139,6 +139,7 @@ class CalleeFinder:
                 if isinstance(call, Lambda):
                     parameters |= set(call.params)
                     call = call.body
+                call = self._named_alike(call, module, scope)
                 while isinstance(call, Call) and isinstance(call.func, Call):
                     converts = converts or not all(a.star or isinstance(a.value, Name) for a in call.args)
                     call = call.func
@@ -157,6 +158,14 @@ class CalleeFinder:
         ]
         registering = tuple(c for c in effects if c is not None and c.name.startswith("jax.tree_util.register_"))
         return replace(best, transparent=False, also=registering)
+
+    def _named_alike(self, value: Expr, module: Module, scope: str) -> Expr:
+        """What `functools.wraps(f)(...)` gives another name, and hands back."""
+        match value:
+            case Call(func=Call(func=func), args=(Argument(value=inner, keyword=None, star=""),)):
+                symbol = self.resolver.resolve(func, module, scope)
+                return inner if isinstance(symbol, External) and symbol.name == "functools.wraps" else value
+        return value
 
     def _assigned(self, value: Expr, module: Module, scope: str) -> Expr:
         """What was last assigned to a local variable that is returned (`cls = dataclass(cls)`)."""
@@ -198,7 +207,8 @@ def _is_remade(value: Expr, call: Call, module: Module, scope: str) -> bool:
     """Whether a wrapper that returns a `value`, which is made by a call, has done something else to it before."""
     bindings = module.outline.scopes[scope].bindings
     named = {a.value.id for a in call.args if isinstance(a.value, Name)}
-    assigned = sum(isinstance(b, Assignment) for name in named for b in bindings.get(name, ()))
+    found = (b for name in named for b in bindings.get(name, ()) if isinstance(b, Assignment))
+    assigned = sum(binding.guard != "parameter" for binding in found)
     return assigned > (1 if isinstance(value, Name) and value.id in named else 0)
 
 
