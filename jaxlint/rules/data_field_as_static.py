@@ -11,7 +11,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.given_literals import is_updated
@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.traced_leaves import (
     TracedLeaves,
     abstracting,
     is_overridden,
+    mapped_parameters,
     traced_parameters,
 )
 from jaxlint.rules.base import BodyRule, Problem
@@ -104,9 +105,9 @@ class DataFieldAsStatic(BodyRule):
 
     ## When not to use it
 
-    Code that asks for the type of a value before is not reported. `jax.vmap` and `jax.grad` alone are not looked at:
-    they know the values of what they do not map or differentiate. Nor is what is compiled in a module that turns
-    compilation off somewhere (`jax.disable_jit`).
+    Code that asks for the type of a value before is not reported. `jax.grad` alone and `jax.vmap` with `in_axes` are
+    not looked at: they know the values of what they do not differentiate or map. Nor is what is compiled in a module
+    that turns compilation off somewhere (`jax.disable_jit`).
 
     ## References
 
@@ -123,12 +124,13 @@ class DataFieldAsStatic(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls."""
         function = code.function
-        instances = {name: v for name, v in traced_parameters(code).items() if isinstance(plain(v), Instance)}
+        traced = traced_parameters(code) or mapped_parameters(code)
+        instances = {name: value for name, value in traced.items() if isinstance(plain(value), Instance)}
         if function is None or not instances:
             return
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
             return
-        transform = abstracting(code.applied)[0].transform.name
+        transform = (abstracting(code.applied) or code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
         for use, leaf, at, through in reader.uses(code.body, code.parts, instances, f"{function.qualname}.<locals>"):
             changes = _changes(leaf, evaluator)
@@ -175,11 +177,15 @@ class _Reader:
             leaf = leaves.leaf(expr)
             return leaf is not None and _is_number(leaf)
 
-        def is_shape(expr: Expr) -> bool:
+        def shape(expr: Expr) -> Leaf | None:
+            """The leaf that is a shape, or the number in a shape that a property gives."""
             leaf = leaves.leaf(expr)
-            return leaf is not None and _is_shape(leaf)
+            if leaf is not None:
+                return leaf if _is_shape(leaf) else None
+            return next((item for item in leaves.items(expr) if _is_number(item)), None)
 
-        bound = bound_once(body) if read else {}
+        shapes = [part for part in parts if shape(part) is not None]
+        bound = bound_once(body) if read or shapes else {}
 
         def kind_of(expr: Expr) -> str:
             return self._kind_of(bound.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves, scope)
@@ -192,14 +198,13 @@ class _Reader:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None
             yield use, leaf, use.expr.at, ""
-        uses = StaticUses(is_shape, kind_of, name_of, bound).of(body) if any(map(_is_shape, read)) else ()
-        for use in uses:
-            leaf = leaves.leaf(use.expr)
+        for use in StaticUses(lambda e: shape(e) is not None, kind_of, name_of, bound).of(body) if shapes else ():
+            leaf = shape(use.expr)
             if leaf is not None and use.how == SHAPE:
                 yield use, leaf, use.expr.at, ""
         if depth < _MAX_DEPTH:
             for part in parts:
-                yield from self._called(part, leaves, depth)
+                yield from self._called(part, leaves, scope, depth)
                 if isinstance(part, Call):
                     yield from self._given(part, leaves, scope, depth)
 
@@ -217,9 +222,11 @@ class _Reader:
         taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
         yield from self._inside(symbol, {n: t for n, t in taken.items() if t is not None}, call, depth)
 
-    def _called(self, expr: Expr, leaves: TracedLeaves, depth: int) -> Iterator[tuple[Use, Leaf, object, str]]:
-        """The uses in a method (or a property) of a traced instance."""
-        held = without_call(expr)
+    def _called(
+        self, expr: Expr, leaves: TracedLeaves, scope: str, depth: int
+    ) -> Iterator[tuple[Use, Leaf, object, str]]:
+        """The uses in a method (or a property) of a traced instance, also where `vmap(model)(x)` calls it."""
+        held = self._transformed(without_call(expr), scope)
         name = "__call__"
         traced = leaves.traced(held) if isinstance(expr, Call) else None
         if traced is None:
@@ -238,6 +245,14 @@ class _Reader:
             return
         if isinstance(expr, Attribute) or not symbol.declaration.decorators:
             yield from self._inside(symbol, {symbol.declaration.self_name: traced}, expr, depth)
+
+    def _transformed(self, expr: Expr, scope: str) -> Expr:
+        """What a transformation makes another function of."""
+        if isinstance(expr, Call) and expr.positional:
+            name = self._evaluator.model.resolver.library_name(expr.func, self._module, scope)
+            if name in TRANSFORMS and not TRANSFORMS[name].runs:
+                return expr.positional[0]
+        return expr
 
     def _inside(
         self, symbol: FunctionSymbol, given: Mapping[str, Traced], expr: Expr, depth: int

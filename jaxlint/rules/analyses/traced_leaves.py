@@ -16,7 +16,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Unary, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Name, Unary, dotted, last_name
 from jaxlint.syntax.statements import Assign, Body, Do, Return, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
@@ -137,6 +137,19 @@ class TracedLeaves:
         """The leaf that an expression is."""
         return self._leaf(expr, 0)
 
+    def items(self, expr: Expr) -> list[Leaf]:
+        """The leaves in the tuple or list that a property, or a method without arguments, returns."""
+        return self._items(expr, 0)
+
+    def _items(self, expr: Expr, depth: int) -> list[Leaf]:
+        if isinstance(expr, Name) and expr.id in self._aliases and depth <= _MAX_DEPTH:
+            return self._items(self._aliases[expr.id], depth + 1)
+        inside = self._inside(expr, depth)
+        if inside is None or not isinstance(inside[1], Display):
+            return []
+        found = [inside[0]._operand(item, depth + 1) for item in inside[1].items]
+        return [leaf for leaf in found if leaf is not None]
+
     def _traced(self, expr: Expr, depth: int) -> Traced | None:
         if depth > _MAX_DEPTH:
             return None
@@ -167,16 +180,14 @@ class TracedLeaves:
                     return None
                 cls, field = owner.value.cls, owner.value.cls.field(attr)
                 if field is None:
-                    return self._computed(owner, self._evaluator.getter(cls, attr), attr, depth)
+                    return self._computed(expr, depth)
                 if field.role is not Role.LEAF or field.annotation is None:
                     return None
                 if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
                     return None  # JAX203's, or an attribute of the class
                 return Leaf(cls, field, self._evaluator.promises.field(field, cls))
-            case Call(func=Attribute(value=held, attr=name), args=()):
-                owner = self._traced(held, depth + 1)
-                if owner is not None:
-                    return self._computed(owner, self._method(owner.value.cls, name), name, depth)
+            case Call(func=Attribute(), args=()):
+                return self._computed(expr, depth)
         return None
 
     def _method(self, cls: PytreeClass, name: str) -> FunctionSymbol | None:
@@ -184,18 +195,27 @@ class TracedLeaves:
         found = cls.method(name)
         return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
 
-    def _computed(self, owner: Traced, symbol: FunctionSymbol | None, name: str, depth: int) -> Leaf | None:
+    def _computed(self, expr: Expr, depth: int) -> Leaf | None:
         """The leaf that a property, or a method without arguments, returns or computes a number from."""
-        receiver = None if symbol is None else symbol.declaration.self_name
-        if symbol is None or receiver is None or depth > _MAX_DEPTH:
+        inside = self._inside(expr, depth)
+        return None if inside is None else inside[0]._operand(inside[1], depth + 1)
+
+    def _inside(self, expr: Expr, depth: int) -> tuple[TracedLeaves, Expr] | None:
+        """What a property, or a method without arguments, of a traced instance does nothing but return."""
+        asked = expr.func if isinstance(expr, Call) and not expr.args else expr
+        owner = self._traced(asked.value, depth + 1) if isinstance(asked, Attribute) else None
+        if owner is None or not isinstance(asked, Attribute) or depth > _MAX_DEPTH:
             return None
-        if is_overridden(name, owner.value, self._evaluator):
+        cls, name = owner.value.cls, asked.attr
+        symbol = self._method(cls, name) if isinstance(expr, Call) else self._evaluator.getter(cls, name)
+        receiver = None if symbol is None else symbol.declaration.self_name
+        if symbol is None or receiver is None or is_overridden(name, owner.value, self._evaluator):
             return None
         body = self._evaluator.calls.body_of(symbol) or ()
         match [s for s in body if not (isinstance(s, Do) and isinstance(s.value, Constant))]:
             case [Return(value=returned)] if returned is not None:
                 given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
-                return TracedLeaves(given, body, self._evaluator, replaced)._operand(returned, depth + 1)
+                return TracedLeaves(given, body, self._evaluator, replaced), returned
         return None
 
     def _operand(self, expr: Expr, depth: int) -> Leaf | None:
