@@ -31,7 +31,7 @@ from jaxlint.rules.analyses.things import (
     without_containers,
 )
 from jaxlint.rules.analyses.traced_expressions import CHANGING, Expressions
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import COPY_AND_MUTATE, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -43,6 +43,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Starred,
     Subscript,
+    last_name,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -127,9 +128,9 @@ class Tracer(Expressions):
                 return self._if(branches, orelse, frame)
             case With(items=items, body=body):
                 for expr, entered in items:
-                    self.value(expr, frame)
+                    thing = self._entered(expr, frame)
                     if entered is not None:
-                        self.bind(entered, UNKNOWN, frame)
+                        self.bind(entered, thing, frame)
                 return self.execute(body, frame)
             case FunctionDefinition():
                 frame.variables[node.name] = self._defined(node, frame)
@@ -142,6 +143,15 @@ class Tracer(Expressions):
                     self.value(expr, frame)
                 self._forget((node,), frame)
         return True
+
+    def _entered(self, manager: Expr, frame: Frame) -> Thing:
+        """What a context manager gives: a copy that takes assignments, if nothing compares it afterwards."""
+        if isinstance(manager, Call) and last_name(manager.func) == COPY_AND_MUTATE and manager.positional:
+            validates = manager.keyword("validate")
+            copied = self.value(manager.positional[0], frame)
+            return copied if isinstance(validates, Constant) and validates.value is False else UNKNOWN
+        self.value(manager, frame)
+        return UNKNOWN
 
     def _if(self, branches: Sequence[tuple[Expr, Body]], orelse: Body, frame: Frame) -> bool:
         alive: list[Frame] = []
