@@ -10,7 +10,7 @@ from jaxlint.cst.changes import EditField, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
-from jaxlint.project.resolution import External
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.roles import mark
@@ -138,6 +138,8 @@ class _Declaration:
             if self._function(value.func) == self.field.call.function:
                 yield from self._arguments(value, self.field.call.function)
                 yield from self._factory()
+            elif self._hands_factory_on(value.func):
+                yield from self._factory()
         elif self._function(value) is not None:
             yield self._problem(
                 value,
@@ -209,6 +211,19 @@ class _Declaration:
                 "write `default_factory=lambda: ...`",
                 _uncalled(factory.expr) if factory.module is self.cls.module else None,
             )
+
+    def _hands_factory_on(self, func: Expr) -> bool:
+        """Whether a function of the project declares the field, and does nothing with the factory but hand it on."""
+        symbol = self.evaluator.model.resolver.resolve(func, self.cls.module, self.cls.symbol.declaration.qualname)
+        if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.only_returns:
+            return False
+        match symbol.declaration.return_values:
+            case (Call() as call,):
+                given = call.keyword("default_factory")
+                own = symbol.module.outline.scopes[f"{symbol.declaration.qualname}.<locals>"].bindings
+                is_own = isinstance(given, Name) and any(p.name == given.id for p in symbol.declaration.parameters)
+                return isinstance(given, Name) and is_own and len(own.get(given.id, ())) == 1
+        return False
 
     def _is_given(self) -> bool:
         """Whether a function of the module returns an instance that is made with a value for the field."""
