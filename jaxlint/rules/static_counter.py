@@ -62,8 +62,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     """
     ## What it does
 
-    Finds counters in static fields: a static field that is replaced by itself plus something, or by the index of a
-    loop.
+    Finds counters in static fields: a static field that is replaced by itself plus something, by the index of a loop,
+    or by the numbers that a loop goes through.
 
     ## Why is this bad?
 

@@ -109,7 +109,8 @@ class StaticMismatch(BodyRule):
 
     ## When not to use it
 
-    There is no reason to turn it off: the call fails. Only literals and the variable of a comprehension are compared.
+    There is no reason to turn it off: the call fails. Only literals, constants of a module, members of enums and the
+    variable of a comprehension are compared.
 
     ## References
 
