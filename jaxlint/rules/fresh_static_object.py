@@ -34,6 +34,7 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     dotted,
+    last_name,
     root,
 )
 from jaxlint.syntax.statements import (
@@ -56,6 +57,8 @@ class _Put(msgspec.Struct, frozen=True):
     cls: PytreeClass
     field: Field
     what: str
+    #: The call of a loop that makes the instance; None where it is not told.
+    made: Call | None = None
 
 
 class FreshStaticObject(BodyRule, ClassRule):
@@ -169,13 +172,39 @@ class FreshStaticObject(BodyRule, ClassRule):
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
-                    yield _problem(put, Confidence.LOW if _runs_long(put, around) else None)
+                    is_guess = _runs_long(put, around) or not _is_used(put, around, inside)
+                    yield _problem(put, Confidence.LOW if is_guess else None)
 
 
 def _runs_long(put: _Put, around: tuple[Statement, ...]) -> bool:
     """Whether there is a loop in the turn that puts something into a field: then it may be worth its compilation."""
     inner = (one for one in walk(around, nested=False) if isinstance(one, (For, While)) and one not in around)
     return any(not place_of(one.at).holds(place_of(put.at)) for one in inner)
+
+
+def _is_used(put: _Put, around: tuple[Statement, ...], inside: Iterable[Expr]) -> bool:
+    """Whether the turn that makes an instance calls something with it: else it may be one of those that are made first.
+
+    To put it into a list is no use of it.
+    """
+    names = {
+        name
+        for statement in walk(around, nested=False)
+        if isinstance(statement, Assign) and statement.value is put.made
+        for target in statement.targets
+        for name in target_names(target)
+    }
+    for call in inside:
+        if isinstance(call, Call) and call is not put.made and last_name(call.func) not in _COLLECTING:
+            given = [argument.value for argument in call.args]
+            starts = (root(expr) for expr in (*given, call.func))
+            if any(one is put.made for one in given) or any(isinstance(s, Name) and s.id in names for s in starts):
+                return True
+    return False
+
+
+#: Methods that only keep what they are given.
+_COLLECTING = frozenset({"append", "extend", "insert", "add", "setdefault", "put"})
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -213,7 +242,7 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tu
             field, expr = cls.field(argument.name), exprs.get(id(argument.at))
             what = None if expr is None else fresh.of(expr)
             if what is not None and field is not None and field.role is Role.STATIC and is_kept(field.name, cls):
-                yield _Put(argument.at, cls, field, what)
+                yield _Put(argument.at, cls, field, what, event.call)
 
 
 def _is_another_each_turn(update: Replace, around: tuple[Statement, ...]) -> bool:
@@ -240,7 +269,8 @@ def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -
             None if evaluator.calls.transformed.of(symbol.declaration, symbol.module) else _returned(symbol, evaluator)
         )
         if put is not None:
-            yield put if symbol.module is code.place.module else msgspec.structs.replace(put, at=call.at)
+            at = put.at if symbol.module is code.place.module else call.at
+            yield msgspec.structs.replace(put, at=at, made=call)
 
 
 def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:

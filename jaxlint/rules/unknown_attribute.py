@@ -101,7 +101,8 @@ class UnknownAttribute(NodeRule):
     If a type checker looks at the code already. Annotations may be meant loosely: a function that is annotated with a
     base class and reads a field of a visible subclass is not reported, nor is one that reads three or more attributes
     that the class does not have, nor are classes of which neither their own module nor those that import it make an
-    instance.
+    instance. Where only an annotation names the class and no field is spelled like the attribute, the finding is of low
+    confidence.
 
     ## References
 
@@ -148,7 +149,7 @@ class UnknownAttribute(NodeRule):
         for missing in seen.values():
             for part, instance in missing.values():
                 if instance.exact or len(missing) < _TOO_MANY:
-                    yield _problem(part, instance.cls)
+                    yield _problem(part, instance)
 
 
 def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
@@ -234,7 +235,9 @@ def _is_known(cls: PytreeClass) -> bool:
     return known and not any(is_stub(c.module) for c in cls.mro)
 
 
-def _problem(part: Attribute, cls: PytreeClass) -> Problem:
+def _problem(part: Attribute, instance: Instance) -> Problem:
+    """What is wrong; where nothing is spelled like it, what is annotated with the class may well be of another one."""
+    cls = instance.cls
     names = [f.name for f in cls.fields]
     close = get_close_matches(part.attr, names, n=1)
     way_out = f"did you mean `{close[0]}`?" if close else f"declare it, or read one of the fields of `{cls.name}`"
@@ -243,5 +246,6 @@ def _problem(part: Attribute, cls: PytreeClass) -> Problem:
         message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
         reason="instances have the fields that the class and its bases declare, and no others",
         help=way_out,
+        confidence=Confidence.LOW if instance.declared and not close else None,
         fix=Proposal(f"Read `{close[0]}`", Applicability.UNSAFE, (Rename(part.at, close[0]),)) if close else None,
     )
