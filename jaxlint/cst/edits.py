@@ -56,8 +56,16 @@ def made_together(findings: Iterable[Finding]) -> tuple[list[Finding], list[Edit
 
 
 def _overlap(some: Iterable[Edit], others: Iterable[Edit]) -> bool:
-    """Whether edits overlap or touch: a line that one adds stands just behind the line whose end another changes."""
-    return any(a.start <= b.end + _LINE_END and b.start <= a.end + _LINE_END for a in some for b in others)
+    """Whether edits overlap or touch; a line that one adds touches the line before it whose end another changes."""
+    return any(
+        a.start <= b.end + _LINE_END * _adds(a) and b.start <= a.end + _LINE_END * _adds(b)
+        for a in some
+        for b in others
+    )
+
+
+def _adds(edit: Edit) -> bool:
+    return edit.start == edit.end
 
 
 def edits_between(before: str, after: str, start: int = 0) -> tuple[Edit, ...]:

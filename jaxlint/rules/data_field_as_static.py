@@ -124,7 +124,9 @@ class DataFieldAsStatic(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls."""
         function = code.function
-        traced = traced_parameters(code) or mapped_parameters(code)
+        traced = traced_parameters(code)
+        is_mapped = not traced  # then the instances that are mapped have values of their own
+        traced = traced or mapped_parameters(code)
         instances = {name: value for name, value in traced.items() if isinstance(plain(value), Instance)}
         if function is None or not instances:
             return
@@ -133,7 +135,7 @@ class DataFieldAsStatic(BodyRule):
         transform = (abstracting(code.applied) or code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
         for use, leaf, at, through in reader.uses(code.body, code.parts, instances, f"{function.qualname}.<locals>"):
-            changes = _changes(leaf, evaluator)
+            changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
 
