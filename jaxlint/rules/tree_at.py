@@ -40,6 +40,7 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import assigned_names, bound_once
 
+_SEQUENCES = ("tuple", "list")
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
     Attribute: "AttributeError ('_LeafWrapper' object has no such attribute)",
@@ -169,8 +170,10 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     if selection is None:
         return None
     root, body = selection
-    if isinstance(body, Call) and dotted(body.func) in ("tuple", "list") and len(body.args) == 1:
+    if isinstance(body, Call) and dotted(body.func) in _SEQUENCES and len(body.args) == 1:
         body = body.args[0].value
+        if isinstance(body, Binary):
+            return None  # lists that are put together
     selected = body.items if isinstance(body, Display) else (body,)
     values: dict[str, Value] = {root: plain(event.receiver)}
     if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):
@@ -226,6 +229,8 @@ def _argument(call: Call, index: int, name: str) -> Expr | None:
 def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> _Wrong | None:
     """What is wrong with one thing that `where` returns; `values` are what its variables stand for."""
     if isinstance(expr, (Binary, Unary)):
+        if isinstance(expr, Binary) and _joins(expr):
+            return None
         return _Wrong(expr.at, "computes something in `where`", "TypeError", "select nodes only, and use `replace_fn`")
     steps: list[Attribute | Subscript] = []
     inner = without_call(expr)
@@ -258,6 +263,13 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
         if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
             return None
     return None
+
+
+def _joins(expr: Expr) -> bool:
+    """Whether lists or tuples are put together."""
+    if isinstance(expr, Binary):
+        return expr.op == "+" and (_joins(expr.left) or _joins(expr.right))
+    return isinstance(expr, (Display, Comprehension)) or (isinstance(expr, Call) and dotted(expr.func) in _SEQUENCES)
 
 
 def _mismatched(selected: Expr, replacement: Expr) -> _Wrong | None:
