@@ -8,11 +8,9 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import BY_GRADIENTS
+from jaxlint.pytrees.updating import BY_GRADIENTS, COPYING_NAMES
 from jaxlint.syntax.expressions import Call, Name, last_name, root
 from jaxlint.syntax.statements import Annotate, Assign, Body, FunctionDefinition, Statement, all_parts, own_parts
-
-_COPYING = frozenset({"replace", "_replace"})
 
 
 def changed_fields(statement: Statement, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> set[str] | None:
@@ -25,14 +23,18 @@ def changed_fields(statement: Statement, cls: PytreeClass, code: CodeRead, evalu
         body = _body_of(value.func.id, code, evaluator)
         calls = [] if body is None else [part for part in all_parts(body) if isinstance(part, Call)]
     calls = list(_with_methods(calls, cls, evaluator))
-    copied = {name for call in calls if last_name(call.func) in _COPYING for name in _copied(call)}
+    copied = {name for call in calls if last_name(call.func) in COPYING_NAMES for name in _copied(call)}
     changed: set[str] = set()
     for call in calls:
         name = last_name(call.func)
-        given = {one.id for one in call.positional if isinstance(one, Name)} if name not in _COPYING else set()
-        if not copied.isdisjoint(given) or name == cls.symbol.declaration.name or (name in _COPYING and call.has_star):
+        given = {one.id for one in call.positional if isinstance(one, Name)} if name not in COPYING_NAMES else set()
+        if (
+            not copied.isdisjoint(given)
+            or name == cls.symbol.declaration.name
+            or (name in COPYING_NAMES and call.has_star)
+        ):
             return None  # all of it may be another one
-        if name in _COPYING:
+        if name in COPYING_NAMES:
             changed |= {argument.keyword for argument in call.args if argument.keyword is not None}
         elif name == "apply_gradients":
             changed |= BY_GRADIENTS

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, children, dotted, last_name
 from jaxlint.syntax.statements import (
     Annotate,
@@ -28,8 +29,6 @@ from jaxlint.syntax.statements import (
     targets_of,
     walk,
 )
-
-_REPLACING = frozenset({"replace", "_replace"})
 
 
 class Sharing(msgspec.Struct, frozen=True):
@@ -168,7 +167,7 @@ def _pairs(statement: Assign | Annotate) -> Iterator[tuple[str, Expr]]:
 
 def _copied(call: Call) -> str | None:
     """What a call of `replace` makes a copy of."""
-    if call.has_star or last_name(call.func) not in _REPLACING:
+    if call.has_star or last_name(call.func) not in COPYING_NAMES:
         return None
     if call.positional:
         return dotted(call.positional[0])

@@ -13,7 +13,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import BY_GRADIENTS, COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.forms import (
     NOTHING,
     SOMETHING,
@@ -331,7 +331,7 @@ class Expressions:
         self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> State | None:
         """The copy with changes that a call makes, if it does."""
-        if isinstance(func, Member) and isinstance(func.owner, State) and func.name in ("replace", "_replace"):
+        if isinstance(func, Member) and isinstance(func.owner, State) and func.name in COPYING_NAMES:
             cls = func.owner.cls
             own = cls.framework.is_tuple if func.name == "_replace" else cls.framework.replace_method == "replace"
             if own and cls.has_framework_replace:
