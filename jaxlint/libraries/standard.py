@@ -19,7 +19,9 @@ NEVER_TWICE = CLOCKS | frozenset(
     secrets.token_hex""".split()
 )
 #: Modules, of the standard library and beside it, with a class whose `replace` takes keywords and makes a copy.
-REPLACING = frozenset({"datetime", "inspect", "pendulum"})
+WITH_REPLACE = frozenset({"datetime", "inspect", "pendulum"})
+#: Methods that put what they are given into a list, a deque or a set.
+PUTTING = frozenset({"append", "appendleft", "insert", "add", "extend", "extendleft"})
 
 
 def standard_class(name: str) -> type | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import msgspec
 
@@ -18,6 +17,7 @@ from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Call, Constant
+from jaxlint.syntax.spelling import nearest
 
 
 class _Wrong(msgspec.Struct, frozen=True):
@@ -214,12 +214,12 @@ def _keyword(
         return None  # JAX110's
     error = cls.framework.unknown_name_error
     error += " (got unexpected kwargs)" if error == "ValueError" else " (unexpected keyword argument)"
-    close = get_close_matches(name, names, n=1)
-    way_out = f"did you mean `{close[0]}`?" if close else f"declare the field, or leave `{name}` out"
+    close = nearest(name, names)
+    way_out = f"did you mean `{close}`?" if close else f"declare the field, or leave `{name}` out"
     what = f"does not take `{name}` (the field has `init=False`)" if field is not None else f"has no field `{name}`"
-    is_free = close and close[0] not in by_position and close[0] not in given
-    rename = (Rename(at, close[0]),) if is_free else ()
-    fix = Proposal(f"Rename to `{close[0]}`", Applicability.UNSAFE, rename) if rename else None
+    fix = None
+    if close is not None and close not in by_position and close not in given:
+        fix = Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(at, close),))
     return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out, fix)
 
 

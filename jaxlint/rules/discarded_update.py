@@ -10,7 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Discard, Event, Place, Replace, Update
 from jaxlint.infer.values import UNKNOWN, UnknownValue
-from jaxlint.libraries.standard import CLOCKS, REPLACING
+from jaxlint.libraries.standard import CLOCKS, WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
@@ -42,7 +42,7 @@ _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
 #: Libraries whose states are copied by `replace`.
 _STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "craftax", "mujoco"})
 #: Libraries that have objects with another `replace`.
-_OTHERS = TABLES | REPLACING
+_OTHERS = TABLES | WITH_REPLACE
 #: Updates that call a function for each part of a tree.
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
 #: The last names of the functions that make a tree of trees.

@@ -10,7 +10,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.values import Instance, plain
-from jaxlint.libraries.standard import NEVER_TWICE
+from jaxlint.libraries.standard import NEVER_TWICE, PUTTING
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -204,7 +204,7 @@ def _is_used(put: _Put, around: tuple[Statement, ...], inside: Iterable[Expr]) -
 
 
 #: Methods that only keep what they are given.
-_COLLECTING = frozenset({"append", "extend", "insert", "add", "setdefault", "put"})
+_COLLECTING = PUTTING | {"setdefault", "put"}
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:

@@ -11,18 +11,16 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update, rests_on_annotation
 from jaxlint.infer.values import Instance
-from jaxlint.pytrees.updating import BY_GRADIENTS, REPLACE_FUNCTIONS
+from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.touched import Variables
-from jaxlint.rules.analyses.updates import array_copy, is_copy
+from jaxlint.rules.analyses.updates import array_copy, fields_set, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Constant,
     DictDisplay,
-    Display,
     Expr,
-    Lambda,
     Name,
     Subscript,
     dotted,
@@ -289,7 +287,7 @@ class _Pair(msgspec.Struct, frozen=True):
             statement, made = self.block[position], self.made[position]
             if made is not None and made.base == made.name == first.name and not made.is_array:
                 own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
-                for field in (_sets(made.update, ()) or ()) if len(own) == 1 else ():
+                for field in (fields_set(made.update, ()) or ()) if len(own) == 1 else ():
                     again = self._of_field(field, made.update, first.base)
                     before = self._of_field(field, first.update, first.base)
                     if again is not None and before is not None and self._is_dropped(before, again):
@@ -320,7 +318,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
             return second.function == "at.set" and (same(index, before) or _is_everything(index))
-        done, earlier = _sets(second, ()), _sets(first, BY_GRADIENTS)
+        done, earlier = fields_set(second, ()), fields_set(first, BY_GRADIENTS)
         if done is None or earlier is None:
             return True
         if any(self._drops(name, second, first) for name in done & earlier):
@@ -395,53 +393,6 @@ def _is_everything(index: Expr) -> bool:
     if is_slice(index):
         return all(map(is_none, index.parts))
     return (isinstance(index, Constant) and index.kind == "ellipsis") or getattr(index, "kind", "") == "Ellipsis"
-
-
-def _sets(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
-    """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
-    call, function = update.call, update.function
-    if function == "equinox.tree_at":
-        where = call.positional[0]
-        return _paths(where.body, where.params[0]) if isinstance(where, Lambda) and len(where.params) == 1 else None
-    if function == "tree_replace":
-        given = call.positional[0] if call.positional else None
-        keys = given.keys if isinstance(given, DictDisplay) else (None,)
-        names = [k.value for k in keys if isinstance(k, Constant) and isinstance(k.value, str)]
-        return frozenset(names) if len(names) == len(keys) else None
-    if call.has_star:
-        return None
-    given_names = frozenset(keyword.name for keyword in update.keywords)
-    if function == "apply_gradients":
-        return given_names.union(by_gradients)
-    is_replace = function in REPLACE_FUNCTIONS or (
-        isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
-    )
-    return given_names if is_replace and given_names else None
-
-
-def _paths(where: Expr, root: str) -> frozenset[str] | None:
-    """What a `where` function of `tree_at` selects."""
-    found: set[str] = set()
-    for part in where.items if isinstance(where, Display) else (where,):
-        path = _path(part)
-        if path is None or not path.startswith(f"{root}."):
-            return None
-        found.add(path.removeprefix(f"{root}."))
-    return frozenset(found)
-
-
-def _path(expr: Expr) -> str | None:
-    """An expression of attributes and literal items as a dotted path: `m.layers[0].bias` is `m.layers.0.bias`."""
-    match expr:
-        case Name(id=name):
-            return name
-        case Attribute(value=held, attr=step):
-            before = _path(held)
-        case Subscript(value=held, index=Constant(value=int() | str() as step)):
-            before = _path(held)
-        case _:
-            return None
-    return None if before is None else f"{before}.{step}"
 
 
 # -- what may change the original ------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
@@ -24,6 +23,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import Attribute, Name, dotted, root
+from jaxlint.syntax.spelling import nearest
 
 #: What every object has, and what the machinery adds to a class.
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
@@ -239,13 +239,13 @@ def _problem(part: Attribute, instance: Instance) -> Problem:
     """What is wrong; where nothing is spelled like it, what is annotated with the class may well be of another one."""
     cls = instance.cls
     names = [f.name for f in cls.fields]
-    close = get_close_matches(part.attr, names, n=1)
-    way_out = f"did you mean `{close[0]}`?" if close else f"declare it, or read one of the fields of `{cls.name}`"
+    close = nearest(part.attr, names)
+    way_out = f"did you mean `{close}`?" if close else f"declare it, or read one of the fields of `{cls.name}`"
     return Problem(
         at=part.at,
         message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
         reason="instances have the fields that the class and its bases declare, and no others",
         help=way_out,
         confidence=Confidence.LOW if instance.declared and not close else None,
-        fix=Proposal(f"Read `{close[0]}`", Applicability.UNSAFE, (Rename(part.at, close[0]),)) if close else None,
+        fix=Proposal(f"Read `{close}`", Applicability.UNSAFE, (Rename(part.at, close),)) if close else None,
     )

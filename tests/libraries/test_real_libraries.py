@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
-from jaxlint.libraries.standard import REPLACING
+from jaxlint.libraries.standard import WITH_REPLACE
 from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES, TREE_MAPS
 
 jax = pytest.importorskip("jax")
@@ -40,7 +40,7 @@ def test_methods_that_reduce_to_one_element(name: str) -> None:
     assert getattr(jax.numpy.ones((2, 3)), name)().ndim == 0
 
 
-@pytest.mark.parametrize("module", sorted(REPLACING - {"pendulum"}))
+@pytest.mark.parametrize("module", sorted(WITH_REPLACE - {"pendulum"}))
 def test_modules_with_another_replace(module: str) -> None:
     classes = [one for one in vars(importlib.import_module(module)).values() if inspect.isclass(one)]
     assert any(callable(getattr(one, "replace", None)) for one in classes)

@@ -1,12 +1,28 @@
-"""What functions and methods of JAX make of the forms that they are given."""
+"""What functions and methods of JAX, and of libraries beside it, make of the forms that they are given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
-from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Held, Leaf, promoted
-from jaxlint.syntax.expressions import Call, Constant, Expr, Unary, dotted, last_name
+from jaxlint.pytrees.updating import BY_GRADIENTS
+from jaxlint.rules.analyses.forms import SOMETHING, UNKNOWN, Form, Held, Leaf, State, promoted
+from jaxlint.rules.analyses.things import Thing, form_of, unpacked
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    Unary,
+    dotted,
+    last_name,
+)
 
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
 _FILLED = {"zeros": 1, "ones": 1, "empty": 1, "eye": 3, "identity": 1}
@@ -158,3 +174,25 @@ def method(leaf: Leaf, name: str, given: Sequence[Form], positional: Sequence[Ex
     if name in ("max", "min") or name in ARRAY_METHODS:
         return leaf if name not in ("view", "argsort") else Leaf()
     return UNKNOWN
+
+
+def placed_at(where: Expr, tree: State, put: Thing | None) -> State:
+    """What `eqx.tree_at` makes of an instance."""
+    places = where.body if isinstance(where, Lambda) and len(where.params) == 1 else None
+    items = places.items if isinstance(places, Display) else () if places is None else (places,)
+    form = UNKNOWN if put is None else form_of(put)
+    values = unpacked(form, len(items)) if isinstance(places, Display) else [form]
+    fields = dict(tree.fields)
+    for index, item in enumerate(items):
+        chain = item
+        while isinstance(chain, (Attribute, Subscript)) and not isinstance(chain.value, Name):
+            chain = chain.value
+        if not isinstance(chain, Attribute):
+            return State(tree.cls, {}, tree.exact)
+        fields[chain.attr] = values[index] if chain is item and values is not None else UNKNOWN
+    return State(tree.cls, fields if items else {}, tree.exact)
+
+
+def without_step(state: State) -> State:
+    """What is known of a `TrainState` but for what each step changes."""
+    return replace(state, fields={n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})

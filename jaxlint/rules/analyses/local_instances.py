@@ -19,6 +19,7 @@ from jaxlint.infer.values import (
     element_of,
     plain,
 )
+from jaxlint.libraries.standard import PUTTING
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Lambda, Name, dotted
@@ -35,8 +36,7 @@ from jaxlint.syntax.statements import (
     target_names,
 )
 
-#: Methods that put something into a list, and those that take one of its items out.
-_PUTTING = frozenset({"append", "appendleft", "insert", "add", "extend", "extendleft"})
+#: Methods that take one of the items of a list out.
 _TAKING = frozenset({"pop", "popleft"})
 
 
@@ -176,7 +176,7 @@ class LocalInstances:
         """What is put into the lists of the body, by their names."""
         found: dict[str, list[Expr]] = {}
         for call in self._code.calls:
-            if isinstance(call.func, Attribute) and call.func.attr in _PUTTING and isinstance(call.func.value, Name):
+            if isinstance(call.func, Attribute) and call.func.attr in PUTTING and isinstance(call.func.value, Name):
                 if call.args:
                     found.setdefault(call.func.value.id, []).append(call.args[-1].value)
         return found

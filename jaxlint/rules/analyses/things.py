@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -21,7 +21,7 @@ from jaxlint.rules.analyses.forms import (
     join,
 )
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import BoolOp, Compare, Constant, Display, Expr, Name, Unary, root
+from jaxlint.syntax.expressions import BoolOp, Call, Compare, Constant, Display, Expr, Name, Unary, root
 from jaxlint.syntax.statements import Body
 
 
@@ -189,3 +189,23 @@ def unpacked(form: Form, count: int) -> list[Form] | None:
     if isinstance(form, State) and form.cls.framework.is_tuple and len(form.cls.fields) == count:
         return [form.fields.get(field.name, UNKNOWN) for field in form.cls.fields]
     return [form] * count if isinstance(form, Leaf) else None
+
+
+def may_change(thing: Thing | None) -> bool:
+    """Whether what holds something may be changed in place."""
+    if isinstance(thing, State):
+        return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
+    return isinstance(thing, Held) and thing.kind != "tuple"
+
+
+def spread(call: Call, values: Sequence[Thing]) -> list[Thing] | None:
+    """The positional arguments of a call; None if it is not known what a star stands for."""
+    given: list[Thing] = []
+    for argument, value in zip(call.args, values, strict=True):
+        if not argument.star:
+            given += [value] if argument.keyword is None else []
+        elif argument.star == "*" and isinstance(value, Held) and value.kind != "dict":
+            given += value.entries.values()
+        else:
+            return None
+    return given

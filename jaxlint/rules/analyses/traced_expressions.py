@@ -13,7 +13,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import BY_GRADIENTS, COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.forms import (
     NOTHING,
     SOMETHING,
@@ -26,7 +26,7 @@ from jaxlint.rules.analyses.forms import (
     Unknown,
     promoted,
 )
-from jaxlint.rules.analyses.library_forms import called, method
+from jaxlint.rules.analyses.library_forms import called, method, placed_at, without_step
 from jaxlint.rules.analyses.settled import settled
 from jaxlint.rules.analyses.things import (
     ClassThing,
@@ -38,12 +38,14 @@ from jaxlint.rules.analyses.things import (
     code_of,
     form_of,
     joined,
+    may_change,
     of_tuple,
     roots,
+    spread,
     truth_of,
-    unpacked,
     without_containers,
 )
+from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -70,8 +72,6 @@ from jaxlint.syntax.statements import (
 
 #: How many expressions are looked at for one body.
 _MOST = 6000
-#: Methods that change a list or dict in place.
-CHANGING = frozenset("append extend insert remove pop clear update setdefault sort reverse popitem add".split())
 #: Transformations whose function returns what it returned.
 _SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
 
@@ -286,9 +286,9 @@ class Expressions:
         if update is not None:
             return update
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
-            spread = _spread(call, values)
-            if isinstance(func, Code) and spread is not None:
-                return self.run(func, spread, keywords, frame.depth + 1)
+            positional = spread(call, values)
+            if isinstance(func, Code) and positional is not None:
+                return self.run(func, positional, keywords, frame.depth + 1)
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
@@ -311,7 +311,7 @@ class Expressions:
         """A function is given variables, which it may change in place."""
         for argument in call.args:
             if isinstance(argument.value, Name):
-                if _may_change(frame.variables.get(argument.value.id)):
+                if may_change(frame.variables.get(argument.value.id)):
                     frame.variables[argument.value.id] = UNKNOWN
 
     def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:
@@ -341,7 +341,7 @@ class Expressions:
         if isinstance(func, Library) and func.name == "equinox.tree_at" and len(given) >= 2:
             tree = given[1]
             if isinstance(tree, State):
-                return _placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))
+                return placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))
         return None
 
     def _with(self, state: State, call: Call, keywords: Mapping[str, Thing], frame: Frame) -> State:
@@ -414,7 +414,7 @@ class Expressions:
         if isinstance(owner, Leaf):
             return method(owner, name, [form_of(t) for t in given], call.positional)
         if isinstance(owner, Held):
-            if name in CHANGING:
+            if name in MUTATING:
                 frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
             return UNKNOWN
         if not isinstance(owner, (State, ClassThing)):
@@ -423,13 +423,13 @@ class Expressions:
         self._handed(call, frame)
         if found is not None and is_train_state(found[0]) and is_stub(found[0].module):
             if name == "create":
-                return _without_step(self._constructed(owner.cls, call, (), keywords, frame))
+                return without_step(self._constructed(owner.cls, call, (), keywords, frame))
             if name == "apply_gradients" and isinstance(owner, State):
-                return _without_step(self._with(owner, call, keywords, frame))
+                return without_step(self._with(owner, call, keywords, frame))
         code = self.bound(owner, name)
         if code is None:
             return UNKNOWN
-        if _may_change(owner) and isinstance(call.func, Attribute):
+        if may_change(owner) and isinstance(call.func, Attribute):
             for changed in roots(call.func):
                 frame.variables[changed] = UNKNOWN
         return self.run(code, given, keywords, frame.depth + 1)
@@ -458,24 +458,6 @@ class Expressions:
         return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
 
 
-def _spread(call: Call, values: Sequence[Thing]) -> list[Thing] | None:
-    """The positional arguments of a call; None if it is not known what a star stands for."""
-    given: list[Thing] = []
-    for argument, value in zip(call.args, values, strict=True):
-        if not argument.star:
-            given += [value] if argument.keyword is None else []
-        elif argument.star == "*" and isinstance(value, Held) and value.kind != "dict":
-            given += value.entries.values()
-        else:
-            return None
-    return given
-
-
-def _without_step(state: State) -> State:
-    """What is known of a `TrainState` but for what each step changes."""
-    return replace(state, fields={n: f for n, f in state.fields.items() if n not in BY_GRADIENTS})
-
-
 def _operands(test: Expr) -> Iterator[Expr]:
     """The parts of a test that are values of their own."""
     match test:
@@ -488,27 +470,3 @@ def _operands(test: Expr) -> Iterator[Expr]:
             yield from (left, *others)
         case _:
             yield test
-
-
-def _may_change(thing: Thing | None) -> bool:
-    """Whether what holds something may be changed in place."""
-    if isinstance(thing, State):
-        return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
-    return isinstance(thing, Held) and thing.kind != "tuple"
-
-
-def _placed_at(where: Expr, tree: State, put: Thing | None) -> State:
-    """What `eqx.tree_at` makes of an instance."""
-    places = where.body if isinstance(where, Lambda) and len(where.params) == 1 else None
-    items = places.items if isinstance(places, Display) else () if places is None else (places,)
-    form = UNKNOWN if put is None else form_of(put)
-    values = unpacked(form, len(items)) if isinstance(places, Display) else [form]
-    fields = dict(tree.fields)
-    for index, item in enumerate(items):
-        chain = item
-        while isinstance(chain, (Attribute, Subscript)) and not isinstance(chain.value, Name):
-            chain = chain.value
-        if not isinstance(chain, Attribute):
-            return State(tree.cls, {}, tree.exact)
-        fields[chain.attr] = values[index] if chain is item and values is not None else UNKNOWN
-    return State(tree.cls, fields if items else {}, tree.exact)

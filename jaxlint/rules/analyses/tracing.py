@@ -30,8 +30,8 @@ from jaxlint.rules.analyses.things import (
     unpacked,
     without_containers,
 )
-from jaxlint.rules.analyses.traced_expressions import CHANGING, Expressions
-from jaxlint.symbols.outline import COPY_AND_MUTATE, Function
+from jaxlint.rules.analyses.traced_expressions import Expressions
+from jaxlint.symbols.outline import COPY_AND_MUTATE, MUTATING, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -188,7 +188,7 @@ class Tracer(Expressions):
             for target in targets_of(statement):
                 names.update(roots(target))
             for part in own_parts(statement):
-                if isinstance(part, Call) and isinstance(part.func, Attribute) and part.func.attr in CHANGING:
+                if isinstance(part, Call) and isinstance(part.func, Attribute) and part.func.attr in MUTATING:
                     names.update(roots(part.func))
         for name in names & frame.variables.keys():
             frame.variables[name] = UNKNOWN

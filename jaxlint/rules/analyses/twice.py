@@ -12,6 +12,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.straight_line import StraightLine
 from jaxlint.infer.values import Array, Container, Instance, Scalar, UnknownValue, plain, without_none
+from jaxlint.libraries.standard import PUTTING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
@@ -70,7 +71,6 @@ _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax
 _Bounds: TypeAlias = "tuple[int | None, int | None, int | None]"
 #: How many elements the arrays have that constructors are tried on, along each axis.
 _SIZE = 3
-_GROWING = frozenset({"append", "extend", "insert", "appendleft"})
 
 
 class Drift(msgspec.Struct, frozen=True):
@@ -344,7 +344,7 @@ class _Run(StraightLine[Number]):
         if isinstance(call.func, Attribute):
             receiver = self.evaluate(call.func.value)
             if isinstance(receiver, Items):
-                if call.func.attr in _GROWING:
+                if call.func.attr in PUTTING:
                     self.bind(call.func.value, Items((*receiver.items, None)))
                 return None
             return apply(call.func.attr, [receiver, *values], keywords)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
-from jaxlint.infer.values import Array
+from jaxlint.infer.values import Array, Instance
 from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Name, dotted
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    dotted,
+)
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
 
 
@@ -137,3 +150,50 @@ def is_no_dataclass(update: Replace) -> bool:
         return False  # what dataclasses inherit from, which may stand anywhere
     family = (*cls.mro, *(() if update.receiver.exact else update.place.subclasses(cls)))
     return not any(c.is_dataclass and not c.framework.is_tuple for c in family)
+
+
+def fields_set(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
+    """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
+    call, function = update.call, update.function
+    if function == "equinox.tree_at":
+        where = call.positional[0]
+        return _paths(where.body, where.params[0]) if isinstance(where, Lambda) and len(where.params) == 1 else None
+    if function == "tree_replace":
+        given = call.positional[0] if call.positional else None
+        keys = given.keys if isinstance(given, DictDisplay) else (None,)
+        names = [k.value for k in keys if isinstance(k, Constant) and isinstance(k.value, str)]
+        return frozenset(names) if len(names) == len(keys) else None
+    if call.has_star:
+        return None
+    given_names = frozenset(keyword.name for keyword in update.keywords)
+    if function == "apply_gradients":
+        return given_names.union(by_gradients)
+    is_replace = function in REPLACE_FUNCTIONS or (
+        isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
+    )
+    return given_names if is_replace and given_names else None
+
+
+def _paths(where: Expr, root: str) -> frozenset[str] | None:
+    """What a `where` function of `tree_at` selects."""
+    found: set[str] = set()
+    for part in where.items if isinstance(where, Display) else (where,):
+        path = _path(part)
+        if path is None or not path.startswith(f"{root}."):
+            return None
+        found.add(path.removeprefix(f"{root}."))
+    return frozenset(found)
+
+
+def _path(expr: Expr) -> str | None:
+    """An expression of attributes and literal items as a dotted path: `m.layers[0].bias` is `m.layers.0.bias`."""
+    match expr:
+        case Name(id=name):
+            return name
+        case Attribute(value=held, attr=step):
+            before = _path(held)
+        case Subscript(value=held, index=Constant(value=int() | str() as step)):
+            before = _path(held)
+        case _:
+            return None
+    return None if before is None else f"{before}.{step}"
