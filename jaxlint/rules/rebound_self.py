@@ -20,7 +20,7 @@ from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.returning import returning, returning_also
-from jaxlint.rules.analyses.updates import is_copy
+from jaxlint.rules.analyses.updates import is_copy, puts_back
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -120,7 +120,7 @@ class ReboundSelf(NodeRule):
 
     A `self` (or other variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
     stored, or read by an inner function that may be called then. Nor is the method of a mutable class, which may
-    change the object itself.
+    change the object itself, nor an update that changes nothing.
 
     ## References
 
@@ -200,7 +200,7 @@ def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem
         start = root(update.base)
         if not isinstance(start, Name) or start.id != target.id or not is_copy(update):
             continue
-        if _is_surely_used(target, code):
+        if puts_back(update, evaluator) or _is_surely_used(target, code):
             continue
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
         if (looped or target.id in parameters) and not _sees_all(code) and not _is_used(target, node, evaluator):
@@ -348,7 +348,7 @@ def _makes_copy(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evalua
         if event.at is not value.at:
             continue
         if isinstance(event, (Update, Construct)):
-            return True
+            return not (isinstance(event, Update) and puts_back(event, evaluator))
         if isinstance(event, CallMethod) and isinstance(event.receiver, Instance) and cls.frozen is True:
             method = event.receiver.cls.method(event.name)
             if method is not None:

@@ -63,8 +63,11 @@ def unknown_keywords(update: Replace) -> list[KeywordValue]:
 def puts_back(update: Update, evaluator: Evaluator) -> bool:
     """Whether an update puts into the copy only what the original holds already: `x.replace(info=x.info)`.
 
-    `info` may be a variable that was given `x.info`, and what it is may have been changed in place since.
+    `info` may be a variable that was given `x.info`, and what it is may have been changed in place since. Nor does
+    anything differ where nothing is given: `x.tree_replace({})`.
     """
+    if all(a.value is update.base or (isinstance(a.value, DictDisplay) and not a.value.keys) for a in update.call.args):
+        return True
     base, function = None if update.base is None else dotted(update.base), update.place.function
     if base is None or update.call.has_star or not update.keywords:
         return False
