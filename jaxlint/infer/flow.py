@@ -429,9 +429,10 @@ class UnitReader(CompoundStatements):
         value = plain(value)
         if isinstance(value, Instance) and value.cls.framework.is_tuple:
             value = self.evaluator.fields_of(value)
-        if isinstance(value, Container) and value.items is not None and len(value.items) == len(items):
-            if not any(isinstance(i, Starred) for i in items):
-                return list(value.items)
+        if isinstance(value, Container) and value.items is not None and not any(isinstance(i, Starred) for i in items):
+            if len(value.items) != len(items):
+                return [UNKNOWN] * len(items)  # it is something else: its annotation tells of another tuple
+            return list(value.items)
         return [element_of(value)] * len(items)
 
     def _delete(self, target: Expr, env: Environment) -> None:

@@ -118,13 +118,14 @@ def _with_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
         elif field.default is None and field.factory is None and field.call is None:
             yield from _inherited_method(cls, field)
     elif field.name in cls.symbol.declaration.methods and not _has_setter(cls, field.name):
-        if cls.generated_init and field.init and cls.fields_known:
+        if cls.generated_init and field.init and not field.opaque and cls.fields_known:
             yield _field_of_base(cls, field, _last(cls, field.name))
 
 
 def _own_method(cls: PytreeClass, field: Field, method: Function) -> Iterator[Problem]:
     if _is_property(method):
-        if cls.generated_init and field.init:
+        overridden = field.name in cls.abstract_methods  # by subclasses, be it with an attribute that takes values
+        if cls.generated_init and field.init and not field.opaque and not overridden:
             yield _problem(
                 method.at,
                 f"`{field.name}` of `{cls.name}` is a field and a property: no instance can be made (AttributeError);"
