@@ -140,6 +140,8 @@ class Attributes:
             return self.calls.returned(FunctionValue(getter, receiver))
         found = cls.method(attr)
         if found is not None:
+            if _is_replaced(attr, cls):
+                return UNKNOWN
             return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
         value = self.attribute_type(cls, attr)
         if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
@@ -215,6 +217,15 @@ def has_framework_method(cls: PytreeClass, name: str) -> bool:
     if name not in framework.copying_methods | framework.selecting_methods:
         return False
     return cls.bases_known and cls.field(name) is None and cls.method(name) is None
+
+
+def _is_replaced(name: str, cls: PytreeClass) -> bool:
+    """Whether instances have something else under the name of a method: `self.reset = jax.jit(_reset)`.
+
+    `self.step = jax.jit(self.step)` does what the method does.
+    """
+    given = cls.assigned.get(name, ())
+    return any(placed is None or not _mentions(placed.expr, name) for placed in given)
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

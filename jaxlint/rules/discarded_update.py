@@ -130,7 +130,8 @@ class DiscardedUpdate(EventRule, BodyRule):
     mean to see that an update works, or that the original stays, a benchmark to time it, and a call of a compiled
     function to compile it (unless that is done in a loop, and the original is returned): they are reported if they
     make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
-    called for that; they are reported if the copy is made with an argument. An update with what the original holds
+    called for that; they are reported if the copy is made with an argument. So may `jax.tree.map` of several trees in a
+    `try` statement, which fails where they differ. An update with what the original holds
     already loses nothing, and is reported with low confidence only.
 
     ## References
@@ -155,7 +156,8 @@ class DiscardedUpdate(EventRule, BodyRule):
                     last_name(call.func) in _LAST_OF_TREE_MAPS and not call.has_star
                 ):
                     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-                    if name in TREE_MAPS:
+                    compares = len(call.positional) > 2 and not any(p is call for p in code.contents.expected_to_work)
+                    if name in TREE_MAPS and not compares:
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
 

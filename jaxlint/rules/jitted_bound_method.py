@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
@@ -108,7 +108,8 @@ class JittedBoundMethod(NodeRule):
     ## When not to use it
 
     Attributes that only change before the first call are not reported where that can be seen (in `__init__`, `setup`
-    and the like), nor are classes that compile anew after the change.
+    and the like), nor are classes that compile anew after the change, nor attributes that the compiled method is given
+    where it is called: what else it reads of them is taken for something that stays, such as a structure.
 
     ## References
 
@@ -199,6 +200,8 @@ def _stale(
         for attr in sorted(read - {holder}):
             changing = changing_method(attr, inside, cls, evaluator)
             if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
+                continue
+            if is_given(attr, holder, cls, evaluator):
                 continue
             yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
             return

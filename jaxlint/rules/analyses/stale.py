@@ -86,6 +86,23 @@ def _may_only_apply(attr: str, inside: Iterable[str], cls: PytreeClass, evaluato
     return True
 
 
+def is_given(attr: str, holder: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the compiled method, which an attribute of `self` holds, is given another one where it is called.
+
+    Then it has the value of today, and reads the attribute itself for what does not change: a mask, a structure.
+    """
+    for ancestor in cls.mro:
+        for function in own_methods(ancestor):
+            if not {attr, holder} <= function.self_reads | function.self_calls:
+                continue
+            body = evaluator.calls.body_of(FunctionSymbol(ancestor.module, function)) or ()
+            for call in (part for part in all_parts(body) if isinstance(part, Call)):
+                if dotted(call.func) == f"{function.self_name}.{holder}":
+                    if any(dotted(a.value) == f"{function.self_name}.{attr}" for a in call.args):
+                        return True
+    return False
+
+
 def _asks(test: Expr, op: str, method: Function) -> bool:
     """Whether a test is that of `parameter is None`, or `is not`."""
     if not isinstance(test, Compare) or test.ops != (op,) or not is_none(test.comparators[0]):

@@ -11,7 +11,7 @@ from jaxlint.infer.values import Array, Instance
 from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Kind, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -66,8 +66,10 @@ def puts_back(update: Update, evaluator: Evaluator) -> bool:
     `info` may be a variable that was given `x.info`, and what it is may have been changed in place since. Nor does
     anything differ where nothing is given: `x.tree_replace({})`.
     """
-    if all(a.value is update.base or (isinstance(a.value, DictDisplay) and not a.value.keys) for a in update.call.args):
-        return True
+    if update.function in UPDATE_METHODS or update.function in REPLACE_FUNCTIONS:
+        given = [a.value for a in update.call.args if a.value is not update.base]
+        if all(isinstance(value, DictDisplay) and not value.keys for value in given):
+            return True
     base, function = None if update.base is None else dotted(update.base), update.place.function
     if base is None or update.call.has_star or not update.keywords:
         return False
