@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Compare,
+    Comprehension,
     Constant,
     Expr,
     Name,
@@ -308,6 +309,12 @@ def _mentions(value: Expr, names: set[str]) -> bool:
             return False
         case Call(func=Name(id="len" | "type" | "isinstance")):
             return False
+        case Comprehension(key=key, element=element, clauses=clauses):
+            for clause in clauses:  # how many items there are is known, too
+                if _mentions(clause.iterable, names):
+                    names = names.union(target_names(clause.target))
+            read = (element, key, *(condition for clause in clauses for condition in clause.conditions))
+            return any(_mentions(part, names) for part in read if part is not None)
     return any(_mentions(child, names) for child in children(value))
 
 
