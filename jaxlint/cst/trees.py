@@ -7,14 +7,15 @@ line that is not there. Positions are those of the file: rows from 1, columns fr
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from jaxlint.cst.places import Rows
+from jaxlint.cst.positions import Positions
 from jaxlint.cst.shapes import children_of
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Source
@@ -23,6 +24,8 @@ _Node = TypeVar("_Node", bound=cst.CSTNode)
 
 #: How many expressions may stand in one another.
 _MOST_DEPTH = 400
+#: What puts an expression into another one.
+_NESTING = re.compile(r"[-(\[{.+*/%@&|^<>=~:,!]|\b(?:not|and|or|if|in|is|lambda|await|yield)\b")
 #: Stands above rows that are indented.
 _ROOF = "if 1:"
 
@@ -30,12 +33,13 @@ _ROOF = "if 1:"
 class Tree:
     """The tree of some rows of a source; `module` may begin with a line that the file does not have."""
 
-    def __init__(self, source: Source, rows: Rows, module: cst.Module, roof: str) -> None:
+    def __init__(self, source: Source, rows: Rows, module: cst.Module, roof: str, positions: Positions) -> None:
         """Use `parse`."""
         self.source = source
         self.rows = rows
         self.module = module
         self._roof = roof
+        self._positions = positions
 
     @classmethod
     def parse(cls, source: Source, rows: Rows) -> Tree | None:
@@ -48,9 +52,10 @@ class Tree:
             return None
         try:
             module = cst.parse_module(roof + text)
+            positions = Positions(module, first - bool(roof))
         except (cst.ParserSyntaxError, RecursionError, ValueError):
             return None
-        return cls(source, rows, module, roof) if module.code == roof + text else None
+        return cls(source, rows, module, roof, positions) if positions.code == roof + text else None
 
     @property
     def start(self) -> int:
@@ -67,15 +72,9 @@ class Tree:
         return module.code.removeprefix(self._roof)
 
     @cached_property
-    def _ranges(self) -> dict[cst.CSTNode, CodeRange]:
-        # the copy that is left out would only protect from nodes that stand in two places, which no parser makes
-        found = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
-        return {node: place for node, place in found.items() if isinstance(place, CodeRange)}
-
-    @cached_property
     def _nodes(self) -> dict[Span, list[cst.CSTNode]]:
         found: dict[Span, list[cst.CSTNode]] = {}
-        for node in self._ranges:
+        for node in self._positions.nodes:
             found.setdefault(self.place_of(node), []).append(node)
         return found
 
@@ -95,9 +94,9 @@ class Tree:
         first = last = node
         if isinstance(node, (cst.Tuple, cst.GeneratorExp)) and node.lpar:
             first, last = node.lpar[-1], node.rpar[0]
-        start, end = self._ranges[first].start, self._ranges[last].end
-        before = self.rows[0] - 1 - bool(self._roof)
-        return Span(start.line + before, start.column, end.line + before, end.column)
+        places = self._positions.places
+        (row, column, _, _), (_, _, end_row, end_column) = places[id(first)], places[id(last)]
+        return Span(row, column, end_row, end_column)
 
     def node_at(self, place: Span, kind: type[_Node]) -> _Node | None:
         """The outermost node of a kind that stands at just this place."""
@@ -123,7 +122,7 @@ class Tree:
 
     def knows(self, node: cst.CSTNode) -> bool:
         """Whether a node is one of this tree."""
-        return node in self._ranges
+        return id(node) in self._positions.places
 
     def below(self, node: cst.CSTNode, kind: type[_Node]) -> Iterator[_Node]:
         """The nodes of a kind in a node, itself among them, in source order."""
@@ -142,7 +141,7 @@ class Tree:
     def heads(self) -> frozenset[Span]:
         """The places of `def name`, of parameters without their defaults, and of what stands in brackets, with them."""
         found: set[Span] = set()
-        for node in self._ranges:
+        for node in self._positions.nodes:
             if isinstance(node, cst.FunctionDef):
                 name, start = self.place_of(node.name), self.place_of(node)
                 found.add(name._replace(row=start.row, column=start.column))
@@ -158,17 +157,19 @@ class Tree:
     def innermost(self, place: Span) -> Span | None:
         """The place of the smallest expression or simple statement that holds another place."""
         kinds = cst.BaseExpression, cst.BaseSmallStatement
-        around = [self.place_of(node) for node in self._ranges if isinstance(node, kinds)]
+        around = [self.place_of(node) for node in self._positions.nodes if isinstance(node, kinds)]
         holding = [one for one in around if one.holds(place)]
         return min(holding, key=lambda one: (one.end_row - one.row, one.end_column - one.column), default=None)
 
     def all(self, kind: type[_Node]) -> Sequence[_Node]:
         """All nodes of a kind."""
-        return [node for node in self._ranges if isinstance(node, kind)]
+        return [node for node in self._positions.nodes if isinstance(node, kind)]
 
 
 def _nests_deeply(text: str) -> bool:
     """Whether a text has expressions for which libcst takes the square of their depth, or more stack than there is."""
+    if len(_NESTING.findall(text)) <= _MOST_DEPTH:
+        return False
     try:
         level: list[ast.AST] = [ast.parse(text)]
     except SyntaxError:
