@@ -8,7 +8,9 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
+from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
@@ -22,6 +24,8 @@ from jaxlint.syntax.statements import Assign, bound_names
 
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"MLP", "Lambda"})
+#: What makes such layers, or looks at all leaves.
+_CALLS = _LAYERS | {"apply_updates", "init"}
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
 
@@ -93,11 +97,15 @@ class CallableLeaf(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = frozenset({"MLP", "Lambda", "apply_updates", "init"})
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """What makes layers or optimizes, where equinox is imported."""
+        return not candidate.unit.calls.isdisjoint(_CALLS) and _may_see_equinox(candidate.module)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what goes into transformations and optimizers."""
-        if code.place.module.outline.imported_modules and not _imports_equinox(code):
+        if not _may_see_equinox(code.place.module):
             return
         for event in code.events:
             if isinstance(event, Cross) and event.static is False:
@@ -112,8 +120,10 @@ class CallableLeaf(BodyRule):
         yield from _optimized(code, evaluator)
 
 
-def _imports_equinox(code: CodeRead) -> bool:
-    return any(name.partition(".")[0] == "equinox" for _, name in code.place.module.outline.imported_modules)
+def _may_see_equinox(module: Module) -> bool:
+    """Whether a module imports equinox; one without imports is not asked for them."""
+    imported = module.outline.imported_modules
+    return not imported or any(name.partition(".")[0] == "equinox" for _, name in imported)
 
 
 def _layer(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
