@@ -98,6 +98,9 @@ UNKNOWN = Unknown()
 
 Symbol: TypeAlias = External | ModuleSymbol | ClassSymbol | FunctionSymbol | ValueSymbol | Unknown
 
+#: Of how many expressions it is stored what they mean.
+_RESOLVED_STORED = 5_000
+
 #: Other spellings of the same object, by prefix or in full.
 _CANONICAL_PREFIXES = (
     ("typing_extensions.", "typing."),
@@ -123,6 +126,8 @@ class Resolver:
         self._module_names: dict[tuple[str, str], Symbol | None] = {}
         #: What names mean, by module and scope.
         self._looked_up: dict[tuple[str, str, str], Symbol] = {}
+        #: What expressions mean that were asked for last, by their identity: several rules ask for the same.
+        self._resolved: dict[int, tuple[Expr, Module, str, Symbol]] = {}
         #: How many module names are being looked up; what is found meanwhile may be cut off by a cycle.
         self._depth = 0
         #: The canonical spelling of the names that were asked for.
@@ -134,8 +139,17 @@ class Resolver:
 
     def resolve(self, expr: Expr, module: Module, scope: str = "", follow: bool = True) -> Symbol:
         """What a chain of names means, read in `scope` of `module`; aliases are followed unless asked not to."""
-        symbol = self._resolve(expr, module, scope)
-        return self.follow(symbol) if follow else symbol
+        if not follow:
+            return self._resolve(expr, module, scope)
+        known = self._resolved.get(id(expr))
+        if known is not None and known[0] is expr and known[1] is module and known[2] == scope:
+            return known[3]
+        symbol = self.follow(self._resolve(expr, module, scope))
+        if not self._depth and not self._following:
+            if len(self._resolved) >= _RESOLVED_STORED:
+                self._resolved.clear()
+            self._resolved[id(expr)] = expr, module, scope, symbol
+        return symbol
 
     def library_name(self, expr: Expr, module: Module, scope: str = "") -> str:
         """The full name of what an expression names in a library, whether its source can be read or not.

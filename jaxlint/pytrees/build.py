@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -90,6 +91,8 @@ class PytreeModel:
         self.interpreter = Interpreter(self.resolver, BY_DECORATOR, functions)
         self.bodies = BodyReader(self.resolver, self.callees, functions, self.interpreter)
         self._classes: dict[Key, PytreeClass] = {}
+        #: What was found out about declarations, by what finds it out: several rules ask for the same.
+        self.shared: dict[object, Any] = {}
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self.registrations = Registrations(project, self.resolver, self.callees, self.importers)

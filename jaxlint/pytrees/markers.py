@@ -30,6 +30,13 @@ class Marker(msgspec.Struct, frozen=True):
 
 def static_marker(field: Field, model: PytreeModel) -> Marker | None:
     """The marker of a field's declaration that says "static", whichever framework it is meant for."""
+    known: tuple[Field, Marker | None] | None = model.shared.get((static_marker, id(field)))
+    if known is None:
+        known = model.shared[static_marker, id(field)] = field, _found(field, model)
+    return known[1]
+
+
+def _found(field: Field, model: PytreeModel) -> Marker | None:
     for key, value in _METADATA:
         if field.metadata.get(key) is value:
             text = _written(field.call, key, value)

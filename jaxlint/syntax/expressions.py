@@ -242,14 +242,11 @@ def constant(at: Any, value: object) -> Constant:
 
 def dotted(expr: Expr) -> str | None:
     """`a.b.c` as text if the expression is a chain of names, else None."""
-    parts: list[str] = []
-    while isinstance(expr, Attribute):
-        parts.append(expr.attr)
+    name = ""
+    while type(expr) is Attribute:
+        name = f".{expr.attr}{name}"
         expr = expr.value
-    if not isinstance(expr, Name):
-        return None
-    parts.append(expr.id)
-    return ".".join(reversed(parts))
+    return expr.id + name if type(expr) is Name else None
 
 
 def without_call(expr: Expr) -> Expr:

@@ -334,7 +334,7 @@ def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
     return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def assigned_names(body: Body) -> frozenset[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()
@@ -389,6 +389,7 @@ def reads(body: Body, name: str) -> Iterator[Name]:
             yield from reads(block, name)
 
 
+@lru_cache(maxsize=256)
 def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
     outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}

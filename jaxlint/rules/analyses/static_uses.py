@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -131,47 +131,53 @@ class StaticUses:
         self._kind_of = kind_of
         #: The dotted name of a function that is called, "" if it is not known.
         self._name_of = name_of
+        self._found: list[Use] = []
 
-    def of(self, body: Body) -> Iterator[Use]:
+    def of(self, body: Body) -> list[Use]:
         """The uses in a body, functions inside it left out; what stands below a check of types is left out, too."""
+        self._found = []
+        self._block(body)
+        return self._found
+
+    def _block(self, body: Body) -> None:
         for statement in body:
             if isinstance(statement, (FunctionDefinition, ClassDefinition)):
                 continue
             if isinstance(statement, If) and any(_asks_for_type(test) for test, _ in statement.branches):
                 return
-            yield from self._own(statement)
+            self._own(statement)
             for block in blocks(statement):
-                yield from self.of(block)
+                self._block(block)
 
-    def _own(self, statement: Statement) -> Iterator[Use]:
+    def _own(self, statement: Statement) -> None:
         match statement:
             case If(branches=branches):
                 for test, _ in branches:
-                    yield from self._truth(test)
+                    self._truth(test)
             case While(test=test) | Assert(test=test):
-                yield from self._truth(test)
+                self._truth(test)
             case For(iterable=Call() as call):
-                yield from self._inside(call)
+                self._inside(call)
             case _:
                 for expr in expressions(statement):
-                    yield from self._inside(expr)
+                    self._inside(expr)
 
-    def _truth(self, test: Expr) -> Iterator[Use]:
+    def _truth(self, test: Expr) -> None:
         """The uses in an expression whose truth value is asked for."""
         match test:
             case Unary(op="not", operand=operand):
-                yield from self._truth(operand)
+                self._truth(operand)
             case BoolOp(left=left, right=right):
-                yield from self._truth(left)
-                yield from self._truth(right)
+                self._truth(left)
+                self._truth(right)
             case NamedExpr(value=value):
-                yield from self._truth(value)
+                self._truth(value)
             case _:
                 found = self._traced_in(test)
                 if found is not None:
-                    yield Use(found, TRUTH)
+                    self._found.append(Use(found, TRUTH))
                 else:
-                    yield from self._inside(test)
+                    self._inside(test)
 
     def _traced_in(self, expr: Expr) -> Expr | None:
         """The traced number that an expression is, or is computed from."""
@@ -188,113 +194,113 @@ class StaticUses:
                 return self._traced_in(left) or self._traced_in(right)
         return None
 
-    def _inside(self, expr: Expr) -> Iterator[Use]:
+    def _inside(self, expr: Expr) -> None:
         """The uses in an expression whose own value is not asked for."""
         match expr:
-            case Lambda():
+            case Name() | Constant() | Lambda():
                 return
             case Conditional(test=test, body=body, orelse=orelse):
                 if _asks_for_type(test):
                     return
-                yield from self._truth(test)
-                yield from self._inside(body)
-                yield from self._inside(orelse)
+                self._truth(test)
+                self._inside(body)
+                self._inside(orelse)
                 return
             case Unary(op="not", operand=operand):
-                yield from self._truth(operand)
+                self._truth(operand)
                 return
             case BoolOp(left=left, right=right):
                 if _asks_for_type(left):
                     return
-                yield from self._truth(left)
-                yield from self._inside(right)
+                self._truth(left)
+                self._inside(right)
                 return
             case Comprehension(clauses=clauses):
                 for clause in clauses:
-                    yield from self._inside(clause.iterable)
+                    self._inside(clause.iterable)
                     for condition in clause.conditions:
-                        yield from self._truth(condition)
-                yield from self._inside(expr.element)
+                        self._truth(condition)
+                self._inside(expr.element)
                 return
             case Call():
-                yield from self._call(expr)
+                self._call(expr)
             case Subscript(value=held, index=index):
-                yield from self._item(held, index)
+                self._item(held, index)
             case Binary(op="*", left=Display(kind="list" | "tuple"), right=right):
-                yield from self._use(right, INDEX)
+                self._use(right, INDEX)
         for child in children(expr):
-            yield from self._inside(child)
+            self._inside(child)
 
-    def _use(self, expr: Expr, how: str) -> Iterator[Use]:
+    def _use(self, expr: Expr, how: str) -> None:
         found = self._traced_in(expr)
         if found is not None:
-            yield Use(found, how)
+            self._found.append(Use(found, how))
 
-    def _call(self, call: Call) -> Iterator[Use]:
+    def _call(self, call: Call) -> None:
         name = self._name_of(call.func)
         module, _, last = name.rpartition(".")
         positional = call.positional
         if name == "builtins.range":
             for argument in positional:
-                yield from self._use(argument, COUNT)
+                self._use(argument, COUNT)
         elif module == "builtins" and last in _CONVERSIONS and len(positional) == 1:
-            yield from self._use(positional[0], CONVERSION)
+            self._use(positional[0], CONVERSION)
         elif name in ("builtins.min", "builtins.max") and len(positional) > 1:
-            yield from self._least(positional)
+            self._least(positional)
         elif name in _NUMBERS:
             place, keyword, how = _NUMBERS[name]
             number = positional[place] if place < len(positional) else call.keyword(keyword)
             if number is not None and call.keyword("total_repeat_length") is None:
-                yield from self._use(number, how)
+                self._use(number, how)
         elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
             index, keyword = _SHAPED[last]
             if (last in _RANDOM) is (module == "jax.random"):
                 shape = positional[index] if index < len(positional) else call.keyword(keyword)
                 if last == "arange":  # whose error is that of a conversion
                     for part in positional:
-                        yield from self._use(part, CONVERSION)
+                        self._use(part, CONVERSION)
                 elif shape is not None:
-                    yield from self._shape(shape)
+                    self._shape(shape)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for part in positional:
-                yield from self._shape(part)
+                self._shape(part)
         elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
-            yield from self._use(call.func.value, CONVERSION)
+            self._use(call.func.value, CONVERSION)
         axis = call.keyword("axis") if module in _WITH_AXIS else None
         if axis is not None:
-            yield from self._use(axis, AXIS)
+            self._use(axis, AXIS)
 
-    def _least(self, numbers: Sequence[Expr]) -> Iterator[Use]:
+    def _least(self, numbers: Sequence[Expr]) -> None:
         """The use of the first traced number of those of which Python looks for the least or greatest."""
         found = next((traced for number in numbers if (traced := self._traced_in(number)) is not None), None)
         if found is not None:
-            yield Use(found, LEAST)
+            self._found.append(Use(found, LEAST))
 
-    def _shape(self, shape: Expr) -> Iterator[Use]:
+    def _shape(self, shape: Expr) -> None:
         """The uses in what is given for a shape."""
         match shape:
             case Name(id=name) if isinstance(self._bound.get(name), (Display, Binary)):
-                yield from self._shape(self._bound[name])
+                self._shape(self._bound[name])
             case Display(items=items):
                 for part in items:
-                    yield from self._use(part, SHAPE)
+                    self._use(part, SHAPE)
             case Binary(op="+", left=left, right=right) if isinstance(left, Display) or isinstance(right, Display):
-                yield from self._shape(left)
-                yield from self._shape(right)
+                self._shape(left)
+                self._shape(right)
             case _:
-                yield from self._use(shape, SHAPE)
+                self._use(shape, SHAPE)
 
-    def _item(self, held: Expr, index: Expr) -> Iterator[Use]:
+    def _item(self, held: Expr, index: Expr) -> None:
         parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
         for part in parts:
             if is_slice(part):
                 for bound in part.parts:
-                    yield from self._use(bound, SLICE)
+                    self._use(bound, SLICE)
         kind = self._kind_of(held)
         if kind in ("list", "tuple"):
-            yield from self._use(index, INDEX)
+            self._use(index, INDEX)
         elif kind == "dict":
-            yield from self._use(index, KEY)
+            self._use(index, KEY)
 
 
 def _asks_for_type(expr: Expr) -> bool:

@@ -87,6 +87,9 @@ class TracedLeaves:
     ) -> None:
         self._evaluator = evaluator
         self._body = body
+        #: What was asked for before, by the identity of the expressions.
+        self._leaves: dict[int, tuple[Expr, Leaf | None]] = {}
+        self._traced_before: dict[int, tuple[Expr, Traced | None]] = {}
         self._given = instances
         self._replaced = replaced or {}
 
@@ -131,11 +134,17 @@ class TracedLeaves:
 
     def traced(self, expr: Expr) -> Traced | None:
         """The same, with the fields that it was given anew."""
-        return self._traced(expr, 0)
+        known = self._traced_before.get(id(expr))
+        if known is None or known[0] is not expr:
+            known = self._traced_before[id(expr)] = expr, self._traced(expr, 0)
+        return known[1]
 
     def leaf(self, expr: Expr) -> Leaf | None:
         """The leaf that an expression is."""
-        return self._leaf(expr, 0)
+        known = self._leaves.get(id(expr))
+        if known is None or known[0] is not expr:
+            known = self._leaves[id(expr)] = expr, self._leaf(expr, 0)
+        return known[1]
 
     def items(self, expr: Expr) -> list[Leaf]:
         """The leaves in the tuple or list that a property, or a method without arguments, returns."""
