@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from jaxlint.infer.evidence import contradicts
@@ -27,8 +28,9 @@ def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
     """Whether a function of which an array is declared may return a list that it fills."""
     if not isinstance(plain(declared), Array):
         return False
-    row = function.declaration.at.row
-    return any(unit.first <= row <= unit.last and "append" in unit.calls for unit in function.module.outline.units)
+    row, units = function.declaration.at.row, function.module.outline.units
+    unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
+    return unit.first <= row <= unit.last and "append" in unit.calls
 
 
 def takes_another(

@@ -13,9 +13,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
-from jaxlint.symbols.outline import (
-    Function,
-)
+from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
@@ -32,6 +30,8 @@ class GivenClasses:
         self.annotations = annotations
         self._refused: dict[tuple[str, str], bool] = {}
         self._with_numbers: dict[tuple[str, str], bool] = {}
+        #: The functions of the module asked for last that are annotated to return something, by their names.
+        self._makers: tuple[str, dict[str, list[Function]]] = ("", {})
 
     def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
@@ -58,6 +58,16 @@ class GivenClasses:
     def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function is annotated to return an instance of a class of some kind, or several."""
         return self._names(function.returns, function, module, holds)
+
+    def gets(self, piece: Unit, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a piece of a module calls a function of it that is annotated to return an instance of some kind."""
+        if self._makers[0] != module.path:
+            self._makers = module.path, {}
+            for function in module.outline.functions.values():
+                if function.returns is not None:
+                    self._makers[1].setdefault(function.name, []).append(function)
+        called = (maker for name in sorted(piece.calls & self._makers[1].keys()) for maker in self._makers[1][name])
+        return any(self.returns(maker, module, holds) for maker in called)
 
     def _names(
         self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]

@@ -274,8 +274,7 @@ class Triggers:
             return True
         if any(self.given.takes(f, module, is_pytree) for f in self._functions(module, unit)):
             return True
-        makers = (f for f in module.outline.functions.values() if f.returns is not None and f.name in unit.calls)
-        return any(self.given.returns(maker, module, is_pytree) for maker in makers)
+        return self.given.gets(unit, module, is_pytree)
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""

@@ -95,8 +95,7 @@ class ChexMapping(BodyRule):
         """Functions that take what may be a mapping, and those that call what returns some."""
         if any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions):
             return True
-        called = (f for f in candidate.module.outline.functions.values() if f.name in candidate.unit.calls)
-        return any(candidate.given.returns(f, candidate.module, _may_be_mapping) for f in called)
+        return candidate.given.gets(candidate.unit, candidate.module, _may_be_mapping)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body unpacks and compares."""
