@@ -59,6 +59,8 @@ class ModuleReader:
         #: Called before each unit is read; what it raises ends the reading.
         self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
+        #: Whether other modules look into functions.
+        self._shown: dict[tuple[str, str], bool] = {}
         self._reading: Module | None = None
         #: The module that is checked.
         self.checked: Module | None = None
@@ -180,10 +182,16 @@ class ModuleReader:
 
     def body_of(self, symbol: FunctionSymbol) -> Body | None:
         """The statements of a function, or None if they cannot be read, or are not to be seen from another module."""
-        if self.checked not in (None, symbol.module) and not shows_body(symbol.declaration, symbol.module.outline):
+        if self.checked not in (None, symbol.module) and not self._shows_body(symbol):
             return None
         found = self._definition(symbol)
         return None if found is None else found[1].body
+
+    def _shows_body(self, symbol: FunctionSymbol) -> bool:
+        """Whether other modules look into a function."""
+        if symbol.key not in self._shown:
+            self._shown[symbol.key] = shows_body(symbol.declaration, symbol.module.outline)
+        return self._shown[symbol.key]
 
     def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""

@@ -29,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Compare,
     Conditional,
+    Constant,
     DictDisplay,
     Display,
     Expr,
@@ -53,6 +54,8 @@ _DICTS = frozenset({"dict", "mapping"})
 _HASHING = _DICTS | {"set"}
 #: Methods of dicts and sets that hash what they are given.
 _KEYED = frozenset({"add", "discard", "setdefault", "get", "pop"})
+#: The last names of calls that may hash an argument.
+_HASHED = _KEYED | {"hash"}
 #: What may compare or hash something.
 _KINDS = frozenset({Compare, Call, DictDisplay, Display, Subscript})
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
@@ -154,7 +157,11 @@ class ArrayEquality(BodyRule):
                 case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in SEARCHES:
                     if isinstance(plain(instances.value(held)), Container):
                         found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
-                case Call() | DictDisplay() | Display(kind="set") | Subscript():
+                case Call(func=func) if last_name(func) in _HASHED:
+                    found = _hashed(part, instances, evaluator)
+                case Subscript(index=Constant()):
+                    pass
+                case DictDisplay() | Display(kind="set") | Subscript():
                     found = _hashed(part, instances, evaluator)
             if found is not None:
                 yield found

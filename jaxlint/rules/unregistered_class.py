@@ -160,15 +160,15 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     refusing = _refusing(event.applied)
     if traced_by(event) is None or not refusing:
         return
-    function = event.function
+    function, cls = event.function, refused_class(event.value, evaluator.model)
+    if cls is None:
+        return
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
     if function is not None and declared is not None:
         if declared.name == function.self_name or _is_told_there(declared, function, event, evaluator):
             return
-    cls = refused_class(event.value, evaluator.model)
-    if cls is not None:
-        how = f"`{function.name}` is given one" if function is not None else "it is passed on"
-        yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
+    how = f"`{function.name}` is given one" if function is not None else "it is passed on"
+    yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
 
 
 def _is_told_there(declared: Parameter, function: Function, event: Cross, evaluator: Evaluator) -> bool:

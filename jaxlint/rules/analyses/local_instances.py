@@ -64,6 +64,9 @@ class LocalInstances:
                 self._made[id(event.call)] = event.receiver
         #: What variables are, once that is asked for.
         self._known: dict[str, Value] | None = None
+        self._is_settled = False
+        #: What expressions are that were asked for, by their identity.
+        self._values: dict[int, tuple[Expr, Value]] = {}
 
     @property
     def _names(self) -> dict[str, Value]:
@@ -91,6 +94,7 @@ class LocalInstances:
             for name, read in self._bindings(statement):
                 given.setdefault(name, []).append(read)
         self._settle(given, self._known)
+        self._is_settled = True
 
     def _bindings(self, statement: Statement) -> Iterator[tuple[str, Callable[[], Value]]]:
         """The names that a statement binds, and what tells what they are given."""
@@ -199,6 +203,15 @@ class LocalInstances:
 
     def value(self, expr: Expr) -> Value:
         """What is known of an expression."""
+        known = self._values.get(id(expr))
+        if known is not None and known[0] is expr:
+            return known[1]
+        found = self._found_out(expr)
+        if self._is_settled or self._known is None:
+            self._values[id(expr)] = expr, found
+        return found
+
+    def _found_out(self, expr: Expr) -> Value:
         match expr:
             case Name(id=name):
                 if name not in self._code.contents.bound and name not in self._code.parameters:
