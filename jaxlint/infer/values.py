@@ -177,7 +177,7 @@ Value: TypeAlias = (
 
 def plain(value: Value) -> Value:
     """The value without the note of where it was read."""
-    return value.value if isinstance(value, FieldRead) else value
+    return value.value if type(value) is FieldRead else value
 
 
 def join(a: Value, b: Value) -> Value:

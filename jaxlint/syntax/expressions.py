@@ -256,7 +256,8 @@ def without_call(expr: Expr) -> Expr:
 
 def last_name(expr: Expr) -> str:
     """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
-    return expr.attr if isinstance(expr, Attribute) else expr.id if isinstance(expr, Name) else ""
+    kind = type(expr)
+    return expr.attr if kind is Attribute else expr.id if kind is Name else ""  # type: ignore[union-attr]
 
 
 def root(expr: Expr) -> Expr:

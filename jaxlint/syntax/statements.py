@@ -318,7 +318,10 @@ def _with_parts(exprs: tuple[Expr, ...], *, nested: bool = True) -> list[Expr]:
     while stack:
         current = stack.pop()
         found.append(current)
-        find = CHILDREN.get(type(current))
+        kind = type(current)
+        if kind is Name or kind is Constant:
+            continue
+        find = CHILDREN.get(kind)
         if find is not None:
             stack += (find(current) if nested or not isinstance(current, Lambda) else current.defaults)[::-1]
     return found
