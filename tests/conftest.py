@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = {item for item in items if item.get_closest_marker("frameworks")}
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]
+
+
+def pytest_collection_finish() -> None:
+    """Tests and libraries stay to the end: they are not looked through for what is left behind, again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

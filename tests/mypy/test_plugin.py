@@ -189,10 +189,11 @@ def test_bad_settings(folder: Path) -> None:
 #: What mypy may ask the plugin, by the names of the methods that answer.
 #: What the plugin asks of its hooks; the program here has nothing of which two of them would be asked, and only the
 #: daemon is told the MROs.
+_ASKED = inspect.getsource(JaxlintPlugin)
 QUESTIONS = [
     name
     for name in vars(Hooks)
-    if name in inspect.getsource(JaxlintPlugin) and not name.startswith("_")
+    if name in _ASKED and not name.startswith("_")
     if name not in ("base_class", "function_signature", "class_mro")
 ]
 

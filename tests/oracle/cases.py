@@ -133,7 +133,7 @@ class Case:
     @cached_property
     def headers(self) -> list[Header]:
         """The header lines."""
-        return headers(self.files["main.py"], f"{self.rule}/{self.name}")
+        return headers(self.files["main.py"], "main.py")
 
     @cached_property
     def neutral(self) -> spelling.Neutral:
@@ -212,14 +212,18 @@ class Program:
             mark for path, text in self.files.items() for mark in marks(path, text, self.framework, self.versions)
         )
 
-    @property
+    @cached_property
     def is_bad(self) -> bool:
-        """Whether the program has a bug (reported or, as a debt, missed)."""
-        return any(mark.kind in ("expect", "expect-missing") for mark in self.marks)
+        """Whether the program has a bug (reported or, as a debt, missed): its fixture says so, and `check` that it does."""
+        return has_bug(
+            mark for path, text in self.source.files.items() for mark in marks(path, text, self.framework, self.versions)
+        )
 
     def check(self) -> None:
         """A bad program shows its consequence; a good one runs clean; nothing is left unsaid."""
         shown = self.consequence
+        if has_bug(self.marks) is not self.is_bad:
+            raise FixtureError(f"{self.id}: the spelling loses a mark")
         harm = shown.raises or shown.prints or shown.warns or shown.calls
         if self.is_bad and (shown.clean or not harm):
             raise FixtureError(f"{self.id}: a bad program needs its consequence, not `# clean`")
@@ -251,9 +255,14 @@ class Program:
         return folder
 
 
+def has_bug(some: Iterable[Mark]) -> bool:
+    """Whether one of the marks is that of a bug."""
+    return any(mark.kind in ("expect", "expect-missing") for mark in some)
+
+
 def headers(text: str, path: str) -> list[Header]:
     """The header lines of a fixture: comments above its first statement, around the docstring."""
-    body = ast.parse(text, path).body
+    body = spelling.parsed(text, path).body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
     last = body[0].lineno if body else 10**9
@@ -319,6 +328,8 @@ def marks(path: str, text: str, framework: str, versions: Versions | None = None
     """The expectations in the (expanded) module `path`, with the versions that are here if no others are named."""
     versions = here() if versions is None else versions
     for row, line in enumerate(text.splitlines(), 1):
+        if "#" not in line:
+            continue
         found = list(MARK.finditer(line))
         if len(found) != len(ANY_MARK.findall(line)) and not HEADER.match(line):
             raise FixtureError(f"{path}:{row}: not a well-formed expectation: {line.strip()}")

@@ -7,6 +7,7 @@ the spelling of one of these frameworks by `spelling.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.util import find_spec
 
 #: Environments a program can run in; see `environments.py`.
@@ -40,7 +41,7 @@ class Framework:
     #: What must be there for the framework to exist, as in the filter of a fixture.
     needs: str = ""
 
-    @property
+    @cached_property
     def environment(self) -> str:
         """Where programs of it run: here, if it is installed here."""
         return MAIN if not self.package or find_spec(self.package) else self.at_home
@@ -237,6 +238,7 @@ FRAMEWORKS: dict[str, Framework] = {
 }
 
 
+@cache
 def select(expression: str) -> frozenset[str]:
     """The framework ids meant by a header: ids and groups, then exclusions, as in `static chex - nnx - mjx`.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 
 from tests.oracle.frameworks import Framework
@@ -110,6 +110,12 @@ def declarations(node: ast.ClassDef) -> Iterator[FieldDeclaration]:
         yield FieldDeclaration(statement, statement.target.id, kind, arguments)
 
 
+@cache
+def parsed(text: str, path: str) -> ast.Module:
+    """The tree of a fixture, which nobody changes."""
+    return ast.parse(text, path)
+
+
 def is_pytree(node: ast.ClassDef) -> bool:
     """Whether a class is declared in the neutral spelling."""
     return any(isinstance(decorator, ast.Name) and decorator.id == "pytree" for decorator in node.decorator_list)
@@ -126,7 +132,7 @@ class Neutral:
     def __init__(self, files: Mapping[str, str]) -> None:
         """Find the modules in the neutral spelling and their classes."""
         self.files = files
-        trees = {path: ast.parse(text, path) for path, text in files.items() if NEUTRAL in text}
+        trees = {path: parsed(text, path) for path, text in files.items() if NEUTRAL in text}
         self.modules = {path: tree for path, tree in trees.items() if is_neutral(tree)}
 
     @cached_property

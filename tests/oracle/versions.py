@@ -119,6 +119,7 @@ class Condition:
         return f"{self.name}{'>=' if self.is_lower else '<'}{dotted(self.bound)}"
 
 
+@cache
 def conditions(text: str) -> tuple[tuple[Condition, ...], str]:
     """The conditions on versions in a text, and what is left of it without them."""
     found = tuple(
