@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ import pytest
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.fixes import rounds, running
-from jaxlint.fixes.running import FixedFiles, fix_paths
+from jaxlint.fixes.running import FixedFiles, fix_found, fix_paths
 from jaxlint.linter.engine import check_paths
-from jaxlint.rules import all_rules
 from tests.oracle import cases
 from tests.oracle.cases import Program
 from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
+from tests.oracle.linting import linted, linted_together
+from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import matches
 
 PROGRAMS = defaultdict(list)
@@ -47,30 +49,23 @@ class Fixed(msgspec.Struct):
 
 
 def settings_for(rule: str) -> Settings:
-    default = tuple(r.code for r in all_rules() if r.enabled)
-    own = tuple(r.code for r in all_rules() if r.name == rule and not r.enabled)
-    return Settings(select=(*default, *own))
+    return Settings(select=linted_together(rule), target_versions=target_versions(here()))
 
 
 def fixed_programs(rule: str, some: list[Program], root: Path) -> list[Fixed]:
-    """Those of some programs of a rule in which something can be fixed, with what was."""
+    """Some programs of a rule, fixed; with what was found in them and is left."""
     settings = settings_for(rule)
-    for program in some:
-        program.write(root)
-    by_program: dict[str, Counter[str]] = defaultdict(Counter)
-    fixable: dict[str, Counter[str]] = defaultdict(Counter)
-    for finding in check_paths([str(root)], settings).findings:
-        id_ = "/".join(Path(finding.path).relative_to(root).parts[:3])
-        by_program[id_][finding.code] += 1
-        if finding.fix is not None:
-            fixable[id_][finding.code] += 1
     out = []
     for program in some:
-        if program.id in fixable:
-            done = fix_paths([str(root / program.id)], settings, unsafe=True)
-            left = Counter(f.code for f in done.result.findings)
-            fixed = Counter(f.code for f in done.fixed)
-            out.append(Fixed(program, by_program[program.id], fixable[program.id], fixed, left, done.problems))
+        paths = [str(program.write(root))]
+        check = partial(check_paths, paths, settings)
+        result = check()
+        found = Counter(finding.code for finding in result.findings)
+        fixable = Counter(finding.code for finding in result.findings if finding.fix is not None)
+        done = fix_found(result, paths, check, lambda _: True)
+        left = Counter(f.code for f in done.result.findings)
+        fixed = Counter(f.code for f in done.fixed)
+        out.append(Fixed(program, found, fixable, fixed, left, done.problems))
     return out
 
 
@@ -90,14 +85,20 @@ def all_fixes() -> Iterator[None]:
 
 @pytest.fixture(scope="module", params=sorted(PROGRAMS))
 def programs(
-    request: pytest.FixtureRequest, is_thorough: bool, all_fixes: None, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    is_thorough: bool,
+    all_fixes: None,
+    shared: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, list[Fixed]]:
-    """A folder with the fixed programs of one rule."""
+    """A folder with the fixed programs of one rule, those in which something can be fixed."""
     root = tmp_path_factory.mktemp("fixed").resolve()
-    some = PROGRAMS[request.param]
-    if not is_thorough:
-        some = cases.rotated(program for program in some if program.environment == MAIN)
-    return root, fixed_programs(request.param, some, root)
+    few = cases.of_few_frameworks(PROGRAMS[request.param]).values()
+    some = PROGRAMS[request.param] if is_thorough else [program for programs, _ in few for program in programs]
+    found = linted(some, shared)
+    tried = some if is_thorough else [programs[0] for programs, _ in few if programs[0].environment == MAIN]
+    is_fixable = {id_ for id_, findings in found.items() if any(finding.fix is not None for finding in findings)}
+    return root, fixed_programs(request.param, [one for one in tried if one.id in is_fixable], root)
 
 
 def text_of(root: Path, program: Program) -> str:
@@ -120,8 +121,9 @@ def test_fixed_programs_are_clean(programs: tuple[Path, list[Fixed]]) -> None:
 
 
 def test_a_second_fix_changes_nothing(programs: tuple[Path, list[Fixed]]) -> None:
+    """Where nothing is left, there is nothing to fix."""
     root, fixed = programs
-    for one in fixed:
+    for one in [one for one in fixed if one.left]:
         before = text_of(root, one.program)
         again: FixedFiles = fix_paths([str(root / one.program.id)], settings_for(one.program.rule), unsafe=True)
         assert not again.fixed

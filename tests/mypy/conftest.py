@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.mypy.corpus import write
+from tests.mypy.corpus import PROGRAMS, few, write
 from tests.mypy.frameworks import HAS_SIMPLE_PYTREE
 from tests.mypy.run import CONFIG, Report, mypy, reports
 from tests.once import once
@@ -39,17 +39,20 @@ def libraries(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def reported(shared: Path, libraries: Path) -> dict[str, list[Report]]:
-    """What one run of mypy over the corpus reports, by program."""
+def reported(request: pytest.FixtureRequest, shared: Path) -> dict[str, list[Report]]:
+    """What one run of mypy reports for the corpus, by program: for few of its programs, unless comparisons are run."""
+    is_all = any(item.get_closest_marker("comparisons") for item in request.session.items)
+    folder = shared / ("mypy_corpus" if is_all else "mypy_few")
 
     def make() -> list[dict[str, Any]]:
-        folder = shared / "mypy_corpus"
-        shutil.copytree(libraries, folder / ".mypy_cache")
-        write(folder)
+        if is_all:
+            shutil.copytree(request.getfixturevalue("libraries"), folder / ".mypy_cache")
+        folder.mkdir(exist_ok=True)
+        write(PROGRAMS.values() if is_all else few(), folder)
         return [dataclasses.asdict(report) for report in reports(mypy(folder, "."))]
 
     found: dict[str, list[Report]] = defaultdict(list)
-    for values in once(shared, "mypy_corpus", make):
+    for values in once(shared, folder.name, make):
         report = Report(**values)
         if report.kind == "error" or "jaxlint" in report.text:
             found[Path(report.path).stem].append(report)

@@ -48,7 +48,7 @@ Found = tuple[str, int, str]
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[Found, str]:
     folder = tmp_path_factory.mktemp("checked")
-    write(folder)
+    write(PROGRAMS.values(), folder)
     result = check_paths([str(folder)], Settings(target_versions=target_versions(here())))
     assert not result.errors
     return {(Path(f.path).stem, f.row, f.code): f.message for f in result.findings}

@@ -1,4 +1,4 @@
-"""The corpus: what is reported on marked lines, and that nothing else is."""
+"""The corpus: what is reported on marked lines, and that nothing else is; in one framework each, and in all others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.mypy.cases import REASONS, Program
-from tests.mypy.corpus import PROGRAMS
+from tests.mypy.corpus import PROGRAMS, few
 from tests.mypy.run import Report
 
 pytest.importorskip("flax")
@@ -18,7 +18,11 @@ def test_size() -> None:
     assert sum(len(program.marks) for program in PROGRAMS.values()) > 500
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+FEW = {program.name for program in few()}
+OTHERS = [pytest.param(name, marks=pytest.mark.comparisons) for name in PROGRAMS if name not in FEW]
+
+
+@pytest.mark.parametrize("name", [*sorted(FEW), *OTHERS])
 def test_program(name: str, reported: dict[str, list[Report]]) -> None:
     assert missing(PROGRAMS[name], reported[name]) == []
     assert unwanted(PROGRAMS[name], reported[name]) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -214,10 +215,9 @@ class Program:
 
     @cached_property
     def is_bad(self) -> bool:
-        """Whether the program has a bug (reported or, as a debt, missed): its fixture says so, and `check` that it does."""
-        return has_bug(
-            mark for path, text in self.source.files.items() for mark in marks(path, text, self.framework, self.versions)
-        )
+        """Whether the program has a bug (reported or, as a debt, missed), as its fixture says; see `check`."""
+        texts = self.source.files.items()
+        return has_bug(mark for path, text in texts for mark in marks(path, text, self.framework, self.versions))
 
     def check(self) -> None:
         """A bad program shows its consequence; a good one runs clean; nothing is left unsaid."""
@@ -370,17 +370,22 @@ def one_of_each(some: Iterable[Program]) -> list[Program]:
 
 
 def rotated(some: Iterable[Program]) -> list[Program]:
-    """One of the programs of each case, of another framework from case to case."""
-    return [of_case[number % len(of_case)] for number, of_case in enumerate(by_case(some).values())]
+    """One of the programs of each case, of another framework from case to case; it is one of the few."""
+    return [few[0] for few, _ in of_few_frameworks(some).values()]
 
 
 def of_few_frameworks(some: Iterable[Program]) -> dict[str, tuple[list[Program], list[Program]]]:
-    """Of each case the programs of three frameworks, of others from case to case, and those of all other frameworks."""
+    """Of each case the programs of three frameworks, of others from case to case, and those of all other frameworks.
+
+    Those that run here come first, so that they are linted and run.
+    """
     found = {}
-    for number, (name, of_case) in enumerate(by_case(some).items()):
-        first = number * FEW % len(of_case)
-        turned = of_case[first:] + of_case[:first]
-        found[name] = turned[:FEW], turned[FEW:]
+    for name, of_case in by_case(some).items():
+        here = [program for program in of_case if program.environment == MAIN] or of_case
+        first = zlib.crc32(name.encode()) % len(here)
+        few = (here[first:] + here[:first])[:FEW]
+        ids = {program.id for program in few}
+        found[name] = few, [program for program in of_case if program.id not in ids]
     return found
 
 

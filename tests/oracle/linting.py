@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import jaxlint
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
 from jaxlint.rules import all_rules
+from tests.once import once
 from tests.oracle import cases
 from tests.oracle.cases import Program
+from tests.oracle.versions import here, target_versions
 
 
 def linted_together(rule: str) -> tuple[str, ...]:
@@ -29,7 +33,8 @@ def lint(
     """The findings of programs by their ids, each program in a folder of its own below `root`.
 
     Their paths are made relative to the program. Each rule's folder is a project: subclasses of a library's class in
-    one of them say nothing of the others. The settings are `made` of the class, and of `settings`. Fixes are not made.
+    one of them say nothing of the others. The settings are `made` of the class, and of `settings`; if
+    they do not say so, fixes are not made.
     Raises AssertionError if a rule fails.
     """
     root = root.resolve()
@@ -40,13 +45,35 @@ def lint(
             rules.add(program.rule)
     found: dict[str, list[Finding]] = defaultdict(list)
     for rule in sorted(rules):
-        chosen = made(select=linted_together(rule), min_confidence=Confidence.LOW, fixable=(), **settings)
+        own = {"select": linted_together(rule), "min_confidence": Confidence.LOW, "fixable": ()}
+        chosen = made(**(own | settings))
         result = jaxlint.check_paths([str(root / rule)], chosen)
         assert not result.errors, "\n".join(result.errors)
         for finding in result.findings:
             _, case, framework, *rest = Path(finding.path).relative_to(root).parts
             found[f"{rule}/{case}/{framework}"].append(msgspec.structs.replace(finding, path="/".join(rest)))
     return dict(found)
+
+
+def linted(some: Iterable[Program], shared: Path) -> dict[str, list[Finding]]:
+    """The findings of programs by their ids, with these versions and with fixes.
+
+    `shared` is the folder of this run of pytest: what several tests of it ask for is linted once.
+    """
+    by_rule: dict[str, list[Program]] = defaultdict(list)
+    for program in some:
+        by_rule[program.rule].append(program)
+    found: dict[str, list[Finding]] = {}
+    for rule, of_rule in sorted(by_rule.items()):
+        digest = hashlib.sha256("\n".join(sorted(program.id for program in of_rule)).encode()).hexdigest()
+        made = once(shared, f"linted_{rule}_{digest[:16]}", partial(_with_fixes, of_rule, shared / "linted" / digest))
+        found |= msgspec.convert(made, dict[str, list[Finding]])
+    return found
+
+
+def _with_fixes(some: list[Program], root: Path) -> Any:
+    root.mkdir(parents=True)
+    return msgspec.to_builtins(lint(some, root, target_versions=target_versions(here()), fixable=("ALL",)))
 
 
 def counted(program: Program, found: Iterable[Finding]) -> list[Finding]:

@@ -20,11 +20,13 @@ from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
 from tests.oracle.chosen import chosen
 from tests.oracle.frameworks import MAIN
-from tests.oracle.linting import complaints, counted, lint
+from tests.oracle.linting import complaints, counted, lint, linted
 from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import readings
 
 PROGRAMS = cases.programs()
+#: What is linted if nothing is asked for by `-k` or `-m`.
+FEW = {program.id for few, _ in cases.of_few_frameworks(PROGRAMS).values() for program in few}
 
 #: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
 DEBT = {"expect-missing": 1, "false-alarm": 0}
@@ -39,9 +41,14 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 
 
 @pytest.fixture(scope="module")
-def findings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
-    """The findings of the programs of the rules that are asked for."""
-    return lint(chosen(request), tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
+def findings(
+    request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Finding]]:
+    """The findings of the programs that are asked for; those that other tests ask for as well are linted once."""
+    asked = chosen(request)
+    if {program.id for program in asked} <= FEW:
+        return linted(asked, shared)
+    return lint(asked, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
 
 
 def parameters() -> Iterator[Any]:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint import check_paths, check_source
+from jaxlint import check_source
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
 from jaxlint.report import rules_table
 from jaxlint.rules import all_rules, rules_by_selector
 from jaxlint.rules.base import HEADINGS, BodyRule, ClassRule, EventRule, Rule, SuppressionRule
 from tests.oracle import cases
+from tests.oracle.cases import Program
+from tests.oracle.linting import linted
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = all_rules()
@@ -130,28 +132,20 @@ def test_no_row_of_the_readme_is_wrong() -> None:
 
 
 @pytest.fixture(scope="module")
-def findings(is_thorough: bool, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Finding, str]]:
-    """The findings in the programs, each with the source of its program.
-
-    One program of each case, of another framework from case to case; with `--thorough`, all of them.
-    """
-    root = tmp_path_factory.mktemp("linted").resolve()
-    texts = {}
-    for program in cases.programs() if is_thorough else cases.rotated(cases.programs()):
-        texts[str(program.write(root))] = "\n".join(program.files.values())
-    result = check_paths([str(root)], ALL)
-    assert result.errors == []
-    folders = {folder + "/": text for folder, text in texts.items()}
-    depth = str(root).count("/") + 4
-    return [(f, folders["/".join(f.path.split("/")[:depth]) + "/"]) for f in result.findings]
+def findings(is_thorough: bool, shared: Path) -> list[tuple[Finding, Program]]:
+    """The findings in programs of three frameworks each, each with its program; with `--thorough`, in all of them."""
+    few = [program for some, _ in cases.of_few_frameworks(cases.programs()).values() for program in some]
+    programs = {program.id: program for program in (cases.programs() if is_thorough else few)}
+    return [(f, programs[id_]) for id_, found in linted(programs.values(), shared).items() for f in found]
 
 
-def test_messages(findings: list[tuple[Finding, str]]) -> None:
+def test_messages(findings: list[tuple[Finding, Program]]) -> None:
     """A message is one sentence without a final stop that names the class, if it is about one."""
     assert len(findings) > 900
     nameless = {rule.code for rule in RULES if issubclass(rule, SuppressionRule) or rule.about_values}
     wrong = []
-    for finding, text in findings:
+    for finding, program in findings:
+        text = "\n".join(program.files.values())
         message = (
             finding.message.replace(".remove(", "remove(").replace(".index(", "index(").replace(".count(", "count(")
         )
@@ -171,7 +165,7 @@ def test_messages(findings: list[tuple[Finding, str]]) -> None:
     assert sorted(set(wrong)) == []
 
 
-def test_reasons_and_ways_out(findings: list[tuple[Finding, str]]) -> None:
+def test_reasons_and_ways_out(findings: list[tuple[Finding, Program]]) -> None:
     """Every finding says why it matters and what to write instead, as phrases."""
     wrong = {
         f"{f.code} {f.name}: {text!r}"
@@ -182,17 +176,16 @@ def test_reasons_and_ways_out(findings: list[tuple[Finding, str]]) -> None:
     assert sorted(wrong) == []
 
 
-def test_every_rule_has_findings(findings: list[tuple[Finding, str]]) -> None:
+def test_every_rule_has_findings(findings: list[tuple[Finding, Program]]) -> None:
     assert {rule.code for rule in CHECKING} - {f.code for f, _ in findings} == set()
     names = {(f.code, f.name) for f, _ in findings}
     assert names <= {(rule.code, rule.name) for rule in RULES}
 
 
-def test_places(findings: list[tuple[Finding, str]]) -> None:
+def test_places(findings: list[tuple[Finding, Program]]) -> None:
     """A finding underlines something: its range is not empty and lies in the file."""
-    lines: dict[str, list[str]] = {}
-    for finding, _ in findings:
-        text = lines.setdefault(finding.path, Path(finding.path).read_text(encoding="utf-8").split("\n"))
+    for finding, program in findings:
+        text = program.files[finding.path].split("\n")
         assert 1 <= finding.row <= finding.end_row <= len(text), finding
         assert (finding.row, finding.column) < (finding.end_row, finding.end_column), finding
         assert finding.end_column <= len(text[finding.end_row - 1]) + 1, finding

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tools.pictures import PICTURES, ROOT, pictures
+
 NAMES = sorted(path.name for path in PICTURES.glob("*.svg"))
 
 
