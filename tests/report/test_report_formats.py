@@ -10,6 +10,7 @@ import json
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -288,11 +289,13 @@ def test_every_rule_fits_into_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
         assert rule["help"]["markdown"] == rule["help"]["text"] != ""
 
 
+@cache
+def sarif_validator() -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator(schemas.sarif(), format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
+
+
 def validate_sarif(text: str) -> None:
-    schema = schemas.sarif()
-    checker = jsonschema.Draft7Validator.FORMAT_CHECKER
-    errors = list(jsonschema.Draft7Validator(schema, format_checker=checker).iter_errors(json.loads(text)))
-    assert errors == []
+    assert list(sarif_validator().iter_errors(json.loads(text))) == []
 
 
 def results(text: str) -> list[dict[str, Any]]:
@@ -404,12 +407,17 @@ def test_the_schema_of_gitlab_refuses_what_is_wrong(wrong: dict[str, Any], proje
         jsonschema.validate([{**found[0], **wrong}], GITLAB)
 
 
+@cache
+def junit_schema() -> xmlschema.XMLSchema:
+    return xmlschema.XMLSchema(schemas.JUNIT.content().decode())
+
+
 @with_reports
 def test_junit(report: Callable[[], Report]) -> None:
     said = report()
     text = written("junit", said)
     assert text.isascii()
-    xmlschema.XMLSchema(schemas.JUNIT.content().decode()).validate(text)
+    junit_schema().validate(text)
     root = ET.fromstring(text)
     cases = root.findall("testsuite/testcase")
     names = [(case.get("classname"), case.get("name")) for case in cases]
