@@ -63,9 +63,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def runners(shared: Path) -> Iterator[Runners]:
-    """Processes that run programs against the real libraries; what XLA compiles for one is there for all."""
-    compiled = shared / "compiled"
+def runners(shared: Path, request: pytest.FixtureRequest) -> Iterator[Runners]:
+    """Processes that run programs against the real libraries; what XLA compiles for one is there for all.
+
+    It is there in the next run of pytest, too: XLA knows it by the code, the options and its own version.
+    """
+    cache = getattr(request.config, "cache", None)
+    compiled = Path(cache.mkdir("compiled")) if cache else shared / "compiled"
     compiled.mkdir(exist_ok=True)
     made = Runners(compiled)
     yield made

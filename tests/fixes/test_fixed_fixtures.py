@@ -93,12 +93,11 @@ def programs(
 ) -> tuple[Path, list[Fixed]]:
     """A folder with the fixed programs of one rule, those in which something can be fixed."""
     root = tmp_path_factory.mktemp("fixed").resolve()
-    few = cases.of_few_frameworks(PROGRAMS[request.param]).values()
-    some = PROGRAMS[request.param] if is_thorough else [program for programs, _ in few for program in programs]
+    some = PROGRAMS[request.param] if is_thorough else cases.rotated(PROGRAMS[request.param])
     found = linted(some, shared)
-    tried = some if is_thorough else [programs[0] for programs, _ in few if programs[0].environment == MAIN]
     is_fixable = {id_ for id_, findings in found.items() if any(finding.fix is not None for finding in findings)}
-    return root, fixed_programs(request.param, [one for one in tried if one.id in is_fixable], root)
+    tried = [one for one in some if one.id in is_fixable and (is_thorough or one.environment == MAIN)]
+    return root, fixed_programs(request.param, tried, root)
 
 
 def text_of(root: Path, program: Program) -> str:

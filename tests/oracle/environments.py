@@ -253,6 +253,7 @@ def variables(found: versions.Versions, compiled: Path) -> dict[str, str]:
     stored = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
     return stored | {
         "JAX_PLATFORMS": "cpu",
+        "JAX_TRACEBACK_FILTERING": "off",  # nobody looks at tracebacks
         "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",

@@ -25,8 +25,8 @@ from tests.oracle.versions import here, target_versions
 from tests.rules.test_fixtures_run import readings
 
 PROGRAMS = cases.programs()
-#: What is linted if nothing is asked for by `-k` or `-m`.
-FEW = {program.id for few, _ in cases.of_few_frameworks(PROGRAMS).values() for program in few}
+#: Those of which messages, places and fixes are looked at, too.
+FIRST = {program.id for program in cases.rotated(PROGRAMS)}
 
 #: Lines (of expanded programs) that are known to be missed, and known to be reported in error.
 DEBT = {"expect-missing": 1, "false-alarm": 0}
@@ -44,11 +44,12 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 def findings(
     request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Finding]]:
-    """The findings of the programs that are asked for; those that other tests ask for as well are linted once."""
+    """The findings of the programs that are asked for; what other tests ask for as well is linted once."""
     asked = chosen(request)
-    if {program.id for program in asked} <= FEW:
-        return linted(asked, shared)
-    return lint(asked, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
+    first = [program for program in asked if program.id in FIRST]
+    others = [program for program in asked if program.id not in FIRST]
+    found = lint(others, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
+    return found | linted(first, shared)
 
 
 def parameters() -> Iterator[Any]:

@@ -133,9 +133,12 @@ def test_no_row_of_the_readme_is_wrong() -> None:
 
 @pytest.fixture(scope="module")
 def findings(is_thorough: bool, shared: Path) -> list[tuple[Finding, Program]]:
-    """The findings in programs of three frameworks each, each with its program; with `--thorough`, in all of them."""
-    few = [program for some, _ in cases.of_few_frameworks(cases.programs()).values() for program in some]
-    programs = {program.id: program for program in (cases.programs() if is_thorough else few)}
+    """The findings in one program of each case, of another framework from case to case; each with its program.
+
+    With `--thorough`, in all programs.
+    """
+    some = cases.programs() if is_thorough else cases.rotated(cases.programs())
+    programs = {program.id: program for program in some}
     return [(f, programs[id_]) for id_, found in linted(programs.values(), shared).items() for f in found]
 
 
