@@ -1,13 +1,17 @@
 """The real flake8 with the plugin: the findings of `jaxlint check`, whichever way flake8 runs."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from jaxlint.cli.main import main
 
 STATE = """\
 import jax
@@ -68,7 +72,8 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     package = tmp_path / "pkg"
     package.mkdir()
     (package / "__init__.py").write_text("from .state import State as State\n")
@@ -112,25 +117,23 @@ def places(lines: list[str]) -> list[tuple[str, int, int, str]]:
 
 
 def jaxlint(project: Path, *arguments: str) -> list[tuple[str, int, int, str]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "jaxlint", "check", "--output-format", "json", *(arguments or (".",))],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stderr
+    """What the command finds in the project, which is the current folder."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        code = main(["check", "--output-format", "json", *(arguments or (".",))])
+    assert code in (0, 1)
     return sorted(
         (os.path.relpath(f["filename"], project), f["location"]["row"], f["location"]["column"], f["code"])
-        for f in json.loads(done.stdout)
+        for f in json.loads(output.getvalue())
         if f["code"] != "JAX001"
     )
 
 
+METHODS = ["", *(pytest.param(one, marks=pytest.mark.comparisons) for one in ("spawn", "forkserver"))]
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(
-    "method", ["", *(pytest.param(one, marks=pytest.mark.comparisons) for one in ("spawn", "forkserver"))]
-)
+@pytest.mark.parametrize("method", METHODS)
 def test_same_findings(project: Path, jobs: str, method: str) -> None:
     expected = jaxlint(project)
     assert {path for path, *_ in expected} == {"pkg/state.py", "pkg/step.py", "pkg/latin.py"}
@@ -140,14 +143,14 @@ def test_same_findings(project: Path, jobs: str, method: str) -> None:
     assert flake8(project, "-j", jobs, method=method) == cold
 
 
-def test_without_cache(project: Path) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_without_cache(project: Path, method: str) -> None:
     expected = jaxlint(project)
-    for method in ("", "spawn"):
-        assert places(flake8(project, "-j", "2", "--jaxlint-cache-dir", "", method=method)) == expected
+    assert places(flake8(project, "-j", "2", "--jaxlint-cache-dir", "", method=method)) == expected
     assert not (project / ".jaxlint_cache").exists()
     locked = project / "locked"
     locked.write_text("a file where the folder should be")
-    assert places(flake8(project, "-j", "2", JAXLINT_CACHE_DIR=str(locked))) == expected
+    assert places(flake8(project, "-j", "2", method=method, JAXLINT_CACHE_DIR=str(locked))) == expected
 
 
 def test_partial_list(project: Path) -> None:
