@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.lsp.nursery import Server
 from tests.patience import PATIENCE
 
 SERVER = (sys.executable, "-m", "jaxlint", "server")
@@ -49,10 +50,15 @@ class Client:
     """A running server and what it has said."""
 
     def __init__(
-        self, cwd: Path, command: Sequence[str] = (sys.executable, "-m", "jaxlint", "server"), **env: str
+        self, cwd: Path, command: Sequence[str] = SERVER, start: Callable[[Path], Server] | None = None
     ) -> None:
+        """Run a command in a folder, or `start` a server there."""
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd)
+        self.process: subprocess.Popen[bytes] | Server
+        if start is None:
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd)
+        else:
+            self.process = start(cwd)
         self.notes: list[dict[str, Any]] = []
         self.requests: list[dict[str, Any]] = []
         self.errors = b""
