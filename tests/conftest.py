@@ -63,14 +63,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def runners(shared: Path, request: pytest.FixtureRequest) -> Iterator[Runners]:
-    """Processes that run programs against the real libraries; what XLA compiles for one is there for all.
+def compiled(shared: Path, request: pytest.FixtureRequest) -> Path:
+    """Where XLA stores what it has compiled for one program, for all others, and for the next run of pytest.
 
-    It is there in the next run of pytest, too: XLA knows it by the code, the options and its own version.
+    It knows it by the code, the options and its own version.
     """
     cache = getattr(request.config, "cache", None)
-    compiled = Path(cache.mkdir("compiled")) if cache else shared / "compiled"
-    compiled.mkdir(exist_ok=True)
+    folder = Path(cache.mkdir("compiled")) if cache else shared / "compiled"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def runners(compiled: Path) -> Iterator[Runners]:
+    """Processes that run programs against the real libraries."""
     made = Runners(compiled)
     yield made
     made.end()

@@ -78,10 +78,10 @@ def test_reports(kind: str, tmp_path: Path, libraries: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", RUN)
-def test_runs(kind: str, tmp_path: Path, shared: Path) -> None:
+def test_runs(kind: str, tmp_path: Path, compiled: Path) -> None:
     names = write(tmp_path, kind)
     command = [sys.executable, "-c", _RUN, *(name.replace("/", ".").removesuffix(".__init__") for name in names)]
-    env = environments.variables(environments.versions_in(MAIN), shared / "compiled")
+    env = environments.variables(environments.versions_in(MAIN), compiled)
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert not [line for line in done.stdout.splitlines() if line.startswith("odd:")], done.stdout
