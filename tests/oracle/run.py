@@ -109,10 +109,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
         print(json.dumps(prepare()), file=outcomes, flush=True)
-        gc.disable()  # hundreds of programs leave less behind than it takes to look for it again and again
+        gc.disable()  # a hundred programs leave less behind than it takes to look for it again and again
         for number, line in enumerate(jobs, 1):
             print(json.dumps(run(json.loads(line))), file=outcomes, flush=True)
-            if number % 500 == 0:  # what is found again in the caches makes programs a quarter shorter
+            if number % 100 == 0:
                 sys.modules["jax"].clear_caches()
                 SHARED.clear()
                 gc.collect()
