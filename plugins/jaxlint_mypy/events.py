@@ -274,8 +274,9 @@ class EventFeeder:
             function != "copy.replace" and (known is None or self._is_dataclass(known.cls))
         )
         unseen = _unseen_keywords(call, compares=compares)
-        if not (statements.stands_alone(call) or unseen or (known is not None and known.cls.static_fields)):
-            return  # what rules say of an update that is taken is about static fields
+        selects = function == "equinox.tree_at"
+        if not (statements.stands_alone(call) or unseen or selects or (known is not None and known.cls.static_fields)):
+            return  # what rules say of an update that is taken is about static fields, or about what is selected
         notes, _ = self.notes(checker, functions, statements.around(call.line))
         translated = to_call(call)
         args: list[Argument] = []

@@ -87,8 +87,10 @@ def instance_of(typ: Type | None) -> Instance | None:
 def field_type(receiver: Instance, name: str) -> Type:
     """mypy's type of a field, as far as it is known by now."""
     owner = receiver.type.get_containing_type_info(name)
-    symbol = owner.names.get(name) if owner is not None else None
-    if owner is None or symbol is None or not isinstance(symbol.node, nodes.Var) or symbol.type is None:
+    if owner is None:
+        return _init_var_type(receiver, name)
+    symbol = owner.names.get(name)
+    if symbol is None or not isinstance(symbol.node, nodes.Var) or symbol.type is None:
         return ANY
     if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type):
         return ANY  # `params` of flax is annotated as a FrozenDict, and is a plain dict nearly everywhere
@@ -99,6 +101,16 @@ def field_type(receiver: Instance, name: str) -> Type:
     if isinstance(proper, Instance) and proper.type.fullname == _INIT_VAR:
         return proper.args[0] if proper.args else ANY
     return typ
+
+
+def _init_var_type(receiver: Instance, name: str) -> Type:
+    """The type of an `InitVar`, which mypy's dataclasses keep nowhere but in the constructor that they make."""
+    owner = receiver.type.get_containing_type_info("__init__")
+    symbol = owner.names["__init__"] if owner is not None else None
+    typ = get_proper_type(symbol.type) if symbol is not None and symbol.plugin_generated else None
+    if owner is None or not isinstance(typ, CallableType) or name not in typ.arg_names:
+        return ANY
+    return expand_type_by_instance(typ.arg_types[typ.arg_names.index(name)], map_instance_to_supertype(receiver, owner))
 
 
 def filled(info: TypeInfo) -> Instance | None:
