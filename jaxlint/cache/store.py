@@ -89,6 +89,11 @@ class Cache:
             return None
         return os.path.join(self._facts_folder, f"{os.urandom(16).hex()}{_PACK}")
 
+    def keep_pack(self, writer: PackWriter) -> bool:
+        """Finish a pack; whether there is one now."""
+        self._has_grown = writer.close() or self._has_grown
+        return writer.closed
+
     @property
     def _facts_folder(self) -> str:
         return os.path.join(self.folder, "facts")

@@ -86,7 +86,7 @@ class Storage:
             if self.cache is None:
                 self.store.writer.discard()
             else:
-                self.store.writer.close()
+                self.cache.keep_pack(self.store.writer)
         if self.cache is not None:
             self.cache.trim(self.needed)
         if self._folder is not None:

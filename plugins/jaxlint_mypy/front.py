@@ -40,6 +40,7 @@ from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, text_of
+from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
 
@@ -171,6 +172,15 @@ class FrontEnd:
             if any(stamp(path) != before for path, before in self._stamps.items()):
                 self._start()
 
+    @cached_property
+    def _stored(self) -> StoredOutlines | None:
+        return None if self.is_daemon else StoredOutlines.of(self.options)
+
+    def keep(self) -> None:
+        """All that was read has been checked: keep the outlines for the next run."""
+        if "_stored" in self.__dict__ and self._stored is not None:
+            self._stored.keep()
+
     def tree(self, name: str) -> MypyFile | None:
         """mypy's module of a dotted name."""
         return self._modules.get(name)
@@ -178,6 +188,8 @@ class FrontEnd:
     def module(self, tree: MypyFile) -> Module:
         """jaxlint's module of a file that mypy knows."""
         path = os.path.abspath(tree.path)
+        if self.project.store is None and self._stored is not None:
+            self.project.store = self._stored.store
         if path not in self._stamps:
             self._stamps[path] = stamp(path)
             self._names[path] = tree.fullname

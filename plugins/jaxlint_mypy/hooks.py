@@ -270,6 +270,10 @@ class Hooks:
         if not self.front.is_daemon:
             self._displays.look(checker)
 
+    def keep(self) -> None:
+        """All files that were read have been checked."""
+        self.front.keep()
+
     # -- calls ---------------------------------------------------------------------------------
 
     def method_signature(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:

@@ -69,6 +69,8 @@ class JaxlintPlugin(Plugin):
         }
         #: The checkers of files in which something was asked, until these are done.
         self._checkers: dict[str, TypeChecker] = {}
+        #: The files that were read, until they have been checked.
+        self._unchecked: set[str] = set()
         self._hooks = self._try("the start", lambda: None, self._start)
 
     def _start(self) -> Hooks:
@@ -87,6 +89,7 @@ class JaxlintPlugin(Plugin):
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
         self._forget()
+        self._unchecked.add(file.fullname)
         return []
 
     def _forget(self) -> None:
@@ -95,6 +98,10 @@ class JaxlintPlugin(Plugin):
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """A file has been checked: time for what mypy asks no plugin about."""
+        if file.fullname in self._unchecked:
+            self._unchecked.discard(file.fullname)
+            if not self._unchecked:
+                self._ask("what is kept", "keep")
         checker = self._checkers.pop(file.fullname, None)
         if checker is not None and checker.tree is file and not is_ignored(checker):
             self._try("a checked file", lambda: None, self._look_again, checker)
