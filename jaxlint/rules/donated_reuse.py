@@ -259,14 +259,18 @@ class _Source:
     def _name(self, func: Expr) -> str:
         return self._resolver.library_name(func, self._module, self._scope)
 
-    def _holds_arrays(self, expr: Expr) -> bool:
+    def _holds_arrays(self, expr: Expr, within: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression gives arrays of jax; `within` are the variables that were looked up for it."""
         match expr:
             case DictDisplay(values=held) | Display(items=held):
-                return bool(held) and all(map(self._holds_arrays, held))
+                return bool(held) and all(self._holds_arrays(one, within) for one in held)
             case Binary(left=left, right=right):
-                return self._holds_arrays(left) or self._holds_arrays(right)
+                return self._holds_arrays(left, within) or self._holds_arrays(right, within)
             case Subscript(value=whole):
-                return self._holds_arrays(whole)
+                return self._holds_arrays(whole, within)
+            case Name(id=name):
+                given = self._given(expr) if name not in within else None
+                return given is not None and self._holds_arrays(given, within | {name})
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):

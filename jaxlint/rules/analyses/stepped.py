@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -13,17 +13,16 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.origins import Made
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Lambda, Name, dotted, is_number
-from jaxlint.syntax.statements import Assign, For, Statement, While, own_parts, walk
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, is_number
+from jaxlint.syntax.statements import Assign, For, Statement, While, bound_once, looked_up, own_parts, walk
 
 #: Operations that make another number of a number.
 MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
 #: Those that do not count.
 SCALING = MOVING - {"+", "-"}
-#: Operations by which a number stays as it is, with the number that does that.
-_NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "**": 1}
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -89,14 +88,18 @@ class Copies:
         if found is None:
             return
         home, function, base, parameters = found
-        if not function.only_returns or function.decorators or function.is_async or copy.has_star:
+        if function.decorators or function.is_async or copy.has_star:
             return
+        body = self.evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
         given = copy.given_to(p.name for p in parameters if p.kind == "positional")
         numbers = frozenset(parameter for parameter, value in given.items() if is_number(value))
-        scope = f"{function.qualname}.<locals>"
+        if not (function.only_returns or is_straight(body)) or binds(body, {base, *numbers}):
+            return
+        scope, bound = f"{function.qualname}.<locals>", bound_once(body)
+        copies = (looked_up(value, bound) for value in function.return_values)
         returned = [
-            set(self._moved(value, base, home, scope, numbers)) if isinstance(value, Call) else set()
-            for value in function.return_values
+            set(self._moved(value, base, home, scope, numbers, bound)) if isinstance(value, Call) else set()
+            for value in copies
         ]
         yield from sorted(set.intersection(*returned) if returned else ())
 
@@ -121,18 +124,23 @@ class Copies:
         function = symbol.declaration
         return symbol.module, function, function.parameters[0].name, function.parameters
 
-    def _moved(self, copy: Call, base: str, module: Module, scope: str, numbers: frozenset[str]) -> Iterator[str]:
+    def _moved(
+        self,
+        copy: Call,
+        base: str,
+        module: Module,
+        scope: str,
+        numbers: frozenset[str],
+        bound: Mapping[str, Expr] | None = None,
+    ) -> Iterator[str]:
         """The fields for which a copy of `base` gets the number that `base` has, moved by a number.
 
-        `numbers` are the names that stand for numbers.
+        `numbers` are the names that stand for numbers, `bound` variables with what they are bound to.
         """
         for name, given in self.given(copy, base, module, scope):
-            value = _within_bounds(given)
-            if isinstance(value, Binary) and value.op in self.operations:
-                pairs = ((value.left, value.right), (value.right, value.left))
-                if any(dotted(held) == f"{base}.{name}" and _moves(value.op, by, numbers) for held, by in pairs):
-                    if value.op not in SCALING or self._is_float(name):
-                        yield name
+            operation = moving(given, f"{base}.{name}", numbers, bound or {})
+            if operation in self.operations and (operation not in SCALING or self._is_float(name)):
+                yield name
 
     def _is_float(self, name: str) -> bool:
         """Whether a field certainly holds a float: an integer that is doubled is a size, and meant to be static."""
@@ -166,19 +174,3 @@ def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:
 
 def _items(expr: Expr) -> tuple[Expr, ...]:
     return expr.items if isinstance(expr, Display) else (expr,)
-
-
-def _within_bounds(expr: Expr) -> Expr:
-    """What is bounded by a number: `x * 0.9` of `max(x * 0.9, 0.1)`."""
-    match expr:
-        case Call(func=Name(id="max" | "min"), args=(first, second)) if not (first.keyword or second.keyword):
-            bounded = [a.value for a in (first, second) if not isinstance(a.value, Constant)]
-            return _within_bounds(bounded[0]) if len(bounded) == 1 else expr
-    return expr
-
-
-def _moves(op: str, other: Expr, numbers: frozenset[str]) -> bool:
-    """Whether a number becomes another one by an operation."""
-    if isinstance(other, Name):
-        return other.id in numbers
-    return is_number(other) and isinstance(other, Constant) and other.value != _NEUTRAL.get(op)
