@@ -24,7 +24,9 @@ class Unknown(msgspec.Struct, frozen=True):
 
 
 class Something(msgspec.Struct, frozen=True):
-    """Anything but None."""
+    """Anything but None; an array by its annotation alone has items and results of methods that are no more."""
+
+    declared_array: bool = False
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -67,6 +69,7 @@ Form: TypeAlias = "Unknown | Something | Nothing | Leaf | Fixed | Held | State"
 UNKNOWN = Unknown()
 MAYBE_NONE = Unknown(maybe_none=True)
 SOMETHING = Something()
+DECLARED_ARRAY = Something(declared_array=True)
 NOTHING = Nothing()
 
 

@@ -1,20 +1,20 @@
-"""Optimizer states that `update` returns and nobody keeps, though the state that held the old one is updated."""
+"""Optimizer states that `update` returns and nobody keeps, though the state that held the old one goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, KeywordValue, Replace
 from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM, WRAPPING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
 from jaxlint.syntax.statements import Assign, Statement, reads, target_names
 
 
@@ -29,9 +29,9 @@ class Unkept(msgspec.Struct, frozen=True):
 
 
 def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Unkept]:
-    """`updates, _ = opt.update(grads, fit.opt_state)`, where the function makes an updated `fit` with the old one."""
-    updates = [e for e in code.events if isinstance(e, Replace) and not e.call.has_star]
-    for statement in code.statements if updates else ():
+    """`updates, _ = opt.update(grads, fit.opt_state)`, where the function makes the next `fit` with the old one."""
+    made = [e for e in code.events if isinstance(e, (Replace, Construct)) and not e.call.has_star]
+    for statement in code.statements if made else ():
         found = _update(statement)
         if found is None:
             continue
@@ -40,17 +40,48 @@ def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Un
         instance = LocalInstances.of(code, evaluator).instance(held.value)
         if base is None or instance is None or instance.cls.field(held.attr) is None:
             continue
-        own = [u for u in updates if u.base is not None and dotted(u.base) == base]
-        if not any(_takes_step(u, code) for u in own) or _is_given(held.attr, code):
+        if not any(_goes_on(one, held, kept, instance.cls, code) for one in made) or _is_given(held, code):
             continue
         if next(reads(code.body, kept.id), None) is None and keeps(optimizer, code.place.module, code.scope, evaluator):
             yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
 
 
-def _takes_step(update: Replace, code: CodeRead) -> bool:
-    """Whether a copy gets what `apply_updates` returns, here or in a variable, and no method does what nobody sees."""
-    if update.function not in (*REPLACE_FUNCTIONS, update.receiver.cls.framework.replace_method):
+def _goes_on(made: Replace | Construct, held: Attribute, kept: Name, cls: PytreeClass, code: CodeRead) -> bool:
+    """Whether an instance takes the step and has the state of the optimizer that was held before it.
+
+    It is an updated copy of what held it, by no method that does what nobody sees, or a new instance of the class that
+    is given it again, where no underscore says that this is meant.
+    """
+    if _gives(made, held) and (not _gives_again(made, held) or kept.id.startswith("_")):
         return False
+    match made:
+        case Replace():
+            copying = (*REPLACE_FUNCTIONS, made.receiver.cls.framework.replace_method)
+            is_next = made.base is not None and same(made.base, held.value) and made.function in copying
+            given = [a.value for a in made.call.args if a.keyword is not None]
+        case Construct():
+            is_next = made.cls.cls is cls and _gives_again(made, held)
+            given = [a.value for a in made.call.args]
+    return is_next and _takes_step(given, code)
+
+
+def _gives(made: Replace | Construct, held: Attribute) -> bool:
+    """Whether an instance gets something for the field that held the state."""
+    return any(given.name == held.attr for given in _given(made))
+
+
+def _gives_again(made: Replace | Construct, held: Attribute) -> bool:
+    """Whether it gets what that field held."""
+    places = [given.at for given in _given(made) if given.name == held.attr]
+    return any(a.at is at and same(a.value, held) for a in made.call.args for at in places)
+
+
+def _given(made: Replace | Construct) -> tuple[KeywordValue, ...]:
+    return made.keywords if isinstance(made, Replace) else made.arguments
+
+
+def _takes_step(given: Iterable[Expr], code: CodeRead) -> bool:
+    """Whether one of the values is what `apply_updates` returns, here or in a variable."""
     stepped = {
         name
         for s in code.statements
@@ -58,7 +89,6 @@ def _takes_step(update: Replace, code: CodeRead) -> bool:
         for target in s.targets
         for name in target_names(target)
     }
-    given = [a.value for a in update.call.args if a.keyword is not None]
     return any(_applies(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
 
 
@@ -79,14 +109,14 @@ def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
     return None
 
 
-def _is_given(field: str, code: CodeRead) -> bool:
-    """Whether some instance gets another value for a field, or may get one."""
+def _is_given(held: Attribute, code: CodeRead) -> bool:
+    """Whether some instance gets another value for the field that held the state, or may get one."""
     for event in code.events:
         match event:
-            case Replace(keywords=given, call=call) | Construct(arguments=given, call=call):
-                if call.has_star or any(g.name == field for g in given):
+            case Replace(call=call) | Construct(call=call):
+                if call.has_star or (_gives(event, held) and not _gives_again(event, held)):
                     return True
-            case AssignAttribute(attr=attr) if attr in (field, ""):
+            case AssignAttribute(attr=attr) if attr in (held.attr, ""):
                 return True
     return False
 

@@ -15,6 +15,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.forms import (
+    DECLARED_ARRAY,
     NOTHING,
     SOMETHING,
     UNKNOWN,
@@ -22,6 +23,7 @@ from jaxlint.rules.analyses.forms import (
     Form,
     Held,
     Leaf,
+    Something,
     State,
     Unknown,
     promoted,
@@ -215,20 +217,17 @@ class Expressions:
             if expr.attr in owner.fields:
                 return owner.fields[expr.attr]
             return Member(owner, expr.attr) if owner.cls.field(expr.attr) is None else self._declared(owner, expr.attr)
-        if isinstance(owner, (Leaf, Held, ClassThing)):
-            return (
-                Leaf(owner.kind, owner.weak)
-                if isinstance(owner, Leaf) and expr.attr in ("T", "mT")
-                else Member(owner, expr.attr)
-            )
-        return UNKNOWN
+        if isinstance(owner, (Leaf, Something)) and owner != SOMETHING:
+            return owner if expr.attr in ("T", "mT") else Member(owner, expr.attr)
+        return Member(owner, expr.attr) if isinstance(owner, (Held, ClassThing)) else UNKNOWN
 
     def _declared(self, state: State, name: str) -> Form:
         """What is certain of a field by its annotation: an array is not None."""
         field = state.cls.field(name)
         if field is None or field.annotation is None or field.default is not None or field.role is not Role.LEAF:
             return UNKNOWN
-        return SOMETHING if isinstance(plain(self._evaluator.promises.field(field, state.cls)), Array) else UNKNOWN
+        declared = plain(self._evaluator.promises.field(field, state.cls))
+        return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
 
     @staticmethod
     def _binary(op: str, left: Form, right: Form) -> Form:
@@ -261,7 +260,7 @@ class Expressions:
 
     def _item(self, form: Form, index: Expr, frame: Frame) -> Form:
         self.value(index, frame)
-        if isinstance(form, Leaf):
+        if isinstance(form, Leaf) or form == DECLARED_ARRAY:
             return form
         if isinstance(form, Held) and isinstance(index, Constant):
             return form.entries.get(str(index.value), UNKNOWN)
@@ -413,6 +412,9 @@ class Expressions:
         """What a method returns: of an array, or one of a class, which is run."""
         if isinstance(owner, Leaf):
             return method(owner, name, [form_of(t) for t in given], call.positional)
+        if owner == DECLARED_ARRAY:
+            result = method(Leaf(), name, [form_of(t) for t in given], call.positional)
+            return owner if isinstance(result, Leaf) else UNKNOWN
         if isinstance(owner, Held):
             if name in MUTATING:
                 frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
