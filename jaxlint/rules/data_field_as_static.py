@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
@@ -11,28 +12,29 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
+from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
-from jaxlint.rules.analyses.static_uses import ERRORS, SHAPE, StaticUses, Use
+from jaxlint.rules.analyses.static_uses import ERRORS, INSTEAD, SHAPE, StaticUses, Use
 from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.analyses.traced_leaves import (
     Leaf,
     Traced,
     TracedLeaves,
     abstracting,
+    is_number,
     is_overridden,
     mapped_parameters,
     traced_parameters,
 )
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
 from jaxlint.syntax.statements import Body, all_parts, bound_once
 
-_NUMBERS = frozenset({"int", "bool", "float", "complex"})
 _MAX_DEPTH = 2
 
 
@@ -121,6 +123,11 @@ class DataFieldAsStatic(BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that something is applied to and whose text asks for something of an instance they are given."""
+        return any(_is_applied(f, candidate.module) and _may_ask(f, candidate) for f in candidate.functions)
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls."""
         function = code.function
@@ -138,6 +145,21 @@ class DataFieldAsStatic(BodyRule):
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
+
+
+def _is_applied(function: Function, module: Module) -> bool:
+    """Whether a function has a decorator, or is given by its name to what may be a transformation."""
+    given = (argument.value for one in module.outline.applying for argument in one.call.args)
+    return bool(function.decorators) or any(isinstance(value, Name) and value.id == function.name for value in given)
+
+
+def _may_ask(function: Function, candidate: Candidate) -> bool:
+    """Whether a row of a body may ask for the value of what a parameter holds."""
+    first, last = function.body_rows
+    names = "|".join(re.escape(name) for name, _ in candidate.given.instances(function, candidate.module))
+    asking = re.compile(rf"\b(?:if|while|assert|range|int|float|bool)\b.*\b(?:{names})\.") if names else None
+    rows = candidate.module.source.lines[first - 1 : last] if asking is not None and first else ()
+    return asking is not None and any(map(asking.search, rows))
 
 
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:
@@ -171,20 +193,24 @@ class _Reader:
         replaced: Mapping[str, frozenset[str]] | None = None,
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses of leaves, where to report each, and the function that has it if that is another one."""
-        leaves = TracedLeaves(instances, body, self._evaluator, replaced)
+
+        def name_of(expr: Expr) -> str:
+            return self._evaluator.model.resolver.library_name(expr, self._module, scope)
+
+        leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
         read = [leaf for part in parts if (leaf := leaves.leaf(part)) is not None]
 
         def is_traced(expr: Expr) -> bool:
             leaf = leaves.leaf(expr)
-            return leaf is not None and _is_number(leaf)
+            return leaf is not None and is_number(leaf)
 
         def shape(expr: Expr) -> Leaf | None:
             """The leaf that is a shape, or the number in a shape that a property gives."""
             leaf = leaves.leaf(expr)
             if leaf is not None:
                 return leaf if _is_shape(leaf) else None
-            return next((item for item in leaves.items(expr) if _is_number(item)), None)
+            return next((item for item in leaves.items(expr) if is_number(item)), None)
 
         shapes = [part for part in parts if shape(part) is not None]
         bound = bound_once(body) if read or shapes else {}
@@ -192,18 +218,15 @@ class _Reader:
         def kind_of(expr: Expr) -> str:
             return self._kind_of(bound.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves, scope)
 
-        def name_of(expr: Expr) -> str:
-            return self._evaluator.model.resolver.library_name(expr, self._module, scope)
-
-        uses = StaticUses(is_traced, kind_of, name_of, bound).of(body) if any(map(_is_number, read)) else ()
+        uses = StaticUses(is_traced, kind_of, name_of, bound).of(body) if any(map(is_number, read)) else ()
         for use in uses:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None
-            yield use, leaf, use.expr.at, ""
+            yield use, leaf, use.at, ""
         for use in StaticUses(lambda e: shape(e) is not None, kind_of, name_of, bound).of(body) if shapes else ():
             leaf = shape(use.expr)
             if leaf is not None and use.how == SHAPE:
-                yield use, leaf, use.expr.at, ""
+                yield use, leaf, use.at, ""
         if depth < _MAX_DEPTH:
             for part in parts:
                 yield from self._called(part, leaves, scope, depth)
@@ -291,14 +314,6 @@ class _Reader:
         return ""
 
 
-def _is_number(leaf: Leaf) -> bool:
-    """Whether a leaf is a number or an array, and never None."""
-    choices = options(plain(leaf.value))
-    if leaf.field.default is not None and is_none(leaf.field.default.expr):
-        return False
-    return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
-
-
 def _is_shape(leaf: Leaf) -> bool:
     """Whether a leaf is a tuple or a list of numbers."""
     value = plain(leaf.value)
@@ -312,9 +327,7 @@ def _problem(
     at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str, *, changes: bool
 ) -> Problem:
     if changes:
-        way_out = (
-            "use `jnp.where` or `jax.lax.cond`" if use.how.startswith("the truth") else "pass it as a static value"
-        )
+        way_out = INSTEAD.get(use.how, "pass it as a static value")
     else:
         way_out = marking_help(leaf.field, leaf.cls) or "pass it as a static argument"
     of = f"`{through}`, which `{function.name}` calls," if through else f"`{function.name}`"

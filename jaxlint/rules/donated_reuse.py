@@ -18,7 +18,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.donated_results import binding_result
 from jaxlint.rules.analyses.options import is_written_in, not_donating
-from jaxlint.rules.analyses.origins import Made, argument_at, maker_of
+from jaxlint.rules.analyses.origins import Made, argument_at, given_by, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.analyses.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
@@ -211,7 +211,7 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
     """Two leaves of a donated instance that are the same thing, where it is made of it: a target network."""
     made = maker_of(path, donating, code, evaluator)
     seen: dict[str, str] = {}
-    for field, value in made.given() if made is not None else ():
+    for field, value in given_by(made.call, made.cls) if made is not None else ():
         name = dotted(value)
         if made is None or name is None or field.role is not Role.LEAF:
             continue

@@ -19,7 +19,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
-from jaxlint.rules.analyses.origins import Made
+from jaxlint.rules.analyses.origins import given_by
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -281,7 +281,7 @@ def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
         if not isinstance(value, Call):
             continue
         cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
-        puts = _updated(value, symbol, evaluator) if cls is None else ((cls, *put) for put in Made(cls, value).given())
+        puts = _updated(value, symbol, evaluator) if cls is None else ((cls, *put) for put in given_by(value, cls))
         for owner, field, given in puts:
             what = fresh.of(given)
             if what is not None and field.role is Role.STATIC:

@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.given_literals import is_given
 from jaxlint.rules.analyses.leaf_numbers import refused_leaf
 from jaxlint.rules.analyses.library_forms import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
-from jaxlint.rules.analyses.origins import argument_at, maker_of
+from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript, dotted
@@ -148,7 +148,7 @@ class GradOverInt(EventRule, BodyRule):
             given = argument_at(event.at, code.body)
             path = None if given is None else dotted(given[1])
             made = None if given is None or path is None else maker_of(path, given[0], code, evaluator)
-            for field, value in made.given() if made is not None and made.cls.is_pytree else ():
+            for field, value in given_by(made.call, made.cls) if made is not None and made.cls.is_pytree else ():
                 declared = made is not None and _integer(field, made.cls, evaluator) is not None
                 if field.role is Role.LEAF and not field.is_converted and not declared and is_integer(value):
                     assert made is not None

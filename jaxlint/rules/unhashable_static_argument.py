@@ -10,14 +10,14 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross, Event
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.pytrees.hashing import is_hashable
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
-from jaxlint.rules.analyses.hashing import Unhashable, unhashable, unhashable_kind
+from jaxlint.rules.analyses.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
 from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.listed_fields import held_kind
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.options import is_written_in, tracing
-from jaxlint.rules.analyses.origins import argument_at, maker_of
+from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
 
@@ -129,8 +129,13 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         yield _problem(event, why, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at the fields of records that are passed: at what every instance holds that the project makes."""
+        """Look at what the records are made of that are passed, or of which a field is passed."""
         for event in code.events:
+            if isinstance(event, Cross) and event.static is True and event.made is None:
+                if isinstance(plain(event.value), Instance) and unhashable(event.value, evaluator) is None:
+                    why = _as_made(event, code, evaluator)
+                    if why is not None:
+                        yield _problem(event, why, evaluator)
             if isinstance(event, Cross) and event.static is True and _is_declared(event):
                 given = argument_at(event.at, code.body)
                 read = None if given is None else given[1]
@@ -141,6 +146,18 @@ class UnhashableStaticArgument(EventRule, BodyRule):
                 kind = None if cls is None or field is None else held_kind(field, cls, evaluator)
                 if kind is not None:
                     yield _problem(event, unhashable_kind(kind), evaluator)
+
+
+def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:
+    """Why an instance cannot be hashed that one constructor call makes: a variable of the body, or a constant."""
+    given = argument_at(event.at, code.body)
+    path = None if given is None else dotted(given[1])
+    made = None if given is None or path is None else maker_of(path, given[0], code, evaluator)
+    if made is None or made.call.has_star:
+        return None
+    given_values = given_by(made.call, made.cls)
+    values = {field.name: evaluator.static(Placed(expr, made.module, made.scope)) for field, expr in given_values}
+    return unhashable_instance(made.cls, evaluator, values)
 
 
 def _class_of(expr: Expr, call: Call, code: CodeRead, evaluator: Evaluator) -> PytreeClass | None:

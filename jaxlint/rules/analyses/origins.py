@@ -9,10 +9,11 @@ import msgspec
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
-from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
+from jaxlint.rules.analyses.settled import is_fixed
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, parts, walk
 
 #: How many functions that make an instance are followed.
@@ -24,22 +25,26 @@ class Made(msgspec.Struct, frozen=True):
 
     cls: PytreeClass
     call: Call
+    #: Where the call stands.
+    module: Module
+    scope: str
     #: The function that makes the call, if that is not the code which was asked about.
     function: FunctionSymbol | None = None
 
-    def given(self) -> Iterator[tuple[Field, Expr]]:
-        """The fields that the call gives a value to, as it is written; none if the class has its own constructor."""
-        parameters = self.cls.constructor()
-        own = self.cls.custom_init() is not None or self.cls.method("__post_init__") is not None
-        if self.call.has_star or parameters is None or own:
-            return
-        positional = [p.name for p in parameters if p.kind == "positional"]
-        pairs = list(zip(positional, self.call.positional, strict=False))
-        pairs += [(argument.keyword, argument.value) for argument in self.call.args if argument.keyword is not None]
-        for name, value in pairs:
-            field = self.cls.field(name)
-            if field is not None:
-                yield field, value
+
+def given_by(call: Call, cls: PytreeClass) -> Iterator[tuple[Field, Expr]]:
+    """The fields to which a constructor call gives a value, as it is written; none if the class has its own one."""
+    parameters = cls.constructor()
+    own = cls.custom_init() is not None or cls.method("__post_init__") is not None
+    if call.has_star or parameters is None or own:
+        return
+    positional = [p.name for p in parameters if p.kind == "positional"]
+    pairs = list(zip(positional, call.positional, strict=False))
+    pairs += [(argument.keyword, argument.value) for argument in call.args if argument.keyword is not None]
+    for name, value in pairs:
+        field = cls.field(name)
+        if field is not None:
+            yield field, value
 
 
 def argument_at(at: object, body: Body) -> tuple[Call, Expr] | None:
@@ -55,7 +60,7 @@ def argument_at(at: object, body: Body) -> tuple[Call, Expr] | None:
 def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> Made | None:
     """The call that makes the instance in a variable which `taking` is given; None if that is not the only one.
 
-    What the variable is given of `taking` itself comes later.
+    What the variable is given of `taking` itself comes later. A constant of this module or another one counts, too.
     """
     made: list[Expr] = []
     for statement in walk(code.body, nested=False):
@@ -66,6 +71,9 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         elif any(path in map(dotted, parts(target)) for target in bound_by(statement)):
             return None
     module, scope = code.place.module, code.scope
+    constant = None if made or "." in path else evaluator.model.resolver.resolve(Name(taking.at, path), module, scope)
+    if isinstance(constant, ValueSymbol) and is_fixed(constant) and constant.assignment.value is not None:
+        made, module, scope = [constant.assignment.value], constant.module, ""
     function: FunctionSymbol | None = None
     for _ in range(_MAX_FACTORIES):
         if len(made) != 1 or not isinstance(made[0], Call):
@@ -76,7 +84,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
             cls = _train_state(call.func.value, module, scope, evaluator)
         if cls is not None:
-            return Made(cls, call, function)
+            return Made(cls, call, module, scope, function)
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
             return None
         function, made = symbol, list(symbol.declaration.return_values)

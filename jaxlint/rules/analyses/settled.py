@@ -27,8 +27,12 @@ def settled(expr: Expr, resolver: Resolver, module: Module, scope: str) -> Expr:
         if not _is_enum(enum, symbol.module, resolver):
             return expr
         return Constant(expr.at, f"{enum.name}.{_member(symbol)}", f"{symbol.module.name}.{enum.qualname}")
-    is_fixed = not symbol.scope and len(symbol.module.outline.module_scope.bindings[symbol.name]) == 1
-    return Constant(expr.at, value.value, value.kind) if isinstance(value, Constant) and is_fixed else expr
+    return Constant(expr.at, value.value, value.kind) if isinstance(value, Constant) and is_fixed(symbol) else expr
+
+
+def is_fixed(symbol: ValueSymbol) -> bool:
+    """Whether a variable is a constant of a module, which is bound once."""
+    return not symbol.scope and len(symbol.module.outline.module_scope.bindings[symbol.name]) == 1
 
 
 def _member(symbol: ValueSymbol) -> str:

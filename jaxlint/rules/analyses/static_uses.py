@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from jaxlint.rules.analyses.computed_from import Origins
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     BoolOp,
     Call,
-    Compare,
     Comprehension,
     Conditional,
     Constant,
@@ -39,14 +40,16 @@ from jaxlint.syntax.statements import (
     expressions,
 )
 
-TRUTH, COUNT, SHAPE, SLICE, INDEX, KEY, CONVERSION, AXIS, KEYS, LEAST = (
+TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST = (
     "in a condition",
     "for the number of turns",
     "in a shape",
     "in a slice",
     "as an index",
+    "for a number of elements",
     "as a key",
     "as a Python number",
+    "as a fixed number",
     "as an axis",
     "for the number of keys",
     "in a comparison",
@@ -58,11 +61,23 @@ ERRORS = {
     SHAPE: "TypeError (Shapes must be 1D sequences of concrete values of integer type)",
     SLICE: "IndexError (Slice entries must be static integers)",
     INDEX: "TracerIntegerConversionError",
+    LENGTH: "TracerIntegerConversionError",
     KEY: "TypeError (unhashable type)",
     CONVERSION: "ConcretizationTypeError",
+    NUMBER: "ConcretizationTypeError",
     AXIS: "TypeError or ValueError (an axis must be a Python integer)",
     KEYS: "TypeError (it is part of a shape)",
     LEAST: "TracerBoolConversionError",
+}
+#: What does the same with a value that changes all the time.
+INSTEAD = {
+    TRUTH: "use `jnp.where` or `jax.lax.cond`",
+    COUNT: "use `jax.lax.fori_loop`",
+    SLICE: "use `jax.lax.dynamic_slice`",
+    INDEX: "make an array of the list, or use `jax.lax.switch`",
+    KEY: "use `jax.lax.switch`",
+    CONVERSION: "compute with the array itself",
+    LEAST: "use `jnp.minimum` or `jnp.maximum`",
 }
 #: Functions of `jax.numpy` and `jax.random` that take a shape or a number of elements: where, and by which keywords.
 _SHAPED = {
@@ -82,21 +97,21 @@ _RANDOM = frozenset("normal uniform exponential gumbel laplace randint bernoulli
 #: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
 #: which keyword, and what for.
 _NUMBERS = {
-    **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", CONVERSION)),
-    **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", CONVERSION)),
-    **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", CONVERSION)),
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", NUMBER)),
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", NUMBER)),
+    **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", NUMBER)),
     **dict.fromkeys(
         (f"math.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor".split()), (0, "", CONVERSION)
     ),
-    **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", CONVERSION)),
-    "jax.numpy.repeat": (1, "repeats", CONVERSION),
-    "jax.numpy.bincount": (9, "length", CONVERSION),
+    **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", NUMBER)),
+    "jax.numpy.repeat": (1, "repeats", NUMBER),
+    "jax.numpy.bincount": (9, "length", NUMBER),
     "jax.numpy.expand_dims": (1, "axis", AXIS),
     "jax.lax.iota": (1, "size", SHAPE),
-    "jax.lax.dynamic_slice_in_dim": (2, "slice_size", INDEX),
+    "jax.lax.dynamic_slice_in_dim": (2, "slice_size", LENGTH),
     "jax.lax.scan": (3, "length", COUNT),
     "jax.random.split": (1, "num", KEYS),
-    "jax.random.permutation": (1, "x", CONVERSION),
+    "jax.random.permutation": (1, "x", NUMBER),
 }
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
@@ -104,10 +119,11 @@ _CONVERSIONS = frozenset({"int", "float", "bool"})
 
 
 class Use(msgspec.Struct, frozen=True):
-    """An expression whose value is asked for, and as what."""
+    """A traced expression whose value is asked for, as what, and where: something may be computed from it first."""
 
     expr: Expr
     how: str
+    at: object
 
 
 #: Says whether an expression is a traced number, and whether something is a list, a tuple or a dict of Python.
@@ -125,9 +141,9 @@ class StaticUses:
         name_of: Callable[[Expr], str],
         bound: Mapping[str, Expr] | None = None,
     ) -> None:
-        self._is_traced = is_traced
         #: What variables stand for that are bound once.
         self._bound = bound or {}
+        self._origins = Origins(is_traced, name_of, self._bound)
         self._kind_of = kind_of
         #: The dotted name of a function that is called, "" if it is not known.
         self._name_of = name_of
@@ -173,26 +189,8 @@ class StaticUses:
             case NamedExpr(value=value):
                 self._truth(value)
             case _:
-                found = self._traced_in(test)
-                if found is not None:
-                    self._found.append(Use(found, TRUTH))
-                else:
+                if not self._use(test, TRUTH):
                     self._inside(test)
-
-    def _traced_in(self, expr: Expr) -> Expr | None:
-        """The traced number that an expression is, or is computed from."""
-        if self._is_traced(expr):
-            return expr
-        match expr:
-            case Binary(left=left, right=right):
-                return self._traced_in(left) or self._traced_in(right)
-            case Unary(op="-" | "+" | "~", operand=operand):
-                return self._traced_in(operand)
-            case Compare(left=left, ops=(op,), comparators=(right,)) if op in ("<", ">", "<=", ">=", "==", "!="):
-                if any(isinstance(e, Constant) and e.kind in ("str", "NoneType") for e in (left, right)):
-                    return None
-                return self._traced_in(left) or self._traced_in(right)
-        return None
 
     def _inside(self, expr: Expr) -> None:
         """The uses in an expression whose own value is not asked for."""
@@ -227,14 +225,16 @@ class StaticUses:
             case Subscript(value=held, index=index):
                 self._item(held, index)
             case Binary(op="*", left=Display(kind="list" | "tuple"), right=right):
-                self._use(right, INDEX)
+                self._use(right, LENGTH)
         for child in children(expr):
             self._inside(child)
 
-    def _use(self, expr: Expr, how: str) -> None:
-        found = self._traced_in(expr)
+    def _use(self, expr: Expr, how: str) -> bool:
+        """Note the use of an expression, if it is traced."""
+        found = self._origins.of(expr)
         if found is not None:
-            self._found.append(Use(found, how))
+            self._found.append(Use(found, how, _place(found, expr)))
+        return found is not None
 
     def _call(self, call: Call) -> None:
         name = self._name_of(call.func)
@@ -258,7 +258,7 @@ class StaticUses:
                 shape = positional[index] if index < len(positional) else call.keyword(keyword)
                 if last == "arange":  # whose error is that of a conversion
                     for part in positional:
-                        self._use(part, CONVERSION)
+                        self._use(part, NUMBER)
                 elif shape is not None:
                     self._shape(shape)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
@@ -272,9 +272,7 @@ class StaticUses:
 
     def _least(self, numbers: Sequence[Expr]) -> None:
         """The use of the first traced number of those of which Python looks for the least or greatest."""
-        found = next((traced for number in numbers if (traced := self._traced_in(number)) is not None), None)
-        if found is not None:
-            self._found.append(Use(found, LEAST))
+        any(self._use(number, LEAST) for number in numbers)
 
     def _shape(self, shape: Expr) -> None:
         """The uses in what is given for a shape."""
@@ -301,6 +299,11 @@ class StaticUses:
             self._use(index, INDEX)
         elif kind == "dict":
             self._use(index, KEY)
+
+
+def _place(traced: Expr, used: Expr) -> object:
+    """Where to report the use of something that is computed from a traced expression: at that, if it stands there."""
+    return traced.at if place_of(used.at).holds(place_of(traced.at)) else used.at
 
 
 def _asks_for_type(expr: Expr) -> bool:

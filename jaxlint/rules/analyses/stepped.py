@@ -14,7 +14,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.moving import binds, is_straight, moving
-from jaxlint.rules.analyses.origins import Made
+from jaxlint.rules.analyses.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, is_number
 from jaxlint.syntax.statements import Assign, For, Statement, While, bound_once, looked_up, own_parts, walk
@@ -159,7 +159,7 @@ class Copies:
         elif function == "equinox.tree_at":
             yield from selected(copy, base)
         elif self.evaluator.model.class_of_symbol(resolver.follow(resolver.resolve(copy.func, module, scope))) is cls:
-            yield from ((field.name, value) for field, value in Made(cls, copy).given())
+            yield from ((field.name, value) for field, value in given_by(copy, cls))
 
 
 def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import TypeGuard
 
 import msgspec
 
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import UNKNOWN, Instance, Value, plain
+from jaxlint.infer.values import UNKNOWN, Array, Instance, Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Name, Unary, dotted, last_name
+from jaxlint.rules.analyses.computed_from import Origins
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Unary,
+    dotted,
+    is_none,
+    last_name,
+)
 from jaxlint.syntax.statements import Assign, Body, Do, Return, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
+_NUMBERS = frozenset({"int", "bool", "float", "complex"})
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 
@@ -65,6 +82,14 @@ def mapped_parameters(code: CodeRead) -> dict[str, Value]:
     return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
 
 
+def is_number(leaf: Leaf) -> bool:
+    """Whether a leaf is a number or an array, and never None."""
+    choices = options(plain(leaf.value))
+    if leaf.field.default is not None and is_none(leaf.field.default.expr):
+        return False
+    return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
+
+
 class Traced(msgspec.Struct, frozen=True):
     """An instance that is traced, but for the fields that a copy of it was given anew."""
 
@@ -84,29 +109,44 @@ class TracedLeaves:
         body: Body,
         evaluator: Evaluator,
         replaced: Mapping[str, frozenset[str]] | None = None,
+        name_of: Callable[[Expr], str] | None = None,
     ) -> None:
         self._evaluator = evaluator
         self._body = body
+        self._parameters = instances.keys()
+        self._given = {name: value for name, given in instances.items() if _is_pytree(value := plain(given))}
+        self._replaced = replaced or {}
+        #: Tells the dotted names of functions; without it, what a copy is given counts as unknown.
+        self._name_of = name_of
+        self._changed: dict[str, frozenset[str] | None] = {}
         #: What was asked for before, by the identity of the expressions.
         self._leaves: dict[int, tuple[Expr, Leaf | None]] = {}
         self._traced_before: dict[int, tuple[Expr, Traced | None]] = {}
-        self._given = instances
-        self._replaced = replaced or {}
 
     @cached_property
-    def _instances(self) -> dict[str, Traced]:
-        """The instances that are given, under names that are bound anew to copies of them only."""
-        assigned = assigned_names(self._body) if self._given else ()
-        found: dict[str, Traced] = {}
-        for name, given in self._given.items():
-            value = plain(given)
-            if isinstance(value, Instance) and value.cls.is_pytree:
-                changed = self._changed(name, value.cls) if name in assigned else frozenset()
-                if changed is not None:
-                    found[name] = Traced(value, changed | self._replaced.get(name, frozenset()))
+    def _rebound(self) -> dict[str, tuple[int, int]]:
+        """Where the variables are bound anew for the first time: before that they hold what was given."""
+        found: dict[str, tuple[int, int]] = {}
+        for statement in self._body if self._given else ():
+            place = place_of(statement.at)
+            behind = place[2:] if isinstance(statement, Assign) else place[:2]
+            for name in assigned_names((statement,)):
+                found.setdefault(name, behind)
         return found
 
-    def _changed(self, name: str, cls: PytreeClass) -> frozenset[str] | None:
+    def _variable(self, name: Name) -> Traced | None:
+        """The traced instance that a variable holds where it is read: what was given, or a copy with changes."""
+        value, replaced = self._given[name.id], self._replaced.get(name.id, frozenset())
+        behind = self._rebound.get(name.id)
+        if behind is None or place_of(name.at)[:2] < behind:
+            return Traced(value, replaced)
+        if name.id not in self._changed:
+            self._changed[name.id] = None  # which is asked for again by what the copies are given
+            self._changed[name.id] = self._copies(name.id, value.cls)
+        changed = self._changed[name.id]
+        return None if changed is None else Traced(value, changed | replaced)
+
+    def _copies(self, name: str, cls: PytreeClass) -> frozenset[str] | None:
         """The fields that `name = name.replace(...)` gives anew in a body; None if something else is bound to it."""
         changed: set[str] = set()
         for statement in walk(self._body):
@@ -117,15 +157,26 @@ class TracedLeaves:
                     copied = _copied(call, cls)
                     if copied is None or dotted(copied) != name:
                         return None
-                    changed.update(a.keyword for a in call.args if a.keyword is not None)
+                    changed.update(a.keyword for a in call.args if a.keyword is not None and not self._computed_with(a))
                 case _:
                     return None
         return frozenset(changed)
 
+    def _computed_with(self, given: Argument) -> bool:
+        """Whether what is given is certainly a tracer, as it is computed from a traced number."""
+        if self._name_of is None:
+            return False
+
+        def is_traced(expr: Expr) -> bool:
+            leaf = self.leaf(expr)
+            return leaf is not None and is_number(leaf)
+
+        return Origins(is_traced, self._name_of, self._aliases).of(given.value) is not None
+
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
         """The other variables that are bound once, to what."""
-        return {name: value for name, value in bound_once(self._body).items() if name not in self._given}
+        return {name: value for name, value in bound_once(self._body).items() if name not in self._parameters}
 
     def instance(self, expr: Expr) -> Instance | None:
         """The traced instance that an expression is."""
@@ -163,8 +214,8 @@ class TracedLeaves:
         if depth > _MAX_DEPTH:
             return None
         match expr:
-            case Name(id=name) if name in self._instances:
-                return self._instances[name]
+            case Name(id=name) if name in self._given:
+                return self._variable(expr)
             case Name(id=name) if name in self._aliases:
                 return self._traced(self._aliases[name], depth + 1)
             case Attribute():
@@ -181,7 +232,7 @@ class TracedLeaves:
 
     def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
         match expr:
-            case Name(id=name) if name in self._aliases and name not in self._instances and depth <= _MAX_DEPTH:
+            case Name(id=name) if name in self._aliases and depth <= _MAX_DEPTH:
                 return self._leaf(self._aliases[name], depth + 1)
             case Attribute(value=held, attr=attr):
                 owner = self._traced(held, depth + 1)
@@ -235,6 +286,10 @@ class TracedLeaves:
             case Unary(op="-" | "+" | "~", operand=operand):
                 return self._operand(operand, depth)
         return self._leaf(expr, depth)
+
+
+def _is_pytree(value: Value) -> TypeGuard[Instance]:
+    return isinstance(value, Instance) and value.cls.is_pytree
 
 
 def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
