@@ -22,6 +22,7 @@ REFUSED_TYPES = {
     "typing.FrozenSet": "a set",
     "typing.AbstractSet": "a set",
     "collections.abc.Set": "a set",
+    "builtins.callable": FUNCTION,  # written by many who mean `Callable`
     "builtins.type": "a class",
     "typing.Type": "a class",
     "typing.Callable": FUNCTION,

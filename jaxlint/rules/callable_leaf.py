@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import Kind
@@ -14,6 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.functions_held import lists_function
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.optimizer_states import keeps
 from jaxlint.rules.analyses.passed import parameter_of, passed_to
@@ -26,6 +28,7 @@ from jaxlint.syntax.statements import Assign, bound_names
 _LAYERS = frozenset({"MLP", "Lambda"})
 #: What makes such layers, or looks at all leaves.
 _CALLS = _LAYERS | {"apply_updates", "init"}
+_MAX_DEPTH = 3
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
 
@@ -126,19 +129,22 @@ def _may_see_equinox(module: Module) -> bool:
     return not imported or any(name.partition(".")[0] == "equinox" for _, name in imported)
 
 
-def _layer(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
-    """What holds functions in a module: a layer of equinox that it is, or that one of its fields is."""
-    instance = plain(value)
-    if not isinstance(instance, Instance) or instance.cls.framework is not EQUINOX or depth > 3:
+def _layer(value: Value, evaluator: Evaluator) -> str | None:
+    """What holds functions in a module, or in those in a container: a layer of equinox, or a list in a constructor."""
+    return next((name for cls in instances_in(value) if (name := _layer_in(cls, evaluator, 0)) is not None), None)
+
+
+def _layer_in(cls: PytreeClass, evaluator: Evaluator, depth: int) -> str | None:
+    if cls.framework is not EQUINOX or depth > _MAX_DEPTH:
         return None
-    cls = instance.cls
-    if _is_layer(cls.symbol.full_name):
+    if _is_layer(cls.symbol.full_name) or lists_function(cls, evaluator):
         return cls.name
     for field in cls.fields:
         if field.role is Role.LEAF and field.annotation is not None and not field.is_converted:
-            held = _layer(evaluator.promises.field(field, cls), evaluator, depth + 1)
-            if held is not None:
-                return held
+            held = plain(evaluator.promises.field(field, cls))
+            inner = _layer_in(held.cls, evaluator, depth + 1) if isinstance(held, Instance) else None
+            if inner is not None:
+                return inner
     return None
 
 
@@ -152,7 +158,7 @@ def _holder(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
     held = plain(value)
     if isinstance(held, Container) and held.kind in ("list", "tuple") and held.items is None:
         held = plain(held.element)
-    if not isinstance(held, Instance) or held.cls.framework is not EQUINOX or depth > 3:
+    if not isinstance(held, Instance) or held.cls.framework is not EQUINOX or depth > _MAX_DEPTH:
         return None
     leaves = [f for f in held.cls.fields if f.role is Role.LEAF and f.annotation is not None and not f.has_default]
     for field in leaves:

@@ -8,16 +8,19 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
 from jaxlint.infer.waiting import Candidate
+from jaxlint.libraries.arrays import ARRAY_TYPES
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.leaf_traits import alternatives
 from jaxlint.rules.analyses.traced_leaves import is_overridden
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
+    Binary,
     BoolOp,
     Call,
     Comprehension,
@@ -36,6 +39,7 @@ from jaxlint.syntax.statements import (
     ClassDefinition,
     Do,
     FunctionDefinition,
+    If,
     Jump,
     Raise,
     Return,
@@ -149,20 +153,29 @@ class InitRecursion(BodyRule):
 
 
 def _making(
-    body: Body, cls: PytreeClass, method: FunctionSymbol, evaluator: Evaluator, depth: int = 0
+    body: Body,
+    cls: PytreeClass,
+    method: FunctionSymbol,
+    evaluator: Evaluator,
+    depth: int = 0,
+    guarding: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[object, str]]:
-    """Where a method always makes another instance of the class, or another method that it always calls; and how."""
+    """Where a method always makes another instance of the class, or another method that it always calls; and how.
+
+    `guarding` are the fields that must hold arrays for it: so they do in the next instance if it is given one.
+    """
     function = method.declaration
-    for statement in _always_run(body):
+    for statement, fields in _always_run(body, method, evaluator):
+        needed = guarding | fields
         for part in _always_evaluated(statement):
             what = _makes_another(part, cls, function, evaluator)
-            if what:
+            if what and all(_stays_array(part, field) for field in needed):
                 yield part.at, what
                 continue
             called = _own_method(part, cls, function, evaluator) if depth < _MAX_DEPTH else None
             inner = None if called is None else evaluator.calls.body_of(called)
             if called is not None and inner is not None:
-                for at, how in _making(inner, cls, called, evaluator, depth + 1):
+                for at, how in _making(inner, cls, called, evaluator, depth + 1, needed):
                     through = f"calls `{called.declaration.name}`, which {how}"
                     yield at if called.module is method.module else part.at, through
 
@@ -179,14 +192,46 @@ def _own_method(expr: Expr, cls: PytreeClass, function: Function, evaluator: Eva
     return FunctionSymbol(found[0].module, found[1])
 
 
-def _always_run(body: Body) -> Iterator[Statement]:
-    """The statements that run one after the other, up to the first that may leave the function."""
+def _always_run(body: Body, method: FunctionSymbol, evaluator: Evaluator) -> Iterator[tuple[Statement, frozenset[str]]]:
+    """The statements that run one after the other, up to the first that may leave the function.
+
+    With each come the fields of which it is asked before whether they hold arrays, as they do on the host.
+    """
     for statement in body:
         if isinstance(statement, (Do, Assign, Annotate, Return)):
-            yield statement
-        elif not isinstance(statement, (Assert, FunctionDefinition, ClassDefinition)):
+            yield statement, frozenset()
+            continue
+        if isinstance(statement, If):
+            test, inside = statement.branches[0]
+            fields = _asked_for_arrays(test, method, evaluator)
+            if fields:
+                yield from ((one, more | fields) for one, more in _always_run(inside, method, evaluator))
+        if not isinstance(statement, (Assert, FunctionDefinition, ClassDefinition)):
             if any(isinstance(inner, (Return, Raise, Jump)) for inner in walk((statement,), nested=False)):
                 return
+
+
+def _asked_for_arrays(test: Expr, method: FunctionSymbol, evaluator: Evaluator) -> frozenset[str]:
+    """The fields of `self` that hold arrays if a test passes that asks nothing else: `isinstance(self.x, Array)`."""
+    first = f"{method.declaration.self_name}."
+    match test:
+        case BoolOp(op="and", left=left, right=right):
+            one, other = (_asked_for_arrays(part, method, evaluator) for part in (left, right))
+            return one | other if one and other else frozenset()
+        case Call(func=Name(id="isinstance")) if len(test.positional) == 2:
+            held, resolver = dotted(test.positional[0]) or "", evaluator.model.resolver
+            types = (resolver.library_name(one, method.module, "") for one in alternatives(test.positional[1]))
+            if any(ARRAY_TYPES.get(name) == "jax" for name in types) and held.startswith(first):
+                return frozenset({held.removeprefix(first)})
+    return frozenset()
+
+
+def _stays_array(making: Expr, field: str) -> bool:
+    """Whether the instance that a call makes has an array in a field, in which the one before has one."""
+    if not isinstance(making, Call) or making.has_star:
+        return False
+    given = making.keyword(field)
+    return isinstance(given, (Binary, Attribute)) or (given is None and len(making.positional) < 2)
 
 
 def _always_evaluated(statement: Statement) -> Iterator[Expr]:

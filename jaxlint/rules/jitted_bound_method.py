@@ -15,6 +15,7 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bound_part import changed_part, held_part
+from jaxlint.rules.analyses.closures_kept import closures_kept
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
@@ -127,8 +128,11 @@ class JittedBoundMethod(NodeRule):
     everywhere = True
 
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for a method that is compiled."""
-        return any(isinstance(e, Transformed) and e.receiver is not None for e in code.events)
+        """Ask for a method that is compiled, or for a function inside of a method that keeps something."""
+        if any(isinstance(e, Transformed) and e.receiver is not None for e in code.events):
+            return True
+        method = code.function
+        return method is not None and method.self_name is not None and bool(closures_kept(code))
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""
@@ -143,6 +147,7 @@ class JittedBoundMethod(NodeRule):
                 yield unhashable
             elif event.function is not None and event.applied.transform.name == "jax.jit":
                 yield from _stale(event, event.function, receiver.cls, function, evaluator)
+        yield from _stale_closures(function.code, evaluator)
 
 
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
@@ -191,26 +196,46 @@ def _stale(
         if found is not None:
             yield _problem_of_part(event, method, cls, *found)
         return
+    if kept is not None:
+        for one in evaluator.model.family(cls):  # the method may be another one in a class that inherits
+            overriding = one.method(method.name)
+            compiled = method if overriding is None else overriding[1]
+            stale = _stale_attribute(compiled, one, kept.attr, evaluator)
+            if stale is not None:
+                yield _problem(event.at, compiled.name, one, *stale)
+                return
+        return
     if cls.frozen is True or forgets(cls):
         return
-    inside = run_by(method, cls)
-    read = reads(inside.values(), cls)
-    if kept is not None:
-        holder = kept.attr
-        for attr in sorted(read - {holder}):
-            changing = changing_method(attr, inside, cls, evaluator)
-            if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
-                continue
-            if is_given(attr, holder, cls, evaluator):
-                continue
-            yield _problem(event, method, cls, attr, f"after `{changing.name}` changes it")
-            return
-        return
+    read = reads(run_by(method, cls).values(), cls)
     for assignment in node.code.events:
         if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
             if _is_called_around(event, assignment, node):
-                yield _problem(event, method, cls, assignment.attr, "after it was assigned")
+                yield _problem(event.at, method.name, cls, assignment.attr, "after it was assigned")
                 return
+
+
+def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The functions inside of a method that are kept compiled, and read what other methods of `self` change."""
+    owner = code.place.owner
+    for closure in closures_kept(code) if owner is not None else ():
+        for cls in evaluator.model.family(owner) if owner is not None else ():
+            stale = _stale_attribute(closure.function, cls, closure.holder, evaluator)
+            if stale is not None:
+                yield _problem(closure.at, closure.function.name, cls, *stale)
+                break
+
+
+def _stale_attribute(method: Function, cls: PytreeClass, holder: str, evaluator: Evaluator) -> tuple[str, str] | None:
+    """An attribute that a function reads, which is kept compiled in the attribute `holder`, and what changes it."""
+    if cls.frozen is True or forgets(cls):
+        return None
+    inside = run_by(method, cls)
+    for attr in sorted(reads(inside.values(), cls) - {holder}):
+        changing = changing_method(attr, inside, cls, evaluator)
+        if changing is not None and initialised(attr, cls) and not _compiles_again(changing, holder, cls):
+            return attr, f"after `{changing.name}` changes it"
+    return None
 
 
 def _kept(event: Transformed) -> SelfAssignment | None:
@@ -283,12 +308,12 @@ def _called_in(within: cst.CSTNode, name: str, node: FunctionNode) -> list[int]:
     return [node.place_of(call).row for call in own(within, cst.Call) if dotted(call.func) == name]
 
 
-def _problem(event: Transformed, method: Function, cls: PytreeClass, attr: str, when: str) -> Problem:
+def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, when: str) -> Problem:
     way_out = f"pass `{attr}` as an argument"
     return Problem(
-        at=event.at,
+        at=at,
         message=(
-            f"the compiled `{method.name}` of `{cls.name}` reads `{attr}` when it is compiled: {when}, it still"
+            f"the compiled `{compiled}` of `{cls.name}` reads `{attr}` when it is compiled: {when}, it still"
             f" computes with the old value; {way_out}"
         ),
         reason="the instance is no argument of the compiled function, and its attributes are constants in it",

@@ -9,33 +9,25 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Construct, Cross, Event
 from jaxlint.infer.transformed_classes import traced_by
-from jaxlint.infer.values import NONE, UNKNOWN, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.libraries.arrays import DTYPES, INDEXED, NUMBER_CONSTANTS
+from jaxlint.infer.values import NONE, UNKNOWN, Container
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
+from jaxlint.rules.analyses.functions_held import is_function
 from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name
 
 _OPTIMIZER = "an optimizer"
-#: Modules whose functions are no pytrees.
-_FUNCTION_MODULES = (
-    *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
-    "flax.linen.Module.",
-)
 #: What JAX takes in the place of what an annotation names.
 _OTHERS = frozenset({"NoneType", "int", "float", "bool", "complex"})
-#: What else these modules hold.
-_CONSTANTS = NUMBER_CONSTANTS | INDEXED | {"euler_gamma", "newaxis"}
 
 
 class NonArrayDataField(ClassRule, EventRule):
@@ -173,7 +165,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         return
     for argument in event.arguments:
         field = cls.field(argument.name)
-        if field is None or field.role is not Role.LEAF or not _is_function(argument.value):
+        if field is None or field.role is not Role.LEAF or not is_function(argument.value):
             continue
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
             continue
@@ -217,21 +209,6 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
     return False
 
 
-def _is_function(value: Value) -> bool:
-    """Whether a value is certainly a function, and no pytree that can be called."""
-    match plain(value):
-        case FunctionValue(symbol=FunctionSymbol(declaration=Function(decorators=())), applied=applied):
-            return not any(a.transform.filters for a in applied)
-        case LocalFunctionValue(applied=applied):
-            return not any(a.transform.filters for a in applied)
-        case Container(items=items) if items:
-            return all(_is_function(item) for item in items)
-        case Symbolic(symbol=External(name=name)):
-            last = name.rpartition(".")[2]
-            return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS | DTYPES
-    return False
-
-
 def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a handwritten constructor puts a plain function into a field, or a parameter that defaults to one."""
     found = cls.method("__init__")
@@ -243,7 +220,7 @@ def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) ->
     values = [defaults.get(value.id, value) if isinstance(value, Name) else value for value in given]
     scope = f"{init.qualname}.<locals>"
     return bool(values) and all(
-        value is not None and _is_function(evaluator.static(Placed(value, owner.module, scope))) for value in values
+        value is not None and is_function(evaluator.static(Placed(value, owner.module, scope))) for value in values
     )
 
 
@@ -255,7 +232,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
-    if what.endswith(FUNCTION) and not (_is_function(default) or _is_set_to_function(field, cls, evaluator)):
+    if what.endswith(FUNCTION) and not (is_function(default) or _is_set_to_function(field, cls, evaluator)):
         return None
     if what.endswith(_OPTIMIZER) and "state" in field.name:
         return None  # what `init` of an optimizer returns, whatever the annotation says

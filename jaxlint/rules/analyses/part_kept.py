@@ -17,23 +17,31 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+#: The update of a train state that changes its parameters, its optimizer's state and its count of steps.
+_OPTIMIZER_STEP = "apply_gradients"
+
 
 def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
     """Whether `name`, an update of a state that the function steps on and returns, is read for nothing but a result.
 
     Each field that the update changes is computed of what the state had in it, as a sum of losses is: the next step
-    goes on from the sum before. A state that the function does not step on may be tried out with other values.
+    goes on from the sum before. A state that the function does not step on may be tried out with other values; but who
+    lets the optimizer make its step and hands back the state as well, has trained for nothing.
     """
+    is_step = update.function == _OPTIMIZER_STEP
     changed = _carried_on(update, original)
-    if not changed or is_bound_in(original, following):
+    if is_bound_in(original, following) or name not in bound_once(code.body):
         return False
-    if name not in bound_once(code.body) or not _is_stepped(original, update, code):
+    if not is_step and (not changed or not _is_stepped(original, update, code)):
         return False
     if any(isinstance(s, FunctionDefinition) for s in walk(following)):
         return False
-    held = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute) and p.attr in changed}
+    read = (p for p in all_parts(code.body) if isinstance(p, Attribute) and (is_step or p.attr in changed))
+    held = {id(p.value) for p in read}
     if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(code.body)):
         return False
+    if is_step:
+        return True
     handed_back = sum(
         read.id == original for s in following if isinstance(s, Return) for read in returned_variables(s.value)
     )

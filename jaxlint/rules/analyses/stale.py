@@ -24,7 +24,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
 )
-from jaxlint.syntax.statements import Body, If, all_parts, parts, walk
+from jaxlint.syntax.statements import Body, If, Return, all_parts, parts, walk
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -48,24 +48,39 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
 
 
 def _reading(
-    attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator
-) -> Iterator[tuple[Function, Body]]:
-    """Those of some methods that read an attribute and whose bodies can be seen, with these."""
-    for name in inside:
-        found = cls.method(name)
-        if found is not None and attr in found[1].self_reads:
-            body = evaluator.calls.body_of(FunctionSymbol(found[0].module, found[1]))
-            if body is not None:
-                yield found[1], body
+    attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
+) -> Iterator[tuple[Function, str, Body]]:
+    """Those of some methods (or functions inside of one) that read an attribute, with its path, and their bodies."""
+    for name, function in inside.items():
+        found = cls.method(name) if function.owner is not None else _around(function, cls)
+        if found is None or attr not in (function.self_reads if function.owner is None else found[1].self_reads):
+            continue
+        path = f"{found[1].self_name}.{attr}"
+        if function.owner is None and not function.statements:
+            yield function, path, tuple(Return(value.at, value) for value in function.return_values)  # a lambda
+            continue
+        symbol = FunctionSymbol(found[0].module, found[1] if function.owner is not None else function)
+        body = evaluator.calls.body_of(symbol)
+        if body is not None:
+            yield symbol.declaration, path, body
 
 
-def _may_stand_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+def _around(function: Function, cls: PytreeClass) -> tuple[PytreeClass, Function] | None:
+    """The method of a class in which a function stands."""
+    around = function.scope.removesuffix(".<locals>")
+    for ancestor in cls.mro:
+        method = ancestor.module.outline.functions.get(around)
+        if method is not None and method.owner == ancestor.symbol.declaration.qualname:
+            return ancestor, method
+    return None
+
+
+def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods may read an attribute only where an argument is not given.
 
     That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
     """
-    for method, body in _reading(attr, inside, cls, evaluator):
-        path = f"{method.self_name}.{attr}"
+    for method, path, body in _reading(attr, inside, cls, evaluator):
         every = list(all_parts(body))
         missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
         fallback = [part for expr in missing for part in parts(expr)]
@@ -76,10 +91,9 @@ def _may_stand_in(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator:
     return True
 
 
-def _may_only_apply(attr: str, inside: Iterable[str], cls: PytreeClass, evaluator: Evaluator) -> bool:
+def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods may read nothing of a train state but the function of its model, which no update changes."""
-    for method, body in _reading(attr, inside, cls, evaluator):
-        path = f"{method.self_name}.{attr}"
+    for _, path, body in _reading(attr, inside, cls, evaluator):
         read = [dotted(part) for part in all_parts(body)]
         if read.count(path) > read.count(f"{path}.apply_fn"):
             return False
