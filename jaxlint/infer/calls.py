@@ -428,7 +428,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
             if parameter.name in passed.keywords and parameter.annotation is None:
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
         place = self.notes.place
-        if bound and place is not None and function.symbol.module is place.module:
+        if bound and place is not None and self.notes.tells_calls and function.symbol.module is place.module:
             self.note_call(function.symbol, bound, place.function)
         bound = {name: value for name, value in bound.items() if is_informative(value)}
         if declaration.returns is not None and not bound:

@@ -157,7 +157,7 @@ class CompoundStatements:
             if self.muted_loops < _MAX_LOOPS_READ_TWICE:
                 self.muted_loops += 1
                 returned, yielded = list(self.returned), list(self.yielded)
-                with self.notes.muted():
+                with self.notes.muted(), self.notes.first_turn():
                     before = merge([env, turn(env)])
                 self.returned, self.yielded = returned, yielded
                 self.muted_loops -= 1

@@ -53,10 +53,11 @@ class Deferral:
             return self.evaluator.evaluate(expr, env)
         calls, names = uneventful
         then, place, reader = env.part(names), self.notes.place, self.notes.reader
+        tells_calls = self.notes.tells_calls
         needed = tuple(then.values.values())
 
         def find() -> Value:
-            with self.notes.elsewhere(place, reader):
+            with self.notes.elsewhere(place, reader, tells_calls=tells_calls):
                 return self.evaluator.evaluate(expr, then)
 
         for call in calls:

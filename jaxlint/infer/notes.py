@@ -84,6 +84,8 @@ class Notes:
         self.unnoted: Update | None = None
         #: Whether `jax.disable_jit()` holds for what is read.
         self.runs_untransformed = False
+        #: Whether what calls pass is kept.
+        self.tells_calls = True
         #: The targets of the assignment whose value is being evaluated.
         self.targets: frozenset[str | None] = frozenset()
         #: The reader of the statements around the expression; None outside of units.
@@ -105,9 +107,20 @@ class Notes:
         finally:
             self.events = events
 
-    def elsewhere(self, place: Place | None, reader: FunctionReader | None) -> _Elsewhere:
+    @contextmanager
+    def first_turn(self) -> Iterator[None]:
+        """Read the body of a loop to learn what its second turn begins with: what it passes then is what counts."""
+        before, self.tells_calls = self.tells_calls, False
+        try:
+            yield
+        finally:
+            self.tells_calls = before
+
+    def elsewhere(
+        self, place: Place | None, reader: FunctionReader | None, *, tells_calls: bool | None = None
+    ) -> _Elsewhere:
         """Read code for its value that stands in another place."""
-        return _Elsewhere(self, place, reader)
+        return _Elsewhere(self, place, reader, self.tells_calls if tells_calls is None else tells_calls)
 
     @property
     def active(self) -> Place | None:
@@ -279,18 +292,21 @@ class Notes:
 class _Elsewhere:
     """Sets the place of code that is read for its value; a class, because a generator takes several times as long."""
 
-    def __init__(self, notes: Notes, place: Place | None, reader: FunctionReader | None) -> None:
+    def __init__(self, notes: Notes, place: Place | None, reader: FunctionReader | None, tells_calls: bool) -> None:
         self._notes = notes
         self._place = place
         self._reader = reader
+        self._tells_calls = tells_calls
 
     def __enter__(self) -> None:
         notes = self._notes
-        self._saved = (notes.events, notes.place, notes.reader)
+        self._saved = (notes.events, notes.place, notes.reader, notes.tells_calls)
         notes.events, notes.place, notes.reader = None, self._place, self._reader
+        notes.tells_calls = self._tells_calls
 
     def __exit__(self, *error: object) -> None:
-        self._notes.events, self._notes.place, self._notes.reader = self._saved
+        notes = self._notes
+        notes.events, notes.place, notes.reader, notes.tells_calls = self._saved
 
 
 def _stays(event: Replace, body: Body, shared: Collection[str], *, returned: bool) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from jaxlint.cst.changes import EditField, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
@@ -12,17 +14,19 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Pl
 from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
-from jaxlint.rules.analyses.moved_attributes import stepped_in_loop
-from jaxlint.rules.analyses.stepped import moved_at_each_turn, selected
+from jaxlint.rules.analyses.moved_attributes import moved_by, stepped_in_loop
+from jaxlint.rules.analyses.stepped import Copies, moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Binary, Call, Expr, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
 
 _NUMBERS = frozenset({"int", "float"})
+_COUNTING = frozenset({"+", "-"})
 #: What a body does with a number.
 _COUNTED, _MOVED = "counts up", "is another one at each turn"
 
@@ -137,6 +141,14 @@ class FilteredScalar(BodyRule):
         for moved in moved_at_each_turn(code, evaluator):
             if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
+        for call, cls, method in _methods_called(code):
+            if cls.framework is EQUINOX and _is_compiled_code(code, EQUINOX.id):
+                for name in Copies(cls, evaluator, _COUNTING).moved_in(method):
+                    yield from _scalar(call.at, cls, name, evaluator, module)
+            elif cls.framework is NNX and _is_compiled_code(code, NNX.id):
+                for name in moved_by(method, evaluator):
+                    if _starts_as_number(cls, name, evaluator):
+                        yield _problem(call.at, cls, name, "nnx.jit")
         crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
@@ -148,6 +160,26 @@ def _is_compiled(place: Place, framework: str) -> bool:
     prefix = "equinox." if framework == EQUINOX.id else "flax.nnx."
     applied = (a.transform for function in place.functions for a in place.applied(function))
     return any(t.kind is Kind.JIT and t.name.startswith(prefix) for t in applied)
+
+
+def _is_compiled_code(code: CodeRead, framework: str) -> bool:
+    """Whether a body, or one around it, is that of a function which the framework's own `jit` compiles."""
+    functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
+    return _is_compiled(replace(code.place, functions=functions), framework)
+
+
+def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, FunctionSymbol]]:
+    """The methods of its parameters that a function calls: `model(x)`, `optimizer.update(grads)`."""
+    given = {name: value for name, value in code.parameters.items() if isinstance(plain(value), Instance)}
+    for call in code.calls if given else ():
+        expr, method = call.func, "__call__"
+        if isinstance(expr, Attribute):
+            method = expr.attr
+            expr = expr.value
+        held = plain(given[expr.id]) if isinstance(expr, Name) and expr.id in given else None
+        found = held.cls.method(method) if isinstance(held, Instance) else None
+        if isinstance(held, Instance) and found is not None and not found[1].decorators:
+            yield call, held.cls, FunctionSymbol(found[0].module, found[1])
 
 
 def _is_filtered(cross: Cross, prefix: str = "equinox.") -> bool:

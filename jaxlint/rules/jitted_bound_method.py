@@ -19,7 +19,7 @@ from jaxlint.rules.analyses.closures_kept import closures_kept
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
@@ -211,7 +211,7 @@ def _stale(
     for assignment in node.code.events:
         if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
             if _is_called_around(event, assignment, node):
-                yield _problem(event.at, method.name, cls, assignment.attr, "after it was assigned")
+                yield _problem(event.at, method.name, cls, assignment.attr, None)
                 return
 
 
@@ -221,20 +221,24 @@ def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     for closure in closures_kept(code) if owner is not None else ():
         for cls in evaluator.model.family(owner) if owner is not None else ():
             stale = _stale_attribute(closure.function, cls, closure.holder, evaluator)
-            if stale is not None:
+            if stale is not None and not sets_option(*stale):
                 yield _problem(closure.at, closure.function.name, cls, *stale)
                 break
 
 
-def _stale_attribute(method: Function, cls: PytreeClass, holder: str, evaluator: Evaluator) -> tuple[str, str] | None:
+def _stale_attribute(
+    method: Function, cls: PytreeClass, holder: str, evaluator: Evaluator
+) -> tuple[str, Function] | None:
     """An attribute that a function reads, which is kept compiled in the attribute `holder`, and what changes it."""
     if cls.frozen is True or forgets(cls):
         return None
     inside = run_by(method, cls)
     for attr in sorted(reads(inside.values(), cls) - {holder}):
         changing = changing_method(attr, inside, cls, evaluator)
-        if changing is not None and initialised(attr, cls) and not _compiles_again(changing, holder, cls):
-            return attr, f"after `{changing.name}` changes it"
+        if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
+            continue
+        if not is_given(attr, holder, cls, evaluator):
+            return attr, changing
     return None
 
 
@@ -308,7 +312,8 @@ def _called_in(within: cst.CSTNode, name: str, node: FunctionNode) -> list[int]:
     return [node.place_of(call).row for call in own(within, cst.Call) if dotted(call.func) == name]
 
 
-def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, when: str) -> Problem:
+def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, changing: Function | None) -> Problem:
+    when = "after it was assigned" if changing is None else f"after `{changing.name}` changes it"
     way_out = f"pass `{attr}` as an argument"
     return Problem(
         at=at,

@@ -41,7 +41,7 @@ def stepped_in_loop(code: CodeRead, crosses: Mapping[int, Cross], evaluator: Eva
                     cls = passed.get(dotted(held) or "")
                     method = None if cls is None else cls.method(name)
                     if cls is not None and method is not None:
-                        for attr in _moved_by(FunctionSymbol(method[0].module, method[1]), evaluator):
+                        for attr in moved_by(FunctionSymbol(method[0].module, method[1]), evaluator):
                             yield Stepped(call.at, cls, attr)
 
 
@@ -56,7 +56,7 @@ def _passed(body: Body, crosses: Mapping[int, Cross]) -> Iterator[tuple[str, Pyt
                     yield path, held.cls
 
 
-def _moved_by(symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[str]:
+def moved_by(symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[str]:
     """The attributes of `self` that a method certainly moves."""
     function = symbol.declaration
     if function.decorators or function.self_name is None or function.is_async or function.is_generator:

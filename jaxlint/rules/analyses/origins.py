@@ -8,13 +8,14 @@ import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.values import is_classmethod
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
 from jaxlint.rules.analyses.settled import is_fixed
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, parts, walk
+from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, bound_once, looked_up, parts, walk
 
 #: How many functions that make an instance are followed.
 _MAX_FACTORIES = 3
@@ -75,21 +76,37 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
     if isinstance(constant, ValueSymbol) and is_fixed(constant) and constant.assignment.value is not None:
         made, module, scope = [constant.assignment.value], constant.module, ""
     function: FunctionSymbol | None = None
+    owner: PytreeClass | None = None
     for _ in range(_MAX_FACTORIES):
+        is_kept = function is not None and len(made) == 1 and isinstance(made[0], Name)
+        if function is not None and is_kept:  # `state = State(...)`, `return state`
+            made = [looked_up(made[0], bound_once(evaluator.calls.body_of(function) or ()))]
         if len(made) != 1 or not isinstance(made[0], Call):
             return None
         call = made[0]
         symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
-        cls = evaluator.model.class_of_symbol(symbol)
+        cls = _own_class(call.func, function, owner) or evaluator.model.class_of_symbol(symbol)
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
             cls = _train_state(call.func.value, module, scope, evaluator)
         if cls is not None:
-            return Made(cls, call, module, scope, function)
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
+            return None if is_kept and cls.frozen is not True else Made(cls, call, module, scope, function)
+        if not isinstance(symbol, FunctionSymbol):
             return None
+        if symbol.declaration.decorators:
+            if not is_classmethod(symbol.declaration) or not isinstance(call.func, Attribute):
+                return None
+            of = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func.value, module, scope))
+            owner = evaluator.model.class_of_symbol(of)
         function, made = symbol, list(symbol.declaration.return_values)
         module, scope = symbol.module, f"{symbol.declaration.qualname}.<locals>"
     return None
+
+
+def _own_class(func: Expr, method: FunctionSymbol | None, owner: PytreeClass | None) -> PytreeClass | None:
+    """The class that a classmethod calls as its first parameter."""
+    if method is None or owner is None or not is_classmethod(method.declaration):
+        return None
+    return owner if isinstance(func, Name) and func.id == method.declaration.self_name else None
 
 
 def _train_state(expr: Expr, module: Module, scope: str, evaluator: Evaluator) -> PytreeClass | None:

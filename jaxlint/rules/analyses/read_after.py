@@ -17,6 +17,7 @@ from jaxlint.syntax.expressions import (
     dotted,
 )
 from jaxlint.syntax.statements import (
+    Assign,
     Augment,
     Body,
     ClassDefinition,
@@ -35,6 +36,7 @@ from jaxlint.syntax.statements import (
     bound_by,
     expressions,
     own_parts,
+    parts,
 )
 
 #: Finds a read that matters in an expression.
@@ -48,6 +50,8 @@ class ReadAfter:
     def __init__(self, path: str, find: FindRead) -> None:
         self._path = path
         self._find = find
+        #: The variables whose values come from what the call returns.
+        self._news: set[str] = set()
 
     def of(self, at: object, body: Body) -> Expr | None:
         """The first read after the call whose argument stands at `at`; None if there is none, or it is not certain."""
@@ -62,6 +66,7 @@ class ReadAfter:
             if any(part.at is at for part in own_parts(statement)):
                 if isinstance(statement, (Return, Raise)) or self._binds(statement):
                     return _ENDED
+                self._news = _computed_from(statement, body[index + 1 :])
                 return self._sequence(body[index + 1 :])
             for block in blocks(statement):
                 if not _is_below(at, block):
@@ -114,7 +119,8 @@ class ReadAfter:
         if read is not None:
             return read
         if isinstance(statement, If):
-            return _ENDED if _ENDED in ends else None
+            may_go_on = None in ends or not statement.orelse
+            return _ENDED if _ENDED in ends and not (may_go_on and self._asks_for_news(statement)) else None
         return _ENDED if _ENDED in ends and self._rebinds(statement) else None
 
     def _own(self, statement: Statement) -> Expr | None:
@@ -140,6 +146,14 @@ class ReadAfter:
         names |= {dotted(p.target) or "" for p in own_parts(statement) if isinstance(p, NamedExpr)}
         return any(self._path == name or self._path.startswith(f"{name}.") for name in names)
 
+    def _asks_for_news(self, statement: If) -> bool:
+        """Whether a branch depends on what the call returns: what it does is not known from the turns before.
+
+        `if loss < best: best, kept = loss, state` leaves `kept` as it is in some turn.
+        """
+        asked = {part.id for test, _ in statement.branches for part in parts(test) if isinstance(part, Name)}
+        return not asked.isdisjoint(self._news)
+
     def _rebinds(self, statement: Statement) -> bool:
         return any(self._binds(s) or self._rebinds(s) for block in blocks(statement) for s in block)
 
@@ -147,6 +161,16 @@ class ReadAfter:
         return any(dotted(p) == self._path for p in own_parts(statement)) or any(
             self._binds(s) or self._mentions(s) for block in blocks(statement) for s in block
         )
+
+
+def _computed_from(statement: Statement, following: Body) -> set[str]:
+    """The variables that a statement binds, and those that statements after it compute from them."""
+    names = {name for target in bound_by(statement) for name in _names(target)}
+    for after in following:
+        read = {part.id for part in own_parts(after) if isinstance(part, Name)}
+        if isinstance(after, Assign) and not names.isdisjoint(read):
+            names |= {name for target in bound_by(after) for name in _names(target)}
+    return names
 
 
 def _read_by(target: Expr) -> Iterator[Expr]:

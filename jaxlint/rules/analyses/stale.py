@@ -159,6 +159,13 @@ def changing_method(
     return None
 
 
+def sets_option(attr: str, function: Function) -> bool:
+    """Whether a method gives an attribute nothing but literals and functions of its own: a way to compute is chosen."""
+    parameters = {p.name for p in function.parameters}
+    given = [assignment.value for assignment in function.self_assignments if assignment.attr == attr]
+    return all(isinstance(v, Constant) or (isinstance(v, Name) and v.id not in parameters) for v in given)
+
+
 def _puts_back(given: list[Expr | None], attr: str, function: Function) -> bool:
     """Whether a method gives an attribute another value for a while, and in the end what a variable has kept."""
     last = given[-1]

@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, is_number
-from jaxlint.syntax.statements import Assign, For, Statement, While, bound_once, looked_up, own_parts, walk
+from jaxlint.syntax.statements import Assign, For, Statement, While, all_parts, bound_once, looked_up, own_parts, walk
 
 #: Operations that make another number of a number.
 MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
@@ -102,6 +102,14 @@ class Copies:
             for value in copies
         ]
         yield from sorted(set.intersection(*returned) if returned else ())
+
+    def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
+        """The fields that a copy of `self` moves, wherever a method makes one."""
+        own = method.declaration.self_name
+        scope = f"{method.declaration.qualname}.<locals>"
+        for part in all_parts(self.evaluator.calls.body_of(method) or ()) if own is not None else ():
+            if isinstance(part, Call) and own is not None:
+                yield from self._moved(part, own, method.module, scope, frozenset())
 
     def copying(
         self, copy: Call, name: str, module: Module, scope: str
