@@ -81,8 +81,13 @@ def ordered(findings: list[Finding]) -> list[Finding]:
         or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
     ]
     shown.sort(key=lambda f: f.sort_key)
-    first = {(_place(f), f.subject): f for f in reversed(shown)}
-    return [f for f in shown if not f.subject or first[_place(f), f.subject] is f]
+    first = {(_place(f), _about(f)): f for f in reversed(shown)}
+    return [f for f in shown if not _about(f) or first[_place(f), _about(f)] is f]
+
+
+def _about(finding: Finding) -> str:
+    """What a finding is about, or what it advises: one place is not told twice to do the same."""
+    return finding.subject or finding.help
 
 
 def _place(finding: Finding) -> tuple[str, str, int, int]:

@@ -20,6 +20,7 @@ from jaxlint.rules.analyses.exchanged import (
     stored_in,
 )
 from jaxlint.rules.analyses.flattening import Rebuilt, Routine
+from jaxlint.rules.analyses.lost_counts import lost_count
 from jaxlint.rules.analyses.registered_pairs import registered_pairs
 from jaxlint.rules.analyses.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -111,8 +112,9 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     ## When not to use it
 
-    Attributes that are left out of `tree_flatten` are reported only if the constructor takes them. A cache that may be
-    lost is best no parameter of it.
+    Attributes that are left out of `tree_flatten` are reported only if the constructor takes them, or if they are
+    numbers that a method counts up which a transformed function calls. A cache that may be lost is best no parameter of
+    it.
 
     ## References
 
@@ -326,10 +328,13 @@ def _compared(
     if made is not None:
         yield _new_without_arguments(cls, "tree_unflatten", *made)
     result = compared(cls, first, second, makers, evaluator)
+    at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
     if result is None:
+        lost = lost_count(cls, flatten[1], unflatten[1], evaluator)
+        if lost is not None:
+            yield _uncounted(cls, at, *lost)
         return
     found = result[2]
-    at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
     if found.wrong is not None:
         yield _problem(
             cls,
@@ -342,6 +347,16 @@ def _compared(
         return
     by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
     yield _left_out(cls, at, by or f"`tree_flatten` of `{cls.name}`", found)
+
+
+def _uncounted(cls: PytreeClass, at: Span, name: str, method: str) -> Problem:
+    return _problem(
+        cls,
+        at,
+        f"`tree_flatten` of `{cls.name}` leaves `{name}` out, which `{method}` counts up: each transformation"
+        " resets it; add it to the children or to the aux data",
+        f"give `{name}`, too, and set it in `tree_unflatten`",
+    )
 
 
 def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:

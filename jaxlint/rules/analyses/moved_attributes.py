@@ -32,7 +32,7 @@ def stepped_in_loop(code: CodeRead, crosses: Mapping[int, Cross], evaluator: Eva
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
         passed = dict(_passed(loop.body, crosses))
         for statement in loop.body if passed else ():
-            target = _moved(statement)
+            target = moved(statement)
             cls = None if target is None else passed.get(dotted(target.value) or "")
             if target is not None and cls is not None:
                 yield Stepped(target.at, cls, target.attr)
@@ -64,12 +64,12 @@ def moved_by(symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[str]:
     for statement in evaluator.calls.body_of(symbol) or ():
         if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
             return
-        target = _moved(statement)
+        target = moved(statement)
         if target is not None and dotted(target.value) == function.self_name:
             yield target.attr
 
 
-def _moved(statement: Statement) -> Attribute | None:
+def moved(statement: Statement) -> Attribute | None:
     """The attribute that a statement gives another number: `x.n += 1`, `x.n = x.n * 0.9`."""
     match statement:
         case Augment(target=Attribute() as target, op=op, value=value):
