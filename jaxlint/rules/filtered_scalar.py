@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.stepped import Copies, moved_at_each_turn, selected
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
+from jaxlint.syntax.statements import bound_once, looked_up
 
 _NUMBERS = frozenset({"int", "float"})
 _COUNTING = frozenset({"+", "-"})
@@ -120,14 +121,14 @@ class FilteredScalar(BodyRule):
                     ):
                         yield _problem(event.at, receiver.cls, attr, "nnx.jit")
                 case Replace(receiver=receiver, keywords=keywords) if receiver.cls.framework is EQUINOX:
-                    exprs = {id(a.at): a.value for a in event.call.args}
+                    exprs = _given(event.call, code)
                     base = None if event.base is None else dotted(event.base)
                     for keyword in keywords if _is_compiled(event.place, EQUINOX.id) else ():
                         if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
                             yield from _scalar(keyword.at, receiver.cls, keyword.name, evaluator, module)
                 case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
                     if _is_compiled(event.place, EQUINOX.id):
-                        for at, name in _counted(event.call):
+                        for at, name in _counted(event.call, code):
                             yield from _scalar(at, cls, name, evaluator, module)
                 case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
                     for at, name in _made_again(event, code):
@@ -264,7 +265,7 @@ def _made_again(event: Construct, code: CodeRead) -> Iterator[tuple[object, str]
     """The fields that a copy has counted up: `Model(model.w, model.n + 1)`, of a parameter of the same class."""
     if code.function is None or not _is_compiled(event.place, EQUINOX.id):
         return
-    exprs = {id(a.at): a.value for a in event.call.args}
+    exprs = _given(event.call, code)
     for given in event.arguments:
         expr = exprs.get(id(given.at))
         for name, value in code.parameters.items():
@@ -273,11 +274,18 @@ def _made_again(event: Construct, code: CodeRead) -> Iterator[tuple[object, str]
                 yield given.at, given.name
 
 
-def _counted(call: Call) -> Iterator[tuple[object, str]]:
+def _given(call: Call, code: CodeRead) -> dict[int, Expr]:
+    """What a call is given, by the identity of the places; what a variable is bound to, if that is done once."""
+    bound = bound_once(code.body)
+    return {id(a.at): looked_up(a.value, bound) for a in call.args}
+
+
+def _counted(call: Call, code: CodeRead) -> Iterator[tuple[object, str]]:
     """The fields that `tree_at` counts up: `tree_at(lambda m: m.n, model, model.n + 1)`."""
     tree = dotted(call.positional[1]) if len(call.positional) > 1 else None
+    bound = bound_once(code.body)
     for name, value in selected(call, tree) if tree is not None else ():
-        if _is_stepped(value, f"{tree}.{name}"):
+        if _is_stepped(looked_up(value, bound), f"{tree}.{name}"):
             yield value.at, name
 
 

@@ -105,11 +105,13 @@ class Copies:
 
     def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
         """The fields that a copy of `self` moves, wherever a method makes one."""
-        own = method.declaration.self_name
-        scope = f"{method.declaration.qualname}.<locals>"
-        for part in all_parts(self.evaluator.calls.body_of(method) or ()) if own is not None else ():
-            if isinstance(part, Call) and own is not None:
-                yield from self._moved(part, own, method.module, scope, frozenset())
+        own, body = method.declaration.self_name, self.evaluator.calls.body_of(method) or ()
+        if own is None or binds(body, {own}):
+            return
+        scope, bound = f"{method.declaration.qualname}.<locals>", bound_once(body)
+        for part in all_parts(body):
+            if isinstance(part, Call):
+                yield from self._moved(part, own, method.module, scope, frozenset(), bound)
 
     def copying(
         self, copy: Call, name: str, module: Module, scope: str
