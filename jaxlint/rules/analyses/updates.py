@@ -67,8 +67,8 @@ def puts_back(update: Update, evaluator: Evaluator) -> bool:
     anything differ where nothing is given: `x.tree_replace({})`.
     """
     if update.function in UPDATE_METHODS or update.function in REPLACE_FUNCTIONS:
-        added = (a.value for a in update.call.args if a.value is not update.base)
-        if all(isinstance(value, DictDisplay) and not value.keys for value in added):
+        added = (a for a in update.call.args if a.value is not update.base)
+        if all(a.keyword is None and isinstance(a.value, DictDisplay) and not a.value.keys for a in added):
             return True
     base, function = None if update.base is None else dotted(update.base), update.place.function
     if base is None or update.call.has_star or not update.keywords:
