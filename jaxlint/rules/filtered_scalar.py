@@ -170,14 +170,18 @@ def _is_compiled_code(code: CodeRead, framework: str) -> bool:
 
 
 def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, FunctionSymbol]]:
-    """The methods of its parameters that a function calls: `model(x)`, `optimizer.update(grads)`."""
+    """The methods of its parameters that a function calls, each once: `model(x)`, `optimizer.update(grads)`."""
+    seen: set[tuple[str, str]] = set()
     given = {name: value for name, value in code.parameters.items() if isinstance(plain(value), Instance)}
     for call in code.calls if given else ():
         expr, method = call.func, "__call__"
         if isinstance(expr, Attribute):
             method = expr.attr
             expr = expr.value
-        held = plain(given[expr.id]) if isinstance(expr, Name) and expr.id in given else None
+        if not isinstance(expr, Name) or expr.id not in given or (expr.id, method) in seen:
+            continue
+        seen.add((expr.id, method))
+        held = plain(given[expr.id])
         found = held.cls.method(method) if isinstance(held, Instance) else None
         if isinstance(held, Instance) and found is not None and not found[1].decorators:
             yield call, held.cls, FunctionSymbol(found[0].module, found[1])
