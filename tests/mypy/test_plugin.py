@@ -315,11 +315,11 @@ def test_what_the_readme_shows(folder: Path) -> None:
     """Of its first program, without the plugin and with it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     program = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    shown = re.search(r"```\n(train\.py:.*?)\n\n(train\.py:.*?)\n```", text, re.DOTALL)
+    shown = re.search(r"mypy said `(.*?)`, and says now:\n\n```\n(train\.py:.*?)\n```", text, re.DOTALL)
     assert program is not None and shown is not None
     (folder / "train.py").write_text(program[1])
     (folder / "plain.ini").write_text(SMALL_CONFIG.replace("plugins = jaxlint_mypy\n", ""))
-    for config, expected in (("plain.ini", shown[1]), ("mypy.ini", shown[2])):
+    for config, expected in (("plain.ini", f"train.py:16: error: {shown[1]}"), ("mypy.ini", shown[2])):
         found = mypy(folder, f"--config-file={config}", f"--cache-dir={os.devnull}", "train.py").splitlines()[:-1]
         small = [line for line in found if "Module has no attribute" in line]  # the jax of these tests has no `jit`
         assert [line for line in found if line not in small] == expected.splitlines()
