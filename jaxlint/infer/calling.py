@@ -1,4 +1,4 @@
-"""Which functions of a module call something of some name, themselves or by way of others of the module."""
+"""Which functions of a module call something of some name, themselves or by way of others, and what it transforms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function, Outline, Unit
+from jaxlint.syntax.expressions import Name
 
 #: Through how many functions of a module a call is followed.
 _MOST = 2
@@ -16,6 +17,7 @@ class CallingFunctions:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        self._applied: dict[str, frozenset[str]] = {}
 
     def names(self, module: Module, called: frozenset[str]) -> frozenset[str]:
         """The last names of the functions and methods that may call something of one of the names."""
@@ -23,6 +25,13 @@ class CallingFunctions:
         if key not in self._found:
             self._found[key] = _calling(module.outline, called)
         return self._found[key]
+
+    def applying(self, module: Module) -> frozenset[str]:
+        """The names that a module gives to what may be a transformation."""
+        if module.path not in self._applied:
+            given = (argument.value for one in module.outline.applying for argument in one.call.args)
+            self._applied[module.path] = frozenset(value.id for value in given if isinstance(value, Name))
+        return self._applied[module.path]
 
 
 def _calling(outline: Outline, called: frozenset[str]) -> frozenset[str]:

@@ -126,7 +126,8 @@ class DataFieldAsStatic(BodyRule):
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """Functions that something is applied to and whose text asks for something of an instance they are given."""
-        return any(_is_applied(f, candidate.module) and _may_ask(f, candidate) for f in candidate.functions)
+        applied = candidate.callers.applying(candidate.module)
+        return any((f.decorators or f.name in applied) and _may_ask(f, candidate) for f in candidate.functions)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls."""
@@ -145,12 +146,6 @@ class DataFieldAsStatic(BodyRule):
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
-
-
-def _is_applied(function: Function, module: Module) -> bool:
-    """Whether a function has a decorator, or is given by its name to what may be a transformation."""
-    given = (argument.value for one in module.outline.applying for argument in one.call.args)
-    return bool(function.decorators) or any(isinstance(value, Name) and value.id == function.name for value in given)
 
 
 def _may_ask(function: Function, candidate: Candidate) -> bool:
@@ -201,10 +196,6 @@ class _Reader:
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
         read = [leaf for part in parts if (leaf := leaves.leaf(part)) is not None]
 
-        def is_traced(expr: Expr) -> bool:
-            leaf = leaves.leaf(expr)
-            return leaf is not None and is_number(leaf)
-
         def shape(expr: Expr) -> Leaf | None:
             """The leaf that is a shape, or the number in a shape that a property gives."""
             leaf = leaves.leaf(expr)
@@ -218,7 +209,7 @@ class _Reader:
         def kind_of(expr: Expr) -> str:
             return self._kind_of(bound.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves, scope)
 
-        uses = StaticUses(is_traced, kind_of, name_of, bound).of(body) if any(map(is_number, read)) else ()
+        uses = StaticUses(leaves.is_number, kind_of, name_of, bound).of(body) if any(map(is_number, read)) else ()
         for use in uses:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None

@@ -15,13 +15,13 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bound_part import changed_part, held_part
-from jaxlint.rules.analyses.closures_kept import closures_kept
+from jaxlint.rules.analyses.closures_kept import closures_kept, keeping
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import run_by
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.symbols.outline import Function, SelfAssignment
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.spelling import with_article
 
@@ -189,8 +189,9 @@ def _stale(
     event: Transformed, method: Function, cls: PytreeClass, node: FunctionNode, evaluator: Evaluator
 ) -> Iterator[Problem]:
     """The attributes that the compiled method reads, and that change afterwards."""
-    kept, owner = _kept(event), event.place.owner
-    part = None if kept is None or event.place.method is None else held_part(kept.value, event.place.method)
+    around, owner = event.place.method, event.place.owner
+    kept = None if around is None else keeping(event, around)
+    part = None if kept is None or around is None else held_part(kept.value, around)
     if kept is not None and part is not None and owner is not None:
         found = None if forgets(owner) else changed_part(part, method, cls, kept.attr, owner, evaluator)
         if found is not None:
@@ -239,19 +240,6 @@ def _stale_attribute(
             continue
         if not is_given(attr, holder, cls, evaluator):
             return attr, changing
-    return None
-
-
-def _kept(event: Transformed) -> SelfAssignment | None:
-    """What gives the compiled method to an attribute of `self`."""
-    method = event.place.method
-    if method is None:
-        return None
-    place = place_of(event.at)
-    for assignment in method.self_assignments:
-        value = assignment.value
-        if value is not None and value.at[:2] <= place[:2] and place[2:] <= value.at[2:]:
-            return assignment
     return None
 
 

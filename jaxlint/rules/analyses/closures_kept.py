@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.events import CodeRead, Transformed
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Name
 from jaxlint.syntax.statements import parts
@@ -25,7 +25,10 @@ class Closure(msgspec.Struct, frozen=True):
 
 def closures_kept(code: CodeRead) -> list[Closure]:
     """The functions that a method compiles and keeps, if they read attributes of its `self`."""
-    return list(_closures(code))
+    if closures_kept not in code.shared:
+        code.shared[closures_kept] = list(_closures(code))
+    found: list[Closure] = code.shared[closures_kept]
+    return found
 
 
 def _closures(code: CodeRead) -> Iterator[Closure]:
@@ -38,23 +41,20 @@ def _closures(code: CodeRead) -> Iterator[Closure]:
         function = event.function if isinstance(event, Transformed) and event.receiver is None else None
         if not isinstance(event, Transformed) or function is None or function.scope != scope or event.applied.bound:
             continue
-        holder = _keeping(event, method)
-        if event.applied.transform.name == _COMPILER and holder is not None and not event.applied.is_decorator:
-            yield from _reading_self(function, event.at, holder, method.self_name)
+        kept = keeping(event, method)
+        if event.applied.transform.name == _COMPILER and kept is not None and not event.applied.is_decorator:
+            yield from _reading_self(function, event.at, kept.attr, method.self_name)
     for function in code.place.module.outline.functions.values() if names else ():
         if function.scope == scope and function.name in names and function.decorators:
             if any(applied.transform.name == _COMPILER for applied in code.place.applied(function)):
                 yield from _reading_self(function, function.at, names[function.name], method.self_name)
 
 
-def _keeping(event: Transformed, method: Function) -> str | None:
-    """The attribute of `self` that what a call compiles is given to."""
+def keeping(event: Transformed, method: Function) -> SelfAssignment | None:
+    """What gives the function that a call of a method compiles to an attribute of `self`."""
     place = place_of(event.at)
-    for assignment in method.self_assignments:
-        value = assignment.value
-        if value is not None and value.at[:2] <= place[:2] and place[2:] <= value.at[2:]:
-            return assignment.attr
-    return None
+    given = (one for one in method.self_assignments if one.value is not None and place_of(one.value.at).holds(place))
+    return next(given, None)
 
 
 def _reading_self(function: Function, at: object, holder: str, self_name: str) -> Iterator[Closure]:

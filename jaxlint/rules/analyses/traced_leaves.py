@@ -166,12 +166,7 @@ class TracedLeaves:
         """Whether what is given is certainly a tracer, as it is computed from a traced number."""
         if self._name_of is None:
             return False
-
-        def is_traced(expr: Expr) -> bool:
-            leaf = self.leaf(expr)
-            return leaf is not None and is_number(leaf)
-
-        return Origins(is_traced, self._name_of, self._aliases).of(given.value) is not None
+        return Origins(self.is_number, self._name_of, self._aliases).of(given.value) is not None
 
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
@@ -196,6 +191,11 @@ class TracedLeaves:
         if known is None or known[0] is not expr:
             known = self._leaves[id(expr)] = expr, self._leaf(expr, 0)
         return known[1]
+
+    def is_number(self, expr: Expr) -> bool:
+        """Whether an expression is a leaf that is a number or an array."""
+        leaf = self.leaf(expr)
+        return leaf is not None and is_number(leaf)
 
     def items(self, expr: Expr) -> list[Leaf]:
         """The leaves in the tuple or list that a property, or a method without arguments, returns."""
