@@ -6,6 +6,7 @@ These are the places of libcst's `PositionProvider` (`tests/cst/test_positions.p
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +26,10 @@ class Positions(CodegenState):
         #: The nodes, those inside of others before them, and by identity their rows and columns.
         self.nodes: list[cst.CSTNode] = []
         self.places: dict[int, tuple[int, int, int, int]] = {}
+        #: Of each statement, by identity, its first row, with the comments above it, and the row behind its last one.
+        self.rows: dict[int, tuple[int, int]] = {}
+        #: What each row of a statement begins with.
+        self.indents: dict[int, tuple[str, ...]] = {}
         self._starts: list[tuple[int, int]] = []
         module._codegen(self)
         self.code = "".join(self.tokens)
@@ -61,6 +66,9 @@ class Positions(CodegenState):
         start = self._starts.pop()
         if id(node) not in self.places:
             self.put(node, (*start, self.row, self.column))
+        if isinstance(node, cst.BaseStatement):
+            self.rows[id(node)] = start[0], self.row
+            self.indents[id(node)] = tuple(self.indent_tokens)
 
     def record_syntactic_position(self, node: cst.CSTNode, **ends: Any) -> Any:
         """A node without its blanks is printed meanwhile, or from `start_node` to `end_node`."""
@@ -95,3 +103,13 @@ class _Syntactic:
         start = self._start if isinstance(self._start, tuple) else done.places[id(self._start)][:2]
         end = (done.row, done.column) if self._end is None else done.places[id(self._end)][2:]
         done.put(self._node, (*start, *end))
+
+
+def printed(nodes: Iterable[cst.CSTNode], module: cst.Module, indents: Iterable[str]) -> str:
+    """The text of statements that stand in a module as deep as these indents say."""
+    state = CodegenState(module.default_indent, module.default_newline)
+    for indent in indents:
+        state.increase_indent(indent)
+    for node in nodes:
+        node._codegen(state)
+    return "".join(state.tokens)

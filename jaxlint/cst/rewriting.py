@@ -45,6 +45,25 @@ class NewNodes(cst.CSTTransformer):
         return updated_node if rewriter is None else rewriter(updated_node)
 
 
+def new_texts(tree: Tree, rewriters: dict[cst.CSTNode, Rewriter]) -> dict[tuple[int, int], str]:
+    """The new text of each part of the source that gets one, by its start and end: whole statements, or the module."""
+    transformer = NewNodes(rewriters)
+    made: dict[cst.CSTNode, list[cst.CSTNode]] = {}
+    pending = {tree.holder(node): None for node in rewriters}
+    while pending:
+        holder, _ = pending.popitem()
+        if any(one in made or one in pending for one in tree.around(holder)):
+            continue
+        new = holder.visit(transformer)
+        nodes = list(new) if isinstance(new, cst.FlattenSentinel) else [new] if isinstance(new, cst.CSTNode) else []
+        if nodes and not any(isinstance(node, cst.SimpleStatementLine) and not node.body for node in nodes):
+            made[holder] = nodes
+        else:  # the block says what stands in it when a line has gone
+            pending[tree.holder(next(tree.around(holder)))] = None
+    inside = {one for one in made if any(around in made for around in tree.around(one))}
+    return {tree.range_of(one): tree.text_of(one, nodes) for one, nodes in made.items() if one not in inside}
+
+
 @singledispatch
 def rewriters(change: Change, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     """What makes new nodes of those that a change concerns. Raises `CannotChange`."""

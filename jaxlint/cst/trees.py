@@ -15,7 +15,7 @@ from typing import TypeVar
 import libcst as cst
 
 from jaxlint.cst.places import Rows
-from jaxlint.cst.positions import Positions
+from jaxlint.cst.positions import Positions, printed
 from jaxlint.cst.shapes import children_of
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.source import Source
@@ -57,19 +57,26 @@ class Tree:
             return None
         return cls(source, rows, module, roof, positions) if positions.code == roof + text else None
 
-    @property
-    def start(self) -> int:
-        """The offset in the source at which the rows start."""
-        return self.source.offset(self.rows[0], 0)
+    def holder(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The innermost statement around a node that can be printed alone, maybe itself; without one, the module."""
+        outermost = cst.IndentedBlock if self._roof else (cst.IndentedBlock, cst.Module)
+        while node is not self.module:
+            around = self._parents[node]
+            # an `elif` stands in no block, and whether the last line ends is known to the module alone
+            if isinstance(node, cst.BaseStatement) and isinstance(around, outermost):
+                return node if self.module.has_trailing_newline else self.module
+            node = around
+        return node
 
-    @property
-    def text(self) -> str:
-        """The text of the rows."""
-        return self.source.text[self.start : self.source.offset(self.rows[1] + 1, 0)]
+    def range_of(self, holder: cst.CSTNode) -> tuple[int, int]:
+        """From where to where in the source the text of a statement or of the module goes."""
+        first, end = self._positions.rows.get(id(holder), (self.rows[0], self.rows[1] + 1))
+        return self.source.offset(first, 0), self.source.offset(end, 0)
 
-    def text_of(self, module: cst.Module) -> str:
-        """The text of the rows as another module says, which was made from that of the tree."""
-        return module.code.removeprefix(self._roof)
+    def text_of(self, holder: cst.CSTNode, new: Sequence[cst.CSTNode]) -> str:
+        """The text with what is to stand in the place of a statement or of the module."""
+        text = printed(new, self.module, self._positions.indents.get(id(holder), ()))
+        return text.removeprefix(self._roof) if holder is self.module else text
 
     @cached_property
     def _nodes(self) -> dict[Span, list[cst.CSTNode]]:

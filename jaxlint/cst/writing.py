@@ -24,8 +24,8 @@ from jaxlint.syntax.expressions import Span
 #: The edits of changes in some rows, by the text of the rows; None where a change does not fit.
 StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 
-#: How many letters are rewritten for the fixes of one function, for each of them prints the whole of it: some six
-#: seconds in all. In one of 2,000 rows the first 16 fixes are made; `--fix` makes the others in later rounds.
+#: How many letters are rewritten for the fixes of one function, for some print the whole of it: some six seconds in
+#: all. Of such fixes in a function of 2,000 rows the first 16 are made; `--fix` makes the others in later rounds.
 _MOST_LETTERS = 1_000_000
 
 #: How many lines a help shows.
@@ -58,7 +58,6 @@ class Writer:
                 return None
             code.setdefault(rows, []).append(change)
         for rows, changes in code.items():
-            self._rewritten[rows] += len(self.parsed.text_of(rows))
             if self._rewritten[rows] > _MOST_LETTERS:
                 return None
             made = self._edits_of(rows, changes) if self._stored is None else self._edits_once(rows, changes)
@@ -91,20 +90,24 @@ class Writer:
         import jaxlint.cst.declaring
         import jaxlint.cst.factories
         import jaxlint.cst.returning  # noqa: F401
-        from jaxlint.cst.rewriting import CannotChange, NewNodes, rewriters
+        from jaxlint.cst.rewriting import CannotChange, new_texts, rewriters
 
         tree = self.parsed.tree(rows)
         if tree is None:
             return None
         try:
             made = [rewriters(change, tree, self.locate) for change in changes]
-            module = tree.module.visit(NewNodes({node: make for one in made for node, make in one.items()}))
+            texts = new_texts(tree, {node: make for one in made for node, make in one.items()})
         except CannotChange:
             return None
         except RecursionError:
             self.parsed.forget(rows)  # libcst prints and walks by recursion: what nests too deeply for it has no fix
             return None
-        return edits_between(tree.text, tree.text_of(module), tree.start)
+        edits: list[Edit] = []
+        for (start, end), text in texts.items():
+            self._rewritten[rows] += len(text)
+            edits += edits_between(self.source.text[start:end], text, start)
+        return tuple(edits)
 
     def help_of(self, fix: Fix, proposal: Proposal) -> str:
         """The lines of code as they stand after the fix, and what has to be imported; nothing if no code is written."""
