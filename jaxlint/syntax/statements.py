@@ -337,7 +337,7 @@ def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
     return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)  # of a long function, each statement alone
 def assigned_names(body: Body) -> frozenset[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()

@@ -30,9 +30,11 @@ def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, fo
     """
     is_step = update.function == _OPTIMIZER_STEP
     changed = _carried_on(update, original)
-    if not is_step and (not changed or not _is_stepped(original, update, code)):
+    if not is_step and not changed:
         return False
     if is_bound_in(original, following) or name not in bound_once(code.body):
+        return False
+    if not is_step and not _is_stepped(original, update, code):
         return False
     if any(isinstance(s, FunctionDefinition) for s in walk(following)):
         return False
