@@ -353,7 +353,7 @@ def expand_case(case: Case) -> Iterator[Program]:
 
 
 #: In how many frameworks `pytest` lints and runs a program if nothing is asked for by `-k` or `-m`.
-FEW = 3
+FEW = 2
 
 
 def by_case(some: Iterable[Program]) -> dict[str, list[Program]]:
@@ -375,7 +375,7 @@ def rotated(some: Iterable[Program]) -> list[Program]:
 
 
 def of_few_frameworks(some: Iterable[Program]) -> dict[str, tuple[list[Program], list[Program]]]:
-    """Of each case the programs of three frameworks, of others from case to case, and those of all other frameworks.
+    """Of each case the programs of two frameworks, of others from case to case, and those of all other frameworks.
 
     Those that run here come first, so that they are linted and run.
     """
