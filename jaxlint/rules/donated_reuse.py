@@ -62,9 +62,10 @@ class DonatedReuse(BodyRule):
 
     ## What you will see
 
-    `RuntimeError: Array has been deleted with shape=float32[4].` Where it is passed on again: `ValueError:
-    INVALID_ARGUMENT: … Buffer has been deleted or donated.` For the same array twice in one call: `INVALID_ARGUMENT:
-    Attempt to use a buffer that was previously donated in the same call to Execute()`.
+    `RuntimeError: Array has been deleted with shape=float32[4].` Where it is passed to a compiled function that has
+    been called before, as `*` and `+` are: `ValueError: INVALID_ARGUMENT: … Buffer has been deleted or donated.` For
+    the same array twice in one call: `INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same
+    call to Execute()`.
 
     ## Example
 

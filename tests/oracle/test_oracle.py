@@ -274,6 +274,26 @@ def test_programs_do_not_see_each_other(runners: Runners, tmp_path: Path) -> Non
     }
 
 
+@needs_main
+def test_programs_do_not_call_what_others_have_called(runners: Runners, tmp_path: Path) -> None:
+    """An operator that has been called before says something else of an array that was donated."""
+    lines = [
+        "import jax",
+        "import jax.numpy as jnp",
+        "print(jnp.ones(3) * 2)",
+        "state = jnp.ones(3)",
+        "jax.jit(lambda state: state + 1, donate_argnums=0)(state)",
+    ]
+    jobs = []
+    for name, first in (("called", 2), ("not_called", 3), ("called_again", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "main.py").write_text("\n".join([*lines[:2], *lines[first:], "state * 2"]))
+        jobs.append({"id": name, "folder": str(folder), "calls": []})
+    outcomes = runners.run(MAIN, jobs)
+    assert [outcomes[job["id"]]["error"]["types"][0] for job in jobs] == ["ValueError", "RuntimeError", "ValueError"]
+
+
 def test_a_python_that_does_not_run_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pyenv shim of a version that is not chosen exists and fails."""
     shim = tmp_path / "python3.99"
