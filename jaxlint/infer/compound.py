@@ -98,10 +98,10 @@ class CompoundStatements:
             case For(target=target, iterable=iterable):
                 element = swept(_element(self.deferral.later(iterable, env)))
                 mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
-                self._loop(node.body, env, target, element, None, mutable)
+                self._loop(node, env, target, element, mutable)
                 self._block(node.orelse, env)
-            case While(test=test):
-                self._loop(node.body, env, None, UNKNOWN, test)
+            case While():
+                self._loop(node, env, None, UNKNOWN)
                 self._block(node.orelse, env)
             case With():
                 self._with(node, env)
@@ -131,14 +131,14 @@ class CompoundStatements:
 
     def _loop(
         self,
-        body: Body,
+        node: For | While,
         env: Environment,
         target: Expr | None,
         element: Held,
-        test: Expr | None,
         mutable: frozenset[str] = frozenset(),
     ) -> None:
         """A loop; some variables of the target may hold parts of a mutable copy."""
+        body, test = node.body, node.test if isinstance(node, While) else None
 
         def turn(start: Environment) -> Environment:
             inner = start.copy()
@@ -146,6 +146,7 @@ class CompoundStatements:
                 self._assign(target, element, inner, "loop")
                 inner.mutable_parts |= mutable
             if test is not None:
+                self.notes.point(node, inner)
                 self.deferral.skim(test, inner)
                 self.evaluator.narrow(test, inner, True)
             self._block(body, inner)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 from jaxlint.symbols.outline import EXPECTS_ERROR
-from jaxlint.syntax.expressions import Call, Expr, NamedExpr, last_name
+from jaxlint.syntax.expressions import BoolOp, Call, Comprehension, Conditional, Expr, Lambda, NamedExpr, last_name
 from jaxlint.syntax.statements import (
     Body,
     ClassDefinition,
@@ -19,6 +19,7 @@ from jaxlint.syntax.statements import (
     bound_names,
     expressions,
     own_parts,
+    parts,
     target_names,
 )
 
@@ -33,6 +34,8 @@ class Contents:
         #: All expressions of the statements, and those of them that are expected to work.
         self.parts: list[Expr] = []
         self.expected_to_work: list[Expr] = []
+        #: How many of the expressions are those of a statement and of what stands before it.
+        self._ends: list[tuple[Statement, int]] = []
         self._read(body, works=True)
 
     def _read(self, body: Body, *, works: bool) -> None:
@@ -42,6 +45,7 @@ class Contents:
             if expressions(statement):
                 found = own_parts(statement)
                 self.parts += found
+                self._ends.append((statement, len(self.parts)))
                 if works and kind not in (FunctionDefinition, ClassDefinition, Try):
                     self.expected_to_work += found
             if kind is not FunctionDefinition and kind is not ClassDefinition:
@@ -63,6 +67,22 @@ class Contents:
     def of(self, kind: type[_E]) -> Sequence[_E]:
         """The expressions of a kind, in source order."""
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
+
+    @cached_property
+    def statement_of(self) -> Mapping[int, Statement]:
+        """The statement that each expression, by its identity, stands in."""
+        found: dict[int, Statement] = {}
+        start = 0
+        for statement, end in self._ends:
+            found.update(dict.fromkeys(map(id, self.parts[start:end]), statement))
+            start = end
+        return found
+
+    @cached_property
+    def conditional(self) -> frozenset[int]:
+        """The expressions, by identity, that are not simply evaluated once where their statement stands."""
+        kinds = (self.of(Comprehension), self.of(Lambda), self.of(BoolOp), self.of(Conditional))
+        return frozenset([id(inner) for found in kinds for part in found for inner in parts(part)])
 
     @cached_property
     def called(self) -> frozenset[str]:

@@ -84,6 +84,7 @@ class UnitReader(CompoundStatements):
 
     def read(self, body: Body, env: Environment, events: list[Event], place: Place) -> None:
         """Read the unit at module level; what happens is appended to `events`."""
+        self.notes.points = {}
         with self._reading(events, place):
             self._block(body, env)
             self.notes.code(body, None, {}, 0, self.shared)
@@ -271,6 +272,7 @@ class UnitReader(CompoundStatements):
             self._statement(statement, env)
 
     def _statement(self, node: Statement, env: Environment) -> None:
+        self.notes.point(node, env)
         match node:
             case Do():
                 self._do(node, env)

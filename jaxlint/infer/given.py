@@ -13,7 +13,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
-from jaxlint.symbols.outline import Function, Unit
+from jaxlint.symbols.outline import Function, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
@@ -156,21 +156,35 @@ class GivenClasses:
         """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
         if any(self.takes(declared, module, self.holds_non_arrays) for declared in functions):
             return True
-        outline = module.outline
-        for owner in {f.owner for f in functions if f.owner is not None}:
-            for method in (outline.functions[q] for names in outline.classes[owner].methods.values() for q in names):
-                if any(self._makes_non_arrays(a.value, method, module) for a in method.self_assignments):
-                    return True
-        return False
+        owners = {f.owner for f in functions if f.owner is not None}
+        return any(
+            self._makes(assignment.value, method, module, self.holds_non_arrays)
+            for owner in owners
+            for method, assignment in _assigned_in(owner, module)
+        )
 
-    def _makes_non_arrays(self, value: Expr | None, function: Function, module: Module) -> bool:
-        """Whether a call makes an instance (`State(...)`, `State.create(...)`) with a leaf that JAX refuses."""
+    def reads(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a method reads an attribute that its class gives instances of some kind."""
+        if function.owner is None or not function.self_reads:
+            return False
+        return any(
+            self._names(assignment.annotation, method, module, holds)
+            or self._names(_parameter_annotation(assignment.value, method), method, module, holds)
+            or self._makes(assignment.value, method, module, holds)
+            for method, assignment in _assigned_in(function.owner, module)
+            if assignment.attr in function.self_reads
+        )
+
+    def _makes(
+        self, value: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]
+    ) -> bool:
+        """Whether a call makes an instance (`State(...)`, `State.create(...)`) of a class of some kind."""
         if not isinstance(value, Call):
             return False
         for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
             symbol = self.model.resolver.resolve(maker, module, f"{function.qualname}.<locals>")
             cls = self.model.class_of_symbol(symbol)
-            if cls is not None and self.holds_non_arrays(cls):
+            if cls is not None and holds(cls):
                 return True
         return False
 
@@ -181,6 +195,22 @@ class GivenClasses:
     def cls(self, qualname: str, module: Module) -> PytreeClass:
         """A class of a module."""
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
+
+
+def _assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssignment]]:
+    """What the methods of a class assign to attributes of `self`."""
+    functions = module.outline.functions
+    for qualnames in module.outline.classes[owner].methods.values():
+        for method in map(functions.__getitem__, qualnames):
+            for assignment in method.self_assignments:
+                yield method, assignment
+
+
+def _parameter_annotation(value: Expr | None, function: Function) -> Expr | None:
+    """The annotation of the parameter that an expression is, if it is one that has one."""
+    if not isinstance(value, Name):
+        return None
+    return next((p.annotation for p in function.parameters if p.name == value.id), None)
 
 
 def is_plain(function: Function) -> bool:

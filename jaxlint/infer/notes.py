@@ -27,6 +27,7 @@ from jaxlint.infer.events import (
     Transformed,
     Update,
 )
+from jaxlint.infer.points import Point
 from jaxlint.infer.usage import goes_anywhere
 from jaxlint.infer.values import (
     ClassObject,
@@ -46,7 +47,7 @@ from jaxlint.syntax.statements import Assign, walk
 
 if TYPE_CHECKING:
     from jaxlint.symbols.outline import Function
-    from jaxlint.syntax.statements import Body
+    from jaxlint.syntax.statements import Body, Statement
 
 #: By what names the errors are caught that an event may raise.
 ANY_ERROR = frozenset({"Exception", "BaseException"})
@@ -90,6 +91,8 @@ class Notes:
         self.targets: frozenset[str | None] = frozenset()
         #: The reader of the statements around the expression; None outside of units.
         self.reader: FunctionReader | None = None
+        #: What is known at the statements of the unit being read, by their identity.
+        self.points: dict[int, Point] = {}
 
     def add(self, event: Event) -> None:
         """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
@@ -97,6 +100,11 @@ class Notes:
             self.events.append(event)
         elif self.events is not None and isinstance(event, Update) and event.function.startswith("at."):
             self.unnoted = event  # which raises nothing that a `try` statement may wait for
+
+    def point(self, statement: Statement, env: Environment) -> None:
+        """Note what is known before a statement runs."""
+        if self.events is not None:
+            self.points[id(statement)] = Point(env.copy(), self.place, self.reader)
 
     @contextmanager
     def muted(self) -> Iterator[None]:
@@ -149,7 +157,8 @@ class Notes:
             inside = tuple(e for e in events[since:] if e.place.function is place.function)
             if function is not None and function is not place.function:
                 place = replace(place, functions=(*place.functions, function))  # a lambda
-            events.append(CodeRead(body[0].at if body else None, place, body, function, parameters, inside))
+            at = body[0].at if body else None
+            events.append(CodeRead(at, place, body, function, parameters, inside, self.points))
 
     # -- assignments ------------------------------------------------------------------------
 

@@ -268,11 +268,12 @@ class Triggers:
         )
 
     def _may_hold_pytrees(self, unit: Unit, module: Module) -> bool:
-        """Whether a unit makes instances of pytree classes, or some function in it is given them by its annotations."""
+        """Whether a unit makes instances of pytree classes, or is given some: by annotations, or as attributes."""
         around = (u for u in module.outline.units if u.kind == "code") if unit.kind == "code" else (unit,)
         if any(not one.calls.isdisjoint(self.model.project_index.pytree_class_names) for one in around):
             return True
-        if any(self.given.takes(f, module, is_pytree) for f in self._functions(module, unit)):
+        functions = self._functions(module, unit)
+        if any(self.given.takes(f, module, is_pytree) or self.given.reads(f, module, is_pytree) for f in functions):
             return True
         return self.given.gets(unit, module, is_pytree)
 

@@ -206,6 +206,8 @@ def _compared(
     evaluator: Evaluator,
     code: CodeRead,
 ) -> Problem | None:
+    if isinstance(right, Constant):
+        return None
     if op in ("==", "!="):
         one = instances.instance(left)
         other = None if one is None else instances.instance(right)
@@ -356,14 +358,14 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
             keys, container, kinds = (argument.value,), held, _HASHING
         case Call(func=Name(id="hash"), args=(argument,)):
             keys, how = (argument.value,), "hashed"
-    key, one = next(((k, i) for k in keys if k is not None and (i := instances.instance(k))), (None, None))
-    if key is None or one is None:
-        return None
-    if container is not None:  # most keys are no instances: then it does not matter what holds them
+    if container is not None:
         value = plain(instances.value(container))
         if not isinstance(value, Container) or value.kind not in kinds:
             return None
         how = "a member of a set" if value.kind == "set" else how
+    key, one = next(((k, i) for k in keys if k is not None and (i := instances.instance(k))), (None, None))
+    if key is None or one is None:
+        return None
     return _unhashable(key.at, one, how, evaluator)
 
 

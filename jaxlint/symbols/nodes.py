@@ -240,9 +240,14 @@ def compares_objects(node: ast.Compare) -> bool:
     return (
         len(node.ops) == 1
         and isinstance(node.ops[0], _EQUALITY)
-        and _is_object(node.left)
-        and (_is_object(node.comparators[0]) or isinstance(node.comparators[0], (ast.List, ast.Tuple)))
+        and _is_object(_container(node.left))
+        and (_is_object(_container(node.comparators[0])) or isinstance(node.comparators[0], (ast.List, ast.Tuple)))
     )
+
+
+def _container(node: ast.expr) -> ast.expr:
+    """What an item is taken out of."""
+    return node.value if isinstance(node, ast.Subscript) else node
 
 
 def chooses_objects(call: ast.Call) -> bool:

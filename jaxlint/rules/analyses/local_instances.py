@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
 from jaxlint.infer.evidence import contradicts
+from jaxlint.infer.points import value_at
 from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,
@@ -202,12 +203,14 @@ class LocalInstances:
         return value if isinstance(value, Instance) and value.cls.is_pytree else None
 
     def value(self, expr: Expr) -> Value:
-        """What is known of an expression."""
+        """What is known of an expression: by all assignments of its variables, or by those that lead to it."""
         known = self._values.get(id(expr))
         if known is not None and known[0] is expr:
             return known[1]
         found = self._found_out(expr)
         if self._is_settled or self._known is None:
+            if isinstance(found, UnknownValue):
+                found = value_at(expr, self._code, self._evaluator)
             self._values[id(expr)] = expr, found
         return found
 
