@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -28,3 +28,11 @@ class Closure(LocalFunction, eq=False, kw_only=True):
     hints: list[Value] = msgspec.field(default_factory=list)
     result: Value | None = None
     running: bool = False
+
+
+class Point(NamedTuple):
+    """What is known before a statement runs (before the test of a `while`, each time), and who read it where."""
+
+    env: Environment
+    place: Place | None
+    reader: FunctionReader | None

@@ -22,7 +22,6 @@ from jaxlint.syntax.expressions import Call, Expr
 from jaxlint.syntax.statements import Body, Statement
 
 if TYPE_CHECKING:
-    from jaxlint.infer.points import Point
     from jaxlint.symbols.outline import Function
 
 
@@ -252,8 +251,8 @@ class CodeRead(Event, frozen=True):
     parameters: Mapping[str, Value]
     #: What happened in it, in source order; what happens in the functions inside is not among it.
     events: tuple[Event, ...]
-    #: What is known at its statements, by their identity.
-    points: Mapping[int, Point] = msgspec.field(default_factory=dict)
+    #: What is known at its statements, by their identity: `value_at` reads it.
+    points: Mapping[int, object] = msgspec.field(default_factory=dict)
     #: What was found out about the body, by what finds it out: several rules ask for the same.
     shared: dict[object, Any] = msgspec.field(default_factory=dict)
 

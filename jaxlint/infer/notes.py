@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from jaxlint.infer.closures import FunctionReader
+from jaxlint.infer.closures import FunctionReader, Point
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import (
@@ -27,7 +27,6 @@ from jaxlint.infer.events import (
     Transformed,
     Update,
 )
-from jaxlint.infer.points import Point
 from jaxlint.infer.usage import goes_anywhere
 from jaxlint.infer.values import (
     ClassObject,

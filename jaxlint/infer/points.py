@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
+from jaxlint.infer.closures import Point
+from jaxlint.infer.environment import Environment
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, Value, element_of, plain
 from jaxlint.syntax.expressions import BoolOp, Comprehension, Conditional, Expr, Lambda, children
 from jaxlint.syntax.statements import expressions
-
-if TYPE_CHECKING:
-    from jaxlint.infer.closures import FunctionReader
-    from jaxlint.infer.environment import Environment
-    from jaxlint.infer.evaluate import Evaluator
-    from jaxlint.infer.events import CodeRead, Place
-
-
-class Point(NamedTuple):
-    """What is known before a statement runs (before the test of a `while`, each time), and who read it where."""
-
-    env: Environment
-    place: Place | None
-    reader: FunctionReader | None
 
 
 def value_at(expr: Expr, code: CodeRead, evaluator: Evaluator) -> Value:
     """What an expression of a body is where it stands, by all that led there; unknown inside of a lambda."""
     statement = code.contents.statement_of.get(id(expr))
     point = None if statement is None else code.points.get(id(statement))
-    if statement is None or point is None:
+    if statement is None or not isinstance(point, Point):
         return UNKNOWN
     with evaluator.calls.notes.elsewhere(point.place, point.reader, tells_calls=False):
         env = point.env.copy()
