@@ -30,7 +30,7 @@ from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.from_ast import to_body
 from jaxlint.syntax.source import Source, Unreadable
-from jaxlint.syntax.statements import Body, FunctionDefinition
+from jaxlint.syntax.statements import Body, FunctionDefinition, Return
 
 _UNITS_STORED = 24
 #: How many functions of a unit are read by themselves, when they are asked for; for the next one all of it is read.
@@ -181,7 +181,12 @@ class ModuleReader:
         return result
 
     def body_of(self, symbol: FunctionSymbol) -> Body | None:
-        """The statements of a function, or None if they cannot be read, or are not to be seen from another module."""
+        """The statements of a function, or None if they cannot be read, or are not to be seen from another module.
+
+        A lambda, which no outline declares, has what it returns as its only statement.
+        """
+        if symbol.declaration.name == "<lambda>":
+            return tuple(Return(value.at, value) for value in symbol.declaration.return_values)
         if self.checked not in (None, symbol.module) and not self._shows_body(symbol):
             return None
         found = self._definition(symbol)
