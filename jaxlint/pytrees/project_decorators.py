@@ -46,6 +46,11 @@ _NODE_CLASSES = {
     "jax.tree_util.register_pytree_node_class": ("tree_flatten", False),
     "jax.tree_util.register_pytree_with_keys_class": ("tree_flatten_with_keys", True),
 }
+#: What such a decorator does with the two methods.
+_WITH_METHODS = {
+    "jax.tree_util.register_pytree_node_class": "jax.tree_util.register_pytree_node",
+    "jax.tree_util.register_pytree_with_keys_class": "jax.tree_util.register_pytree_with_keys",
+}
 #: Attributes that change what is known of a class, if a decorator sets them.
 _TELLING = frozenset(
     "__init__ __new__ __eq__ __hash__ __setattr__ __delattr__ __getattr__ __getattribute__ __post_init__".split()
@@ -181,9 +186,12 @@ class _Reader:
             given = [*one.positional, UNKNOWN, UNKNOWN]
             flatten = keywords.get("flatten_func", keywords.get("flatten_with_keys", given[0]))
             unflatten, with_keys = keywords.get("unflatten_func", given[1]), FLATTENING[name]
-        elif name in _NODE_CLASSES and _NODE_CLASSES[name][0] in self.cls.attributes:
+        elif name in _NODE_CLASSES and not self.cls.attributes.keys().isdisjoint(
+            (_NODE_CLASSES[name][0], "tree_unflatten")
+        ):
+            # the class has what the decorator has set, whether that can be read or not
             method, with_keys = _NODE_CLASSES[name]
-            flatten = self.cls.attributes[method]
+            flatten, name = self.cls.attributes.get(method, UNKNOWN), _WITH_METHODS[name]
         elif not (name == "jax.tree_util.register_dataclass" and self._has_replace()):
             return self._callee(name, one.positional, keywords), None
         else:
