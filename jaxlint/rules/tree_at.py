@@ -41,6 +41,7 @@ from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import assigned_names, bound_once
 
 _SEQUENCES = ("tuple", "list")
+_PARAMETERS = ("where", "pytree", "replace", "replace_fn", "is_leaf")
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
     Attribute: "AttributeError ('_LeafWrapper' object has no such attribute)",
@@ -161,6 +162,10 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     if isinstance(_argument(call, 1, "pytree"), Lambda) and not isinstance(where, Lambda):
         way_out = "swap the first two arguments"
         return _Wrong(call.func.at, "is given the tree before `where`", "TypeError", way_out, _swapped(call))
+    foreign = next((a for a in call.args if a.keyword is not None and a.keyword not in _PARAMETERS), None)
+    if foreign is not None:
+        outcome, way_out = "TypeError (unexpected keyword argument)", "pass `replace` or `replace_fn`"
+        return _Wrong(foreign.at, f"takes no `{foreign.keyword}`", outcome, way_out)
     if (replacement is None) == (function is None):
         what = "is given neither `replace` nor `replace_fn`" if function is None else "is given both replacements"
         return _Wrong(
