@@ -19,7 +19,18 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.roles import field_function, list_for
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, Unary, is_number
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Binary,
+    Call,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Unary,
+    is_number,
+)
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
 _NUMPY_BUFFERS = frozenset(
@@ -92,8 +103,8 @@ class UnannotatedField(ClassRule, EventRule):
 
     A constant of the class is best written in capitals, with a leading underscore or as a `ClassVar`; none of these is
     reported unless the constructor is given one. Numbers, strings, tables of literals (`np.array([...])`, numbers that
-    `jnp.array` is given one by one) and, in a class without fields, matrices of literals are only reported if the file
-    passes them to the constructor, or assigns them on an instance.
+    `jnp.array` is given one by one, also in rows), and what is computed from them, are only reported if the file passes
+    them to the constructor, or assigns them on an instance.
 
     ## References
 
@@ -146,8 +157,8 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     if expr is None or name.startswith("_") or name.isupper() or cls.framework.flattens_itself:
         return False
     value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
-    if _is_written_out(expr) or (not cls.fields and _is_matrix(expr)):
-        return False  # a constant; a matrix is one of methods that need nothing else
+    if not isinstance(expr, Name) and _is_written_out(expr):
+        return False
     libraries = {a.library for a in arrays_in(value)}
     if libraries == {"numpy"}:
         symbol = evaluator.model.resolver.resolve(expr.func, cls.module) if isinstance(expr, Call) else None
@@ -155,20 +166,23 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     return bool(libraries) or _is_trainable(value, evaluator)
 
 
-def _is_matrix(expr: Expr) -> bool:
-    """Whether an expression makes an array of rows that are written out."""
-    rows = expr.args[0].value if isinstance(expr, Call) and expr.args else None
-    return isinstance(rows, Display) and bool(rows.items) and all(isinstance(row, Display) for row in rows.items)
+def _is_written_out(expr: Expr) -> bool:
+    """Whether a value is written out, number by number, or computed from such values and from what has a capital name.
 
-
-def _is_written_out(expr: Expr | None) -> bool:
-    """Whether an expression makes an array of numbers that are written out, one by one: those of a constant."""
-    numbers = expr.args[0].value if isinstance(expr, Call) and expr.args else None
-    return isinstance(numbers, Display) and bool(numbers.items) and all(map(_is_signed_number, numbers.items))
-
-
-def _is_signed_number(expr: Expr) -> bool:
-    return _is_signed_number(expr.operand) if isinstance(expr, Unary) else is_number(expr)
+    It is a constant then: data of the problem that the class describes.
+    """
+    match expr:
+        case Name(id=name):
+            return name.isupper()
+        case Unary(operand=operand):
+            return _is_written_out(operand)
+        case Binary(left=left, right=right):
+            return _is_written_out(left) and _is_written_out(right)
+        case Display(kind="list" | "tuple", items=items):
+            return bool(items) and all(map(_is_written_out, items))
+        case Call(args=(Argument(value=Display() as table), *_)):
+            return _is_written_out(table)
+    return is_number(expr)
 
 
 def _is_trainable(value: Value, evaluator: Evaluator) -> bool:
