@@ -10,7 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.creation import UNSURE, creation_error
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.framework import Subclasses, Unflatten
+from jaxlint.pytrees.framework import Role, Subclasses, Unflatten
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.rules.analyses.instantiated import constructing_units, looks_abstract
 from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
@@ -183,7 +183,8 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     fails_anyway = cls.framework.refuses_undecorated
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
-    stays_out = holds_settings(base, evaluator) or is_kept_out(base, evaluator)
+    unknown = any(field.role is Role.UNKNOWN for field in base.fields)  # what made them tells nothing
+    stays_out = unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator)
     if base.leaves == () and not cls.fields and not (fails_anyway or flattens or is_seen_to_cross(cls, evaluator)):
         return Confidence.LOW  # nothing of it is for JAX
     if not is_meant and (stays_out or not _is_exception(cls, evaluator)):
