@@ -284,7 +284,7 @@ def test_programs_do_not_call_what_others_have_called(runners: Runners, tmp_path
         "state = jnp.ones(3)",
         "jax.jit(lambda state: state + 1, donate_argnums=0)(state)",
     ]
-    jobs = []
+    jobs: list[dict[str, Any]] = []
     for name, first in (("called", 2), ("not_called", 3), ("called_again", 2)):
         folder = tmp_path / name
         folder.mkdir()
