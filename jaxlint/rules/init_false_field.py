@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Severity
+from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.pytrees.framework import InitFalse, Role
 from jaxlint.pytrees.frameworks.equinox import WARNS_OF_INIT_FALSE
@@ -74,8 +74,9 @@ class InitFalseField(ClassRule):
 
     ## When not to use it
 
-    The field of an equinox module may be meant to be independent once it is initialised, as a buffer is. Modules with
-    an `__init__` of their own, for which the option means nothing, are left alone.
+    The field of an equinox module may be meant to be independent once it is initialised, as a buffer is, and equinox
+    warns of it itself: this is of low confidence, and shown with `--min-confidence low` only. Modules with an
+    `__init__` of their own, for which the option means nothing, are left alone.
 
     ## References
 
@@ -114,6 +115,7 @@ def _problem(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[P
                 reason="equinox flattens the value that `__post_init__` has stored, and does not compute it again",
                 help=f"compute `{field.name}` in a property or a method, or make it a parameter of the constructor",
                 severity=Severity.WARNING,
+                confidence=Confidence.LOW,  # equinox says so itself, and the field may be meant to be a leaf
             )
     elif framework.init_false is InitFalse.PASSED and field.role is Role.LEAF:
         yield Problem(
