@@ -85,6 +85,11 @@ class Frame(msgspec.Struct):
         }
 
 
+def callable_of(thing: Thing) -> Thing:
+    """What is called where a thing is: of an instance, its method for that."""
+    return Member(thing, "__call__") if isinstance(thing, State) else thing
+
+
 def form_of(thing: Thing) -> Form:
     """A thing as a part of a tree."""
     return UNKNOWN if isinstance(thing, (Code, ClassThing, Library, Member)) else thing

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.values import Array, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -37,6 +37,7 @@ from jaxlint.rules.analyses.things import (
     Library,
     Member,
     Thing,
+    callable_of,
     code_of,
     form_of,
     joined,
@@ -216,17 +217,25 @@ class Expressions:
         if isinstance(owner, State):
             if expr.attr in owner.fields:
                 return owner.fields[expr.attr]
-            return Member(owner, expr.attr) if owner.cls.field(expr.attr) is None else self._declared(owner, expr.attr)
+            return self._held(owner, expr.attr)
         if isinstance(owner, (Leaf, Something)) and owner != SOMETHING:
             return owner if expr.attr in ("T", "mT") else Member(owner, expr.attr)
         return Member(owner, expr.attr) if isinstance(owner, (Held, ClassThing)) else UNKNOWN
 
-    def _declared(self, state: State, name: str) -> Form:
-        """What is certain of a field by its annotation: an array is not None."""
+    def _held(self, state: State, name: str) -> Thing:
+        """What is certain of an attribute by its declaration: an array, or an instance, is not None."""
         field = state.cls.field(name)
-        if field is None or field.annotation is None or field.default is not None or field.role is not Role.LEAF:
+        if field is None:
+            if state.cls.is_pytree or state.cls.method(name) is not None:
+                return Member(state, name)
+            with self._evaluator.calls.notes.muted():
+                held = plain(self._evaluator.attribute_of(Instance(state.cls, state.exact), name))
+            return State(held.cls, {}, held.exact) if isinstance(held, Instance) else Member(state, name)
+        if field.annotation is None or field.default is not None or field.role is not Role.LEAF:
             return UNKNOWN
         declared = plain(self._evaluator.promises.field(field, state.cls))
+        if isinstance(declared, Instance):
+            return State(declared.cls, {}, declared.exact)
         return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
 
     @staticmethod
@@ -274,7 +283,7 @@ class Expressions:
 
     def call(self, call: Call, frame: Frame) -> Thing:
         """What a call returns."""
-        func = self.value(call.func, frame)
+        func = callable_of(self.value(call.func, frame))
         values = [self.value(a.value, frame) for a in call.args]
         given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
         keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
@@ -455,7 +464,7 @@ class Expressions:
 
     def _is_final(self, cls: PytreeClass, name: str) -> bool:
         """Whether no class that is seen below one that is no pytree has a method of that name of its own."""
-        if cls.is_pytree or name in cls.abstract_methods or not cls.bases_known:
+        if name in cls.abstract_methods or not cls.bases_known:
             return False
         return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
 
