@@ -14,9 +14,10 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.functions_held import lists_function
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.makers import makers
 from jaxlint.rules.analyses.optimizer_states import keeps
 from jaxlint.rules.analyses.passed import parameter_of, passed_to
 from jaxlint.rules.base import BodyRule, Problem
@@ -194,7 +195,7 @@ def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
                 resolver = evaluator.model.resolver
                 if resolver.library_name(call.func, code.place.module, code.scope) == "optax.apply_updates":
                     what = "`optax.apply_updates`"
-        held_in = instances.holder(given) if what else None
+        held_in = (instances.holder(given) or instances.made_holder(given)) if what else None
         if not what and isinstance(call.func, Attribute) and call.func.attr == "init" and len(call.args) == 1:
             what, held_in = f"`{dotted(call.func) or 'init'}`", instances.passed_holder(call.func.value, given)
         if held_in is not None:
@@ -234,10 +235,10 @@ class _Modules:
         for parameter in function.parameters if function is not None else ():
             if parameter.name == expr.id and parameter.annotation is not None:
                 return self._name(parameter.annotation).startswith("optax.")
-        return False
+        return self._keeps(expr)
 
     def _keeps(self, expr: Expr) -> bool:
-        return isinstance(expr, Call) and keeps(expr, self._code.place.module, self._code.scope, self._evaluator)
+        return keeps(expr, self._code.place.module, self._code.scope, self._evaluator)
 
     def holder(self, expr: Expr) -> str | None:
         """What holds functions in the module that an expression is."""
@@ -257,22 +258,35 @@ class _Modules:
         names = parameter_of(optimizer, self._code), parameter_of(module, self._code)
         if names[0] is None or names[1] is None:
             return None
-        model, home = self._evaluator.model, self._code.place.module
+        home = self._code.place.module
         for passed in passed_to(self._code, self._evaluator):
             made, given = (passed.given.get(name) for name in names if name is not None)
             if not isinstance(given, Call) or not isinstance(made, Call):
                 continue
             if not keeps(made, home, passed.scope, self._evaluator):
                 continue
-            name = model.resolver.library_name(given.func, home, passed.scope)
-            if _is_layer(name):
-                return name.rpartition(".")[2]
-            cls = model.class_of_symbol(model.resolver.follow(model.resolver.resolve(given.func, home, passed.scope)))
-            held = None if cls is None else Instance(cls, exact=True)
-            found = None if held is None else _layer(held, self._evaluator) or _holder(held, self._evaluator)
+            found = self._made_holder(Placed(given, home, passed.scope))
             if found is not None:
                 return found
         return None
+
+    def made_holder(self, module: Expr) -> str | None:
+        """What holds functions in the module that an expression is by what makes it, here or in some caller."""
+        placed = Placed(module, self._code.place.module, self._code.scope)
+        found = (self._made_holder(made) for made in makers(placed, self._evaluator))
+        return next((name for name in found if name is not None), None)
+
+    def _made_holder(self, made: Placed) -> str | None:
+        """What holds functions in the module that a call makes."""
+        assert isinstance(made.expr, Call)
+        resolver, func = self._evaluator.model.resolver, made.expr.func
+        name = resolver.library_name(func, made.module, made.scope)
+        if _is_layer(name):
+            return name.rpartition(".")[2]
+        symbol = resolver.follow(resolver.resolve(func, made.module, made.scope))
+        cls = self._evaluator.model.class_of_symbol(symbol)
+        held = None if cls is None else Instance(cls, exact=True)
+        return None if held is None else _layer(held, self._evaluator) or _holder(held, self._evaluator)
 
     def _given(self, expr: Expr) -> Instance | None:
         """The instance that a parameter is until it is bound anew."""

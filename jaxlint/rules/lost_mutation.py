@@ -184,7 +184,9 @@ def _passes_as_it_is(mutation: Mutation, function: Function, code: CodeRead) -> 
 def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether what is changed is known to be a part of a copy."""
     value = plain(code.parameters.get(slot.root, UNKNOWN))
+    is_item = False
     for step in slot.path[:-1]:
+        is_item = isinstance(value, Container) and value.kind in CONTAINERS
         instance = as_instance(value)
         field = instance.cls.field(step) if instance is not None else None
         if field is not None and field.role in (Role.STATIC, Role.DROPPED):
@@ -192,7 +194,8 @@ def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evalu
         value = element_of(value) if step.startswith("[") else plain(evaluator.attribute_of(value, step))
     if mutation.of_attribute:
         return mutation.owner is not None and mutation.owner.is_pytree
-    return _is_changed_container(value, slot)
+    # what is no array in a container has been rebuilt with it, and an array would refuse the change
+    return _is_changed_container(value, slot) or (is_item and isinstance(value, UnknownValue))
 
 
 def _is_changed_container(value: Value, slot: Slot) -> bool:

@@ -8,12 +8,16 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.defaults import made_anew
 from jaxlint.rules.analyses.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
+
+#: How deep arrays are looked for in instances that instances hold.
+_MAX_DEPTH = 2
 
 
 class MutableDefault(ClassRule):
@@ -167,5 +171,9 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
     )
 
 
-def _holds_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    return any(is_array_field(field, cls, evaluator) for field in cls.fields)
+def _holds_arrays(cls: PytreeClass, evaluator: Evaluator, depth: int = 0) -> bool:
+    """Whether instances hold arrays, or instances that do."""
+    if any(is_array_field(field, cls, evaluator) for field in cls.fields):
+        return True
+    held = (evaluator.promises.field(f, cls) for f in cls.fields if f.annotation is not None and depth < _MAX_DEPTH)
+    return any(_holds_arrays(inner, evaluator, depth + 1) for value in held for inner in instances_in(value))

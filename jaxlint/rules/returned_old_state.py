@@ -101,8 +101,8 @@ class ReturnedOldState(BodyRule):
     A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor is a copy
     of which a part is read, but for a result of the very field that goes on from what it was: the mean of a sum that
     a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
-    the module shows how the optimizer is made; there an underscore says nothing, unless the old state of the optimizer
-    is given to the next instance as well.
+    the module, or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless
+    the old state of the optimizer is given to the next instance as well.
 
     ## References
 

@@ -272,7 +272,7 @@ class _Ways:
         self._cls = cls
         self._evaluator = evaluator
         self.methods = {name for c in cls.mro for name in c.symbol.declaration.methods}
-        #: How many statements set an attribute.
+        #: In how many places an attribute is set; the branches of an `if` with an `else` are one, as one is taken.
         self.anywhere: dict[str, int] = {}
         #: What one branch of an `if` does not set and another one does.
         self.missing: list[set[str]] = []
@@ -293,7 +293,10 @@ class _Ways:
                 return None
             done |= self._set_by(statement)
             if isinstance(statement, If):
+                before = dict(self.anywhere)
                 outcomes = [self.through(inner) for inner in blocks(statement)]
+                if statement.orelse:
+                    self.anywhere = {n: min(count, before.get(n, 0) + 1) for n, count in self.anywhere.items()}
                 reached = [outcome for outcome in outcomes if outcome is not None]
                 if not reached:
                     return None

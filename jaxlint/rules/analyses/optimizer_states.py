@@ -10,12 +10,15 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, KeywordValue, Replace
 from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM, WRAPPING
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ValueSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.makers import makers
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
 from jaxlint.syntax.statements import Assign, Statement, reads, target_names
+
+#: How deep an optimizer is looked for in others.
+_MAX_DEPTH = 4
 
 
 class Unkept(msgspec.Struct, frozen=True):
@@ -42,7 +45,9 @@ def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Un
             continue
         if not any(_goes_on(one, held, kept, instance.cls, code) for one in made) or _is_given(held, code):
             continue
-        if next(reads(code.body, kept.id), None) is None and keeps(optimizer, code.place.module, code.scope, evaluator):
+        if next(reads(code.body, kept.id), None) is not None:
+            continue
+        if keeps(optimizer, code.place.module, code.scope, evaluator, by_callers=True):
             yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
 
 
@@ -121,20 +126,25 @@ def _is_given(held: Attribute, code: CodeRead) -> bool:
     return False
 
 
-def keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, depth: int = 0) -> bool:
-    """Whether an expression certainly is an optimizer that keeps something from step to step."""
+def keeps(
+    expr: Expr, module: Module, scope: str, evaluator: Evaluator, *, by_callers: bool = False, depth: int = 0
+) -> bool:
+    """Whether an expression certainly is an optimizer that keeps something from step to step.
+
+    With `by_callers`, it also is one if some caller passes one.
+    """
     resolver = evaluator.model.resolver
-    if isinstance(expr, Call):
-        name = resolver.library_name(expr.func, module, scope)
-        if name in JOINING and not expr.has_star:
-            return any(keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional)
-        if name in WRAPPING:
-            return any(keeps(part, module, scope, evaluator, depth + 1) for part in expr.positional[:1])
-        if name in KEEPING_WITH_MOMENTUM:
-            momentum = expr.keyword("momentum")
-            return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
-        return name in KEEPING
-    symbol = resolver.follow(resolver.resolve(expr, module, scope))
-    if not isinstance(symbol, ValueSymbol) or symbol.assignment.value is None or depth > 2:
+    if depth > _MAX_DEPTH:
         return False
-    return keeps(symbol.assignment.value, symbol.module, symbol.scope, evaluator, depth + 1)
+    if not isinstance(expr, Call):
+        made = makers(Placed(expr, module, scope), evaluator, by_callers=by_callers)
+        return any(keeps(one.expr, one.module, one.scope, evaluator, depth=depth + 1) for one in made)
+    name = resolver.library_name(expr.func, module, scope)
+    if name in JOINING and not expr.has_star:
+        return any(keeps(part, module, scope, evaluator, depth=depth + 1) for part in expr.positional)
+    if name in WRAPPING:
+        return any(keeps(part, module, scope, evaluator, depth=depth + 1) for part in expr.positional[:1])
+    if name in KEEPING_WITH_MOMENTUM:
+        momentum = expr.keyword("momentum")
+        return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
+    return name in KEEPING

@@ -1,0 +1,99 @@
+"""Which calls make what an expression stands for: through variables, attributes of `self`, closures and callers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
+from jaxlint.pytrees.model import Placed
+from jaxlint.rules.analyses.given_literals import calls_in
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
+from jaxlint.syntax.statements import assigned_names, bound_once
+
+#: Through how many bindings, attributes and parameters something is followed.
+_MAX_STEPS = 5
+
+
+def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, steps: int = 0) -> Iterator[Placed]:
+    """The calls that make what an expression is, none if something binds it that is not seen through.
+
+    What is a parameter is made in those who call the function or make an instance of its class, each of them one; with
+    `by_callers` false they are not asked.
+    """
+    expr, module = placed.expr, placed.module
+    if steps > _MAX_STEPS:
+        return
+    found: list[Placed] = []
+    match expr:
+        case Call():
+            yield placed
+        case Name(id=name):
+            for function in _around(placed.scope, module):
+                if any(p.name == name for p in function.parameters):
+                    if by_callers and not _is_bound(name, function, module, evaluator):
+                        found = list(_passed(name, function, module, evaluator))
+                    break
+                body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+                if name in assigned_names(body):
+                    value = bound_once(body).get(name)
+                    found = [] if value is None else [Placed(value, module, f"{function.qualname}.<locals>")]
+                    break
+            else:
+                symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(expr, module, placed.scope))
+                if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None:
+                    found = [Placed(symbol.assignment.value, symbol.module, symbol.scope)]
+        case Attribute(value=Name(id=own), attr=attr):
+            method = next((f for f in _around(placed.scope, module) if f.owner and f.self_name == own), None)
+            if method is not None and method.owner is not None:
+                cls = evaluator.model.build(ClassSymbol(module, module.outline.classes[method.owner]))
+                given = cls.assigned.get(attr, ()) if cls.bases_known else ()
+                found = [one for one in given if one is not None] if len(given) == 1 else []
+    for one in found:
+        yield from makers(one, evaluator, by_callers=by_callers, steps=steps + 1)
+
+
+def _around(scope: str, module: Module) -> Iterator[Function]:
+    """The functions around a scope, from the innermost to the outermost."""
+    while scope:
+        outer, inside, _ = scope.rpartition(".<locals>")
+        function = module.outline.functions.get(outer) if inside else None
+        if function is not None:
+            yield function
+        scope = outer
+
+
+def _is_bound(name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function binds its parameter anew."""
+    return name in assigned_names(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
+
+
+def _passed(name: str, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Placed]:
+    """What the calls of a function, or of the class whose constructor it is, give a parameter."""
+    owner = function.owner
+    if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
+        return
+    called = function.name if owner is None else module.outline.classes[owner].name
+    positional = [p.name for p in function.parameters if p.kind == "positional"][owner is not None :]
+    resolver, written = evaluator.model.resolver, re.compile(rf"\b{re.escape(called)}\s*\(")
+    for home in (module, *evaluator.model.importers(module)):
+        if written.search(home.source.text) is None:
+            continue
+        for call, caller in calls_in(home, written, evaluator):
+            given = call.given_to(positional).get(name)
+            if given is None or last_name(call.func) != called or call.has_star:
+                continue
+            scope = "" if caller is None else f"{caller.qualname}.<locals>"
+            symbol = resolver.follow(resolver.resolve(call.func, home, scope))
+            match symbol:
+                case FunctionSymbol(declaration=declared):
+                    is_same = declared is function
+                case ClassSymbol(module=found, declaration=declared_class):
+                    is_same = found is module and declared_class.qualname == owner
+                case _:
+                    is_same = False
+            if is_same:
+                yield Placed(given, home, scope)
