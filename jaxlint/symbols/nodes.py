@@ -227,7 +227,7 @@ _CHOICES = frozenset({"where", "select", "select_n", "stack", "concatenate"})
 def hashes_objects(node: ast.Set | ast.Dict) -> bool:
     """Whether a thing that has a name is a member of a set, or a key of a dict."""
     keys = node.elts if isinstance(node, ast.Set) else node.keys
-    return any(isinstance(key, ast.Name) and _is_object(key) for key in keys)
+    return any(key is not None and _is_object(key) for key in keys)
 
 
 def stores_by_object(index: ast.expr) -> bool:
