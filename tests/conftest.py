@@ -16,6 +16,8 @@ from tools.external import Unavailable
 # Where Python is asked to store no byte code, each of the thousand processes that tests start would compile all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Nothing of what is collected goes away, and ten thousand tests are looked through often meanwhile.
+gc.disable()
 
 
 #: The files that take longest, which are begun first: what comes last is short, and both processes end together.
@@ -39,8 +41,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Tests and libraries stay to the end: they are not looked through for what is left behind, again and again."""
+    """Tests and libraries stay to the end: they are not looked through for what is left behind, again and again.
+
+    A check leaves behind a hundred thousand objects at once, and what a test has made is used until it ends.
+    """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
