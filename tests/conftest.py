@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.browser import browser
 from tests.oracle.environments import Runners
@@ -19,6 +20,9 @@ sys.dont_write_bytecode = False
 # Nothing of what is collected goes away, and ten thousand tests are looked through often meanwhile.
 gc.disable()
 
+# A slow machine is slow, never wrong: how long an example takes to make says nothing.
+settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 #: The files that take longest, which are begun first: what comes last is short, and both processes end together.
 LONG = ("rules/test_fixtures_run", "rules/test_fixtures_lint", "fixes/test_fixed_fixtures", "mypy/test_corpus")

@@ -10,7 +10,7 @@ from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
 from jaxlint.infer.waiting import Candidate
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import LAST_NAMES, Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
@@ -28,7 +28,7 @@ from jaxlint.syntax.statements import Assign, bound_names
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"MLP", "Lambda"})
 #: What makes such layers, or looks at all leaves.
-_CALLS = _LAYERS | {"apply_updates", "init"}
+_CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init"}
 _MAX_DEPTH = 3
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
@@ -104,7 +104,7 @@ class CallableLeaf(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """What makes layers or optimizes, where equinox is imported."""
+        """What makes layers, transforms or optimizes, where equinox is imported."""
         return not candidate.unit.calls.isdisjoint(_CALLS) and _may_see_equinox(candidate.module)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

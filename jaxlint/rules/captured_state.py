@@ -15,7 +15,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Transformed
 from jaxlint.infer.values import Instance, Value, plain
 from jaxlint.libraries.arrays import OF_TRAITS
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -47,6 +47,9 @@ from jaxlint.syntax.statements import (
     target_names,
     walk,
 )
+
+#: What differentiates, by the last part of the name.
+_GRADIENTS = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.GRAD)
 
 
 class _Inner(msgspec.Struct, frozen=True):
@@ -133,6 +136,7 @@ class CapturedState(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    calls = _GRADIENTS
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""

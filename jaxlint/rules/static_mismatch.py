@@ -45,6 +45,7 @@ _TOGETHER = {
 }
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
+_BRANCHING = frozenset(name.rpartition(".")[2] for name in _BRANCHES)
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -122,6 +123,7 @@ class StaticMismatch(BodyRule):
     group = "roles"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    calls = _BRANCHING
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:

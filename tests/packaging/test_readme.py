@@ -63,7 +63,11 @@ def test_shown_commands_exist() -> None:
     consoles = [m["text"] for m in BLOCK.finditer(text) if m["language"] == "console"]
     commands = {line.split()[2] for block in consoles for line in block.splitlines() if line.startswith("$ jaxlint ")}
     options = {
-        word for block in consoles for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", block) if "jaxlint check" in block
+        word
+        for block in consoles
+        for line in block.splitlines()
+        for word in re.findall(r"(?<=\s)--[a-z][a-z-]+", line)
+        if "jaxlint check" in line
     }
     assert commands >= {"check", "rule", "tree"}
     done = jaxlint(["--help"], ROOT)
