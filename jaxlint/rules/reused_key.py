@@ -12,30 +12,29 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
 from jaxlint.infer.values import Instance, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.keys_drawn import KEY, NOT_USING, drawn_by_helper, is_given_by_others
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import FunctionDefinition, all_parts
 
-_KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
 #: Methods that run a flax module, which draws with each key that it is given.
 _RUNNING = frozenset({"apply_fn", "apply"})
 #: The updating method of `TrainState`.
 _APPLYING = "apply_gradients"
-#: Functions of `jax.random` that make keys of other things, or of a key and a number.
-_NOT_USING = frozenset({"fold_in", "key_data", "wrap_key_data", "key_impl", "clone", "PRNGKey", "key"})
 
 
 class ReusedKey(NodeRule):
     """
     ## What it does
 
-    Finds functions that draw random numbers with the key of a state, or run its model with it, and return an updated
-    copy of the state in which the key is still the same.
+    Finds functions that draw random numbers with the key of a state, themselves or by a function that they give the
+    state, or run its model with it, and return an updated copy of the state in which the key is still the same.
 
     ## Why is this bad?
 
@@ -109,20 +108,25 @@ class ReusedKey(NodeRule):
     everywhere = True
 
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for an update of a variable."""
-        return code.function is not None and bool(_updates(code))
+        """Ask for an update of a variable whose class has a key."""
+        if code.function is None:
+            return False
+        return any(KEY.search(field.name) for update in _updates(code) for field in update.receiver.cls.fields)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the keys that a function uses, and at the states that it returns."""
         code = function.code
         instances = LocalInstances.of(code, evaluator)
         for call in (*code.calls, *_inside(code)):
-            for key in _used(call, code, evaluator):
+            helped = drawn_by_helper(call, code, instances, evaluator)
+            used: list[tuple[Expr, FunctionSymbol | None]] = [(key, None) for key in _used(call, code, evaluator)]
+            used += [(key, helped.function) for key in helped.keys] if helped is not None else []
+            for key, helper in used:
                 held = _key_of(key, instances)
                 own = _kept(key, code) if held is not None else []
                 if held is not None and own and _comes_back(own, function):
-                    if not _is_given_elsewhere(key, code, evaluator):
-                        yield _problem(key, held, dotted(call.func) or "this")
+                    if not _is_given_elsewhere(key, helper, code, evaluator):
+                        yield _problem(key, held, dotted(call.func) or "this", by_helper=helper is not None)
 
 
 def _inside(code: CodeRead) -> list[Call]:
@@ -135,23 +139,29 @@ def _used(call: Call, code: CodeRead, evaluator: Evaluator) -> list[Expr]:
     """The keys that a call certainly draws random numbers with, or that it is given to do so."""
     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
     if name.startswith("jax.random."):
-        return [] if name.rpartition(".")[2] in _NOT_USING else list(call.positional[:1])
+        return [] if name.rpartition(".")[2] in NOT_USING else list(call.positional[:1])
     if last_name(call.func) not in _RUNNING:
         return []
     given = [argument.value for argument in call.args]
     held = [value for expr in given if isinstance(expr, DictDisplay) for value in expr.values]
-    keys = [expr for expr in (*given, *held) if isinstance(expr, Attribute) and _KEY.search(expr.attr)]
+    keys = [expr for expr in (*given, *held) if isinstance(expr, Attribute) and KEY.search(expr.attr)]
     # what is given another field beside it, as the step, may make another key of both
     bases = [dotted(expr.value) for expr in given if isinstance(expr, Attribute)]
     return [key for key in keys if bases.count(dotted(key.value)) <= 1]
 
 
-def _is_given_elsewhere(key: Expr, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether some update in this module, or in one that imports it, gives a state a key, perhaps before each step."""
+def _is_given_elsewhere(key: Expr, helper: FunctionSymbol | None, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether some update in this module, or in one that imports it, gives a state a key, perhaps before each step.
+
+    What the function does that draws with the key is known; it is elsewhere if it is called elsewhere, too.
+    """
     assert isinstance(key, Attribute)
     gives = re.compile(rf"(?:replace|apply_gradients)\((?:[^()]|\([^()]*\))*?\b{re.escape(key.attr)}\s*=(?!=)")
     module = code.place.module
-    return any(gives.search(one.source.text) for one in (module, *evaluator.model.importers(module)))
+    around = (module, *evaluator.model.importers(module))
+    if helper is None:
+        return any(gives.search(one.source.text) for one in around)
+    return is_given_by_others(gives, helper, around)
 
 
 def _updates(code: CodeRead) -> list[Replace]:
@@ -161,7 +171,7 @@ def _updates(code: CodeRead) -> list[Replace]:
 def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
     """The class of the state whose key an expression reads."""
     match expr:
-        case Attribute(value=Name() as base, attr=attr) if _KEY.search(attr):
+        case Attribute(value=Name() as base, attr=attr) if KEY.search(attr):
             instance = instances.instance(base)
             field = None if instance is None else instance.cls.field(attr)
             if instance is not None and field is not None and field.role is Role.LEAF:
@@ -216,9 +226,11 @@ def _comes_back(updates: list[Replace], function: FunctionNode) -> bool:
     return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
 
 
-def _problem(key: Expr, cls: PytreeClass, function: str) -> Problem:
+def _problem(key: Expr, cls: PytreeClass, function: str, *, by_helper: bool) -> Problem:
     assert isinstance(key, Attribute)
     way_out = f"split it, and put the new key back: `key, subkey = jax.random.split({dotted(key)})`"
+    if by_helper:
+        way_out = f"let `{function}` return the next key, and put it back: `{key.attr}=...`"
     return Problem(
         at=key.at,
         message=(
