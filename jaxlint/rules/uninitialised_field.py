@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
@@ -19,6 +20,7 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
 from jaxlint.syntax.statements import (
     Body,
+    Do,
     If,
     Jump,
     Raise,
@@ -96,9 +98,9 @@ class UninitialisedField(ClassRule, BodyRule):
 
     ## When not to use it
 
-    A class whose subclasses set the rest is left alone, and so is an `__init__` that hands `self` to a function, calls
-    `super().__init__` or sets attributes by name, as what it sets cannot be seen. The methods of the class that it
-    calls are followed.
+    A class whose subclasses set the rest is left alone, and so is an `__init__` that hands `self` to a function or sets
+    attributes by name, as what it sets cannot be seen. The methods of the class that it calls are followed, and
+    `super().__init__` where that only assigns attributes.
 
     ## References
 
@@ -113,8 +115,9 @@ class UninitialisedField(ClassRule, BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Constructors that leave all to other methods; those that assign to `self` are read anyway."""
-        inits = [f for f in candidate.functions if f.name == "__init__" and f.self_calls and not f.self_assignments]
+        """Constructors that leave all to others; those that assign to `self` are read anyway."""
+        inits = [f for f in candidate.functions if f.name == "__init__" and not f.self_assignments]
+        inits = [f for f in inits if f.self_calls or "super" in candidate.unit.calls]
         return any(f.owner is not None and _has_checked_fields(candidate.cls(f.owner)) for f in inits)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
@@ -247,11 +250,33 @@ def _sees_all(init: Function, base: PytreeClass) -> bool:
     return piece.calls.isdisjoint({"super", "setattr", "__setattr__", "__init__", "vars", "update"})
 
 
+def _is_base_constructor(expr: Expr) -> TypeGuard[Call]:
+    """Whether an expression is a call of `super().__init__`."""
+    match expr:
+        case Call(func=Attribute(value=Call(func=Name(id="super"), args=()), attr="__init__")):
+            return True
+    return False
+
+
+def _set_by_bases(cls: PytreeClass) -> set[str] | None:
+    """The fields that the constructor of the bases sets; None if it may set others, those of the class among them."""
+    inherited = {field.name for field in cls.fields if field.owner != cls.symbol}
+    for base in cls.mro[1:]:
+        found = base.symbol.declaration.methods
+        if "__post_init__" in found:
+            return None
+        if "__init__" in found:
+            method = base.method("__init__")
+            seen = method is not None and not method[1].self_calls and _sees_all(method[1], base)
+            return inherited if seen else None
+    return inherited
+
+
 def _escapes(body: Body, own: str) -> bool:
     """Whether `self` is used as anything but the owner of an attribute, or attributes are set by name."""
     for statement in walk(body):
         for expr in expressions(statement):
-            stack = [expr]
+            stack = [argument.value for argument in expr.args] if _is_base_constructor(expr) else [expr]
             while stack:
                 current = stack.pop()
                 if isinstance(current, Name) and current.id in (own, "super"):
@@ -285,7 +310,7 @@ class _Ways:
         """What is certainly set when the end of a body is reached; None if it is not reached."""
         done: set[str] = set()
         for statement in body:
-            done |= self._set_by_methods(statement)
+            done |= self._set_by_methods(statement) | self._set_by_bases(statement)
             if isinstance(statement, (Raise, Jump)):
                 return None
             if isinstance(statement, Return):
@@ -325,6 +350,15 @@ class _Ways:
             return
         for part in children(target):
             yield from self._attributes(part)
+
+    def _set_by_bases(self, statement: Statement) -> set[str]:
+        """What the constructor of the bases sets that a statement calls, in the constructor itself."""
+        if not any(_is_base_constructor(part) for part in own_parts(statement)):
+            return set()
+        alone = isinstance(statement, Do) and _is_base_constructor(statement.value) and not self._inside
+        found = _set_by_bases(self._cls) if alone else None
+        self.hidden |= found is None
+        return found or set()
 
     def _set_by_methods(self, statement: Statement) -> set[str]:
         """What the methods of the instance set that a statement calls; those that are handed on may set anything."""
