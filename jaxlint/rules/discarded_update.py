@@ -25,6 +25,7 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import (
     Assert,
+    Assign,
     Body,
     Do,
     For,
@@ -33,6 +34,7 @@ from jaxlint.syntax.statements import (
     While,
     all_parts,
     own_parts,
+    parts,
     target_names,
     walk,
 )
@@ -307,6 +309,8 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
     if body is None:
         return False
+    if _is_carried(base, update, body):
+        return False
     end = place_of(update.call.at).end_row
     later = [s for s in walk(body) if s.at.lineno > end]
     for statement in later:
@@ -316,6 +320,19 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
         return True
     clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
     return len(clocks) > 1 and any(s is clocks[-1] for s in later)
+
+
+def _is_carried(base: str, update: Update, body: Body) -> bool:
+    """Whether a loop around an update gives a variable something made of it in each turn: it goes on with the copy."""
+    row = place_of(update.call.at).row
+    around = (s for s in walk(body) if isinstance(s, (For, While)) and s.at.lineno < row <= s.at.end_lineno)
+    outermost = next(around, None)
+    given = (s for s in walk(outermost.body if outermost is not None else ()) if isinstance(s, Assign))
+    return any(
+        any(base in target_names(target) for target in one.targets)
+        and any(dotted(part) == base for part in parts(one.value))
+        for one in given
+    )
 
 
 def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
@@ -413,7 +430,9 @@ def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
         return f"make a new collection of copies: `{_call_text(update)}`"
     function = update.place.function
     if function is not None and not function.return_values and any(p.name == base for p in function.parameters):
-        return "return the result and let the caller rebind it"
+        body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)) or ()
+        if not _is_carried(base, update, body):
+            return "return the result and let the caller rebind it"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 
