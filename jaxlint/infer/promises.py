@@ -13,7 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import DictDisplay, Lambda
+from jaxlint.syntax.expressions import Call, DictDisplay, Lambda
 
 #: The place of a declaration, and the class that `Self` stands for.
 _Key = tuple[str, str, tuple[str, str] | None]
@@ -129,8 +129,10 @@ def _is_number(value: Value) -> bool:
 
 
 def made_by_defaults(field: Field) -> list[Placed]:
-    """The default of a field, or what the lambda returns that makes it."""
+    """The default of a field, or what its factory makes: what a lambda returns, or a call of what has a name."""
     found = [] if field.default is None else [field.default]
-    if field.factory is not None and isinstance(field.factory.expr, Lambda):
-        found.append(msgspec.structs.replace(field.factory, expr=field.factory.expr.body))
+    if field.factory is not None:
+        factory = field.factory.expr
+        made = factory.body if isinstance(factory, Lambda) else Call(factory.at, factory, ())
+        found.append(msgspec.structs.replace(field.factory, expr=made))
     return found

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -88,10 +89,11 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | No
 
 
 def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
-    """What a field was given, or its default."""
+    """What a field was given, or its default, or what its factory makes."""
     if field.name in made:
         return plain(made[field.name])
-    return UNKNOWN if field.default is None else plain(evaluator.static(field.default))
+    by_default = made_by_defaults(field)
+    return plain(evaluator.static(by_default[0])) if by_default else UNKNOWN
 
 
 def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
