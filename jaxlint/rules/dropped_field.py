@@ -7,25 +7,29 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
+from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.returning import returned_variables
-from jaxlint.rules.analyses.traced import is_seen_to_cross
+from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Name
 from jaxlint.syntax.statements import Assign, Return, target_names, walk
+
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", "tree_unflatten"})
 
 
 class DroppedField(EventRule, BodyRule):
     """
     ## What it does
 
-    Finds values that are put into a field which is no part of the pytree: one of `drop_fields`, or one with
-    `init=False` in jax_dataclasses and tjax.
+    Finds values that are put into a field which is no part of the pytree: one of `drop_fields`, one with `init=False`
+    that neither list of `register_dataclass` names, or one with `init=False` in jax_dataclasses and tjax.
 
     ## Why is this bad?
 
@@ -86,7 +90,8 @@ class DroppedField(EventRule, BodyRule):
 
     ## When not to use it
 
-    A cache that is filled again when it is empty may be dropped.
+    A cache that is filled again when it is empty may be dropped. Where no instance is seen to go into a transformation,
+    only what is put into an instance that is returned is reported, and only if a call registers its class.
 
     ## References
 
@@ -100,6 +105,11 @@ class DroppedField(EventRule, BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (AssignAttribute, Construct, Replace)
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Methods that assign to a field of `self` which is no part of the pytree."""
+        return any(_assigns_dropped(function, candidate) for function in candidate.functions)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into fields."""
@@ -132,6 +142,14 @@ class DroppedField(EventRule, BodyRule):
                         yield from _dropped(call.at, instance.cls, attr, code.place, evaluator, variable)
 
 
+def _assigns_dropped(function: Function, candidate: Candidate) -> bool:
+    """Whether a method assigns to such a field, other than while an instance is made."""
+    if function.owner is None or not function.self_assignments or function.name in _MAKING:
+        return False
+    fields = map(candidate.cls(function.owner).field, {one.attr for one in function.self_assignments})
+    return any(field is not None and field.role is Role.DROPPED for field in fields)
+
+
 def _is_taken(name: str, cls: PytreeClass) -> bool:
     """Whether the constructor takes a field."""
     field = cls.field(name)
@@ -147,7 +165,9 @@ def _dropped(
         return
     compiled = any(place.applied(function) for function in place.functions)
     if not (compiled or is_seen_to_cross(cls, evaluator)):
-        return
+        # what a class that is registered for nothing else hands on: a cache that it fills for itself is none of that
+        if not (is_made_to_cross(cls, evaluator) and _is_returned(at, variable, place, evaluator)):
+            return
     is_named = cls.lists is not None and name in (cls.lists.dropped or ())
     if is_named and not (compiled and _is_returned(at, variable, place, evaluator)):
         return
