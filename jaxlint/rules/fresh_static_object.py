@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.values import UNKNOWN, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.standard import NEVER_TWICE, PUTTING
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.keeping import is_kept
+from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
 from jaxlint.rules.analyses.origins import given_by
 from jaxlint.rules.analyses.traced import is_seen_to_cross
@@ -220,6 +223,7 @@ def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Exp
             yield (), [part for expr in (one.element, *conditions) for part in parts(expr, nested=False)]
 
 
+_MAX_DEPTH = 3
 #: What Python takes for equal to itself only where it is the very same object.
 _NAN = "a new nan"
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
@@ -261,19 +265,39 @@ def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -
     """
     seen: set[object] = set()
     for call in calls:
-        symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
-        if not isinstance(symbol, FunctionSymbol) or symbol.key in seen:
+        symbol = _function(call.func, code, evaluator)
+        if symbol is None or symbol.key in seen:
             continue
         seen.add(symbol.key)
-        put = (
-            None if evaluator.calls.transformed.of(symbol.declaration, symbol.module) else _returned(symbol, evaluator)
-        )
+        wrapped = evaluator.calls.transformed.of(symbol.declaration, symbol.module)
+        put = None if wrapped else _returned(symbol, partial(_given, symbol, call, code, evaluator), evaluator)
         if put is not None:
             at = put.at if symbol.module is code.place.module else call.at
             yield msgspec.structs.replace(put, at=at, made=call)
 
 
-def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
+def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
+    """The function of the project that is called, or the method of an instance in a variable."""
+    symbol = evaluator.model.resolver.resolve(func, code.place.module, code.scope)
+    if isinstance(symbol, FunctionSymbol):
+        return symbol
+    if not isinstance(func, Attribute) or not isinstance(func.value, Name):
+        return None
+    held = LocalInstances.of(code, evaluator).instance(func.value)
+    found = None if held is None else held.cls.method(func.attr)
+    return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
+
+
+def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evaluator, name: str) -> Value:
+    """What a function has for a parameter: by its annotation or its class, else by what a call gives it."""
+    value = plain(evaluator.own_parameter(symbol.declaration, name, symbol.module))
+    if not isinstance(value, UnknownValue) or call.has_star:
+        return value
+    given = call.given_to(p.name for p in symbol.declaration.parameters if p.kind == "positional")
+    return LocalInstances.of(code, evaluator).value(given[name]) if name in given else UNKNOWN
+
+
+def _returned(symbol: FunctionSymbol, held: Callable[[str], Value], evaluator: Evaluator) -> _Put | None:
     """What a function puts into a static field of an instance that it returns: all of it runs in each turn."""
     inner = f"{symbol.declaration.qualname}.<locals>"
     fresh = _Freshness(symbol.module, inner, tuple(evaluator.calls.body_of(symbol) or ()), evaluator)
@@ -281,7 +305,9 @@ def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
         if not isinstance(value, Call):
             continue
         cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
-        puts = _updated(value, symbol, evaluator) if cls is None else ((cls, *put) for put in given_by(value, cls))
+        puts = (
+            _updated(value, symbol, held, evaluator) if cls is None else ((cls, *put) for put in given_by(value, cls))
+        )
         for owner, field, given in puts:
             what = fresh.of(given)
             if what is not None and field.role is Role.STATIC:
@@ -289,13 +315,21 @@ def _returned(symbol: FunctionSymbol, evaluator: Evaluator) -> _Put | None:
     return None
 
 
-def _updated(call: Call, symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Field, Expr]]:
-    """What an update of an annotated parameter, which a function returns, gives to fields."""
-    parameter = call.func.value if isinstance(call.func, Attribute) and call.func.attr == "replace" else None
-    if not isinstance(parameter, Name) or parameter.id not in {p.name for p in symbol.declaration.parameters}:
+def _updated(
+    call: Call, symbol: FunctionSymbol, held_by: Callable[[str], Value], evaluator: Evaluator
+) -> Iterator[tuple[PytreeClass, Field, Expr]]:
+    """What an update of a parameter, which a function returns, gives to fields."""
+    scope = f"{symbol.declaration.qualname}.<locals>"
+    name = evaluator.model.resolver.library_name(call.func, symbol.module, scope)
+    copied = call.positional[0] if name in REPLACE_FUNCTIONS and call.positional else None
+    is_method = copied is None and isinstance(call.func, Attribute)
+    if is_method and isinstance(call.func, Attribute):
+        copied = call.func.value
+    names = {p.name for p in symbol.declaration.parameters}
+    held = plain(held_by(copied.id)) if isinstance(copied, Name) and copied.id in names else None
+    if not isinstance(held, Instance):
         return
-    held = plain(evaluator.parameter(symbol.declaration, parameter.id, symbol.module))
-    if not isinstance(held, Instance) or not held.cls.has_framework_replace:
+    if is_method and not (held.cls.has_framework_replace and last_name(call.func) == held.cls.framework.replace_method):
         return
     for argument in call.args:
         field = held.cls.field(argument.keyword or "")
@@ -326,8 +360,8 @@ class _Freshness:
             case Attribute(value=held):
                 return "a value" if self.of(held, depth + 1) == "a value" else None
             case Call(func=func):
-                return self._called(func)
-            case Name(id=name) if depth < 3:
+                return self._called(func, depth)
+            case Name(id=name) if depth < _MAX_DEPTH:
                 return self._variable(name, depth)
         return None
 
@@ -336,7 +370,7 @@ class _Freshness:
         name = self._name(factory)
         return "a value" if name in NEVER_TWICE else None
 
-    def _called(self, func: Expr) -> str | None:
+    def _called(self, func: Expr, depth: int) -> str | None:
         name = self._name(func)
         if name in NEVER_TWICE:
             return "a value"
@@ -350,7 +384,23 @@ class _Freshness:
         if cls is not None and lacks_equality(cls):
             return f"a new `{cls.name}`"
         last = name.rpartition(".")[2]
-        return "an optimizer" if name.startswith("optax.") and last in _OPTIMIZERS else None
+        if name.startswith("optax."):
+            return "an optimizer" if last in _OPTIMIZERS else None
+        return None if cls is not None or depth >= _MAX_DEPTH else self._made_by(func, depth)
+
+    def _made_by(self, func: Expr, depth: int) -> str | None:
+        """What a function of the project makes, which does nothing but return it."""
+        symbol = self._evaluator.model.resolver.resolve(func, self._module, self._scope)
+        function = symbol.declaration if isinstance(symbol, FunctionSymbol) else None
+        if function is None or not isinstance(symbol, FunctionSymbol) or function.decorators or function.owner:
+            return None
+        values = function.return_values
+        if len(values) != 1 or function.is_async or function.is_generator:
+            return None
+        body = tuple(self._evaluator.calls.body_of(symbol) or ())
+        return _Freshness(symbol.module, f"{function.qualname}.<locals>", body, self._evaluator).of(
+            values[0], depth + 1
+        )
 
     def _variable(self, name: str, depth: int) -> str | None:
         """What the loop around has given to a variable."""
