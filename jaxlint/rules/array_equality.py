@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -14,7 +15,8 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.given import is_pytree
 from jaxlint.infer.values import NONE, Array, Container, Instance, UnknownValue, options, plain
 from jaxlint.infer.waiting import Candidate
-from jaxlint.project.resolution import External
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -22,7 +24,7 @@ from jaxlint.rules.analyses.given_literals import is_given_number
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function
+from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
     Attribute,
     BoolOp,
@@ -138,8 +140,14 @@ class ArrayEquality(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions with a cache that take instances."""
-        return any(_is_cached(f) and candidate.takes(f, is_pytree) for f in candidate.functions)
+        """Functions with a cache that take instances, and code that may lead to a call of one."""
+        if any(_is_cached(f) and candidate.takes(f, is_pytree) for f in candidate.functions):
+            return True
+        module = candidate.module
+        own = _cached_functions(module)
+        if own and not candidate.unit.calls.isdisjoint(own | candidate.calling(own)):
+            return True
+        return bool(_imported_cached(candidate.unit.calls, module, candidate.given.model.resolver))
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body compares and hashes, and at what a cached function is given."""
@@ -166,6 +174,11 @@ class ArrayEquality(BodyRule):
             if found is not None:
                 yield found
         yield from _cached(code, evaluator)
+        module, called = code.place.module, code.contents.called
+        cached = (_cached_functions(module) & called) | _imported_cached(called, module, evaluator.model.resolver)
+        for call in code.calls if cached else ():
+            if last_name(call.func) in cached:
+                yield from _given_to_cached(call, instances, code, evaluator)
 
 
 def _tested_in(code: CodeRead) -> frozenset[int]:
@@ -390,13 +403,54 @@ def _is_cached(function: Function) -> bool:
     return any(last_name(head) in _CACHE_NAMES for head in heads)
 
 
+@lru_cache(maxsize=8)
+def _cached_functions(module: Module) -> frozenset[str]:
+    """The names of the functions of a module that have a cache."""
+    return frozenset(f.name for f in module.outline.functions.values() if f.decorators and _is_cached(f))
+
+
+def _imported_cached(names: Set[str], module: Module, resolver: Resolver) -> frozenset[str]:
+    """Those of some names by which a module has imported a function with a cache."""
+    bindings = module.outline.module_scope.bindings
+    found: set[str] = set()
+    for name in names & bindings.keys():
+        if isinstance(bindings[name][0], Import):
+            symbol = resolver.follow(resolver.resolve_name(name, module))
+            if isinstance(symbol, FunctionSymbol) and symbol.declaration.decorators and _is_cached(symbol.declaration):
+                found.add(name)
+    return frozenset(found)
+
+
+def _given_to_cached(call: Call, instances: LocalInstances, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The instances that a function with a cache is given, for parameters that do not say so themselves."""
+    resolver = evaluator.model.resolver
+    symbol = resolver.follow(resolver.resolve(call.func, code.place.module, code.scope))
+    if not isinstance(symbol, FunctionSymbol) or not _is_cached(symbol.declaration):
+        return
+    function = symbol.declaration
+    if not any(_caches(decorator, function, symbol.module, evaluator) for decorator in function.decorators):
+        return
+    said = {p.name for p in function.parameters if p.annotation is not None}
+    names = {id(value): name for name, value in call.given_to(p.name for p in function.parameters).items()}
+    for argument in call.args:
+        one = instances.instance(argument.value) if names.get(id(argument.value), "") not in said else None
+        if one is not None and not argument.star:
+            found = _unhashable(argument.at, one, f"an argument of the cached `{function.name}`", evaluator)
+            if found is not None:
+                yield found
+
+
+def _caches(decorator: Expr, function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a decorator looks up by the hash of the arguments what a function has returned."""
+    symbol = evaluator.model.resolver.resolve(without_call(decorator), module, function.scope)
+    return isinstance(symbol, External) and symbol.name in _CACHES
+
+
 def _cached(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a function with a cache, which is looked up by the hash of the arguments."""
     function = code.function
     for decorator in function.decorators if function is not None else ():
-        head = without_call(decorator)
-        symbol = evaluator.model.resolver.resolve(head, code.place.module, function.scope if function else "")
-        if function is None or not isinstance(symbol, External) or symbol.name not in _CACHES:
+        if function is None or not _caches(decorator, function, code.place.module, evaluator):
             continue
         for parameter in function.parameters:
             value = plain(code.parameters.get(parameter.name, NONE))
