@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.belied import may_be_list, names_plain_class, takes_another
 from jaxlint.infer.calling import CallingFunctions
+from jaxlint.infer.counting import is_swept
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
@@ -29,7 +30,6 @@ from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
     UNKNOWN,
     Array,
-    Choice,
     ClassObject,
     Container,
     FunctionValue,
@@ -44,10 +44,12 @@ from jaxlint.infer.values import (
     Value,
     as_instance,
     binds_receiver,
+    is_informative,
     join,
     known_entries,
     of_jax,
     plain,
+    traced,
 )
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Returns
@@ -55,11 +57,11 @@ from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, Subscript, dotted, last_name, root
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
 
 if TYPE_CHECKING:
     from jaxlint.syntax.statements import Body
@@ -72,6 +74,8 @@ class Passed(msgspec.Struct, frozen=True):
 
     positional: Sequence[Value]
     keywords: dict[str, Held]
+    #: Whether there is more that is not known: `*args`, `**kwargs`.
+    has_star: bool = False
 
 
 class CallEvaluator(MethodCalls, LocalCalls):
@@ -254,19 +258,19 @@ class CallEvaluator(MethodCalls, LocalCalls):
         applied = self._jitted(func, function)
         if not applied or any(a.static_argnums != () or a.static_argnames != () for a in applied):
             return result
-        given = [_traced(value) for value in values]
+        given = [traced(value) for value in values]
         if not all(isinstance(value, Array) for value in given):
             return result
         with self.notes.muted():
             if isinstance(func, LocalFunctionValue):
-                return _traced(self.run(func.function, given[: len(call.positional)]))
+                return traced(self.run(func.function, given[: len(call.positional)]))
             if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
                 return result
             count = len(call.positional)
             names = [p.name for p in function.parameters if p.kind == "positional"][:count]
             keywords = [a.keyword or "" for a in call.args[count:]]
             passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
-            return _traced(self.return_of(func.symbol, None, passed))
+            return traced(self.return_of(func.symbol, None, passed))
 
     def _jitted(self, func: FunctionValue | LocalFunctionValue, function: Function) -> tuple[Applied, ...]:
         """All that is applied to a function, if `jax.jit` is among it, else nothing."""
@@ -406,8 +410,28 @@ class CallEvaluator(MethodCalls, LocalCalls):
                     return UNKNOWN
             if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
-            return value
+            return self._swept(value, function, passed) if isinstance(value, Scalar) else value
         return self._read_with(function, passed)
+
+    def _swept(self, declared: Scalar, function: FunctionValue, passed: Passed) -> Value:
+        """The number that a function says it returns; whether it computes that from what a loop counts."""
+        given = zip(self._taking(function), passed.positional, strict=False)
+        numbers = {parameter.name: value for parameter, one in given if is_swept(value := plain(one))}
+        if not numbers or not self._has_no_effect(function.symbol):
+            return declared
+        computed = self._computed(function, numbers, passed)
+        return computed if is_swept(computed) else declared
+
+    def _computed(self, function: FunctionValue, given: dict[str, Value], passed: Passed) -> Value:
+        """What a function without effects makes of numbers, and of the defaults of what it is not given."""
+        declaration, module = function.symbol.declaration, function.symbol.module
+        bound = {name: value for name, value in given.items() if isinstance(value, Scalar) or is_informative(value)}
+        given_names = {*passed.keywords, *(p.name for p in self._taking(function)[: len(passed.positional)])}
+        for parameter in declaration.parameters if not passed.has_star else ():
+            default, name = parameter.default, parameter.name
+            if isinstance(default, Constant) and name not in given_names and parameter.annotation is None:
+                bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))
+        return self.return_of(function.symbol, function.receiver, bound)
 
     def _taking(self, function: FunctionValue) -> list[Parameter]:
         """The parameters that take the positional arguments of a call."""
@@ -430,6 +454,8 @@ class CallEvaluator(MethodCalls, LocalCalls):
         place = self.notes.place
         if bound and place is not None and self.notes.tells_calls and function.symbol.module is place.module:
             self.note_call(function.symbol, bound, place.function)
+        if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
+            return self._computed(function, bound, passed)
         bound = {name: value for name, value in bound.items() if is_informative(value)}
         if declaration.returns is not None and not bound:
             return UNKNOWN
@@ -457,20 +483,6 @@ def keeps_return_value(name: str) -> bool:
     return name in WRAPPERS or name.startswith(("typing.", "functools."))
 
 
-def _traced(value: Value) -> Value:
-    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
-    match plain(value):
-        case Array(single=single):
-            return Array("jax", single)
-        case Scalar(kind="int" | "float" | "bool" | "complex"):
-            return Array("jax", True)
-        case Scalar(kind="NoneType"):
-            return value
-        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
-            return Container(kind, None if items is None else tuple(map(_traced, items)), _traced(element), keys)
-    return UNKNOWN
-
-
 def _passed(call: Call, values: Values) -> Passed:
     positional: list[Held] = []
     keywords: dict[str, Held] = {}
@@ -481,19 +493,4 @@ def _passed(call: Call, values: Values) -> Passed:
             positional.append(held)
         else:
             keywords[arg.keyword] = held
-    return Passed(Values(positional), keywords)
-
-
-def is_informative(value: Value) -> bool:
-    """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
-    value = plain(value)
-    match value:
-        case Instance(cls=cls):
-            return cls.is_pytree
-        case ClassObject(cls=cls):
-            return cls.is_pytree
-        case Container(items=items, element=element):
-            return any(is_informative(v) for v in items or ()) or is_informative(element)
-        case Choice(options=options):
-            return any(is_informative(v) for v in options)
-    return False
+    return Passed(Values(positional), keywords, call.has_star)

@@ -14,7 +14,9 @@ from jaxlint.infer.values import (
     UNKNOWN,
     ClassObject,
     Instance,
+    Scalar,
     Symbolic,
+    UnknownValue,
     Value,
     as_instance,
     element_of,
@@ -97,6 +99,7 @@ class CompoundStatements:
                 self._if(node, env)
             case For(target=target, iterable=iterable):
                 element = swept(_element(self.deferral.later(iterable, env)))
+                _count_to(iterable, env)
                 mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
                 self._loop(node, env, target, element, mutable)
                 self._block(node.orelse, env)
@@ -335,3 +338,13 @@ def _swallowed(handler: Handler) -> list[str]:
     if kind is None:
         return ["Exception"]
     return [(dotted(n) or "").rpartition(".")[2] for n in (kind.items if isinstance(kind, Display) else (kind,))]
+
+
+def _count_to(iterable: Expr, env: Environment) -> None:
+    """Learn that the variables are integers up to which a loop counts: `for i in range(steps)`."""
+    match iterable:
+        case Call(func=Name(id="range"), args=args):
+            for argument in args:
+                name = argument.value.id if isinstance(argument.value, Name) else ""
+                if isinstance(env.values.get(name), UnknownValue):
+                    env.values[name] = Scalar("int")

@@ -49,6 +49,11 @@ def settled(held: Held) -> Held:
     return _mapped(held, varying=False)
 
 
+def is_swept(value: Value) -> bool:
+    """Whether a value is a number that is another one at the next turn of a loop."""
+    return isinstance(value, Scalar) and value.varying and value.kind in ("int", "float")
+
+
 def _mapped(held: Held, *, varying: bool) -> Held:
     if isinstance(held, Deferred):
         return Deferred(lambda: _as(held.value, varying), (held,))

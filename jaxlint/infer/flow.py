@@ -139,8 +139,8 @@ class UnitReader(CompoundStatements):
                 value = receiver
             else:
                 value = self.evaluator.parameter(declaration, parameter.name, self.module)
-                if isinstance(value, UnknownValue):
-                    value = passed.get(parameter.name, UNKNOWN)
+                if isinstance(value, (UnknownValue, Scalar)):  # a number may be another one in each turn of a loop
+                    value = passed.get(parameter.name, value)
             parameters[parameter.name] = value
         env.values = dict(parameters)
         saved, self.returned = self.returned, []

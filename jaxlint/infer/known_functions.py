@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.counting import is_swept, settled
 from jaxlint.infer.deferred import Values
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.transformed_classes import instances_in
@@ -33,6 +34,7 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.libraries import arrays
+from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External
@@ -72,6 +74,7 @@ _SCALAR_CALLS = {
     **dict.fromkeys(("len", "hash"), "int"),
     "repr": "str",
 }
+_REAL = frozenset({"int", "float"})
 _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
 _DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter"})
 
@@ -132,6 +135,8 @@ class KnownFunctions:
             return Container("list")
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
+        if name in FLOATS_OF_FLOATS and not call.has_star:
+            return Scalar("float", any(map(is_swept, map(plain, values))))
         if name == "itertools.count":
             return Container("sequence", None, Scalar("int", varying=True))
         return self._array(name, call, values)
@@ -283,8 +288,11 @@ def _on_host(value: Value) -> Value:
 
 
 def _extreme(call: Call, values: Values) -> Value:
-    """The instance that `max` or `min` chooses; which number it chooses is not followed."""
+    """The instance that `max` or `min` chooses, or a float; which integer it chooses is not followed."""
     compared = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword is None]
+    numbers = [plain(value) for value in compared]
+    if len(compared) > 1 and not call.has_star and all(isinstance(v, Scalar) and v.kind in _REAL for v in numbers):
+        return Scalar("float", any(map(is_swept, numbers))) if Scalar("float") in map(settled, numbers) else UNKNOWN
     chosen = element_of(compared[0]) if len(compared) == 1 else joined(compared)
     if call.has_star or as_instance(chosen) is None:
         return UNKNOWN

@@ -348,6 +348,20 @@ def slice_of(value: Value) -> Value:
     return UNKNOWN
 
 
+def traced(value: Value) -> Value:
+    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
+    match plain(value):
+        case Array(single=single):
+            return Array("jax", single)
+        case Scalar(kind="int" | "float" | "bool" | "complex"):
+            return Array("jax", True)
+        case Scalar(kind="NoneType"):
+            return value
+        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
+            return Container(kind, None if items is None else tuple(map(traced, items)), traced(element), keys)
+    return UNKNOWN
+
+
 def arrays_in(value: Value, depth: int = 0) -> list[Array]:
     """The arrays that a value is, or certainly holds in tuples, lists and dicts."""
     value = plain(value)
@@ -375,3 +389,18 @@ def binds_receiver(function: Function, receiver: Value | None) -> int:
     if receiver is None or function.self_name is None:
         return 0
     return 1 if is_classmethod(function) or not isinstance(plain(receiver), ClassObject) else 0
+
+
+def is_informative(value: Value) -> bool:
+    """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case ClassObject(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(is_informative(v) for v in items or ()) or is_informative(element)
+        case Choice(options=options):
+            return any(is_informative(v) for v in options)
+    return False

@@ -18,6 +18,12 @@ NEVER_TWICE = CLOCKS | frozenset(
     """uuid.uuid1 uuid.uuid4 datetime.datetime.now datetime.datetime.utcnow builtins.object random.random
     secrets.token_hex""".split()
 )
+#: Functions that make a float of numbers.
+FLOATS_OF_FLOATS = frozenset(
+    f"math.{name}"
+    for name in """acos acosh asin asinh atan atan2 atanh cbrt cos cosh degrees exp exp2 expm1 fabs fmod hypot ldexp log
+    log10 log1p log2 pow radians sin sinh sqrt tan tanh""".split()
+)
 #: Modules, of the standard library and beside it, with a class whose `replace` takes keywords and makes a copy.
 WITH_REPLACE = frozenset({"datetime", "inspect", "pendulum"})
 #: Methods that put what they are given into a list, a deque or a set.

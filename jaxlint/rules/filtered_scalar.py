@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import EditField, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.counting import is_swept
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
 from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
@@ -18,6 +19,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.computing_with import only_computes_with
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.moved_attributes import moved_by, stepped_in_loop
@@ -30,6 +32,7 @@ _NUMBERS = frozenset({"int", "float"})
 _COUNTING = frozenset({"+", "-"})
 #: What a body does with a number.
 _COUNTED, _MOVED = "counts up", "is another one at each turn"
+_REASON = "what is no array is part of the key of the compiled function"
 
 
 class FilteredScalar(BodyRule):
@@ -37,8 +40,8 @@ class FilteredScalar(BodyRule):
     ## What it does
 
     Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, or that a loop makes anew
-    at each turn for such a function, and such numbers in nnx objects that a function with `nnx.jit` counts up, or that
-    a loop counts up between the calls of one.
+    at each turn for such a function, numbers that a loop passes to one itself, another one at each turn, and numbers in
+    nnx objects that a function with `nnx.jit` counts up, or that a loop counts up between the calls of one.
 
     ## Why is this bad?
 
@@ -92,7 +95,9 @@ class FilteredScalar(BodyRule):
 
     ## When not to use it
 
-    A field that is annotated `int` and always holds an array is traced: change its annotation.
+    A field that is annotated `int` and always holds an array is traced: change its annotation. A number that is passed
+    itself is reported only where the function is seen to do nothing but compute with it: what it takes for a shape, an
+    index or a condition has to be static.
 
     ## References
 
@@ -101,6 +106,7 @@ class FilteredScalar(BodyRule):
     """
 
     code = "JAX512"
+    about_values = True
     name = "filtered-scalar"
     group = "transformations"
     severity = Severity.WARNING
@@ -136,10 +142,13 @@ class FilteredScalar(BodyRule):
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
                         yield from _swept(event, evaluator, module)
+        for event in code.events:
+            if isinstance(event, Cross) and isinstance(event.value, Scalar) and _is_filtered(event):
+                yield from _given_itself(event, evaluator)
         for construct, cross in made_for_each_turn(code):
             if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
                 yield from _swept(construct, evaluator, module)
-        for moved in moved_at_each_turn(code, evaluator):
+        for moved in moved_at_each_turn(code, evaluator, sets=True):
             if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
         for call, cls, method in _methods_called(code):
@@ -205,6 +214,27 @@ def _swept(event: Construct, evaluator: Evaluator, module: Module) -> Iterator[P
         is_number = isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS
         if is_number and is_kept(given.name, event.cls.cls):
             yield from _scalar(given.at, event.cls.cls, given.name, evaluator, module, _MOVED)
+
+
+def _given_itself(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problem of a Python number that a loop gives to a compiled function, which only computes with it."""
+    value, function, name = event.value, event.function, event.parameter
+    if not isinstance(value, Scalar) or not is_swept(value) or any(map(event.place.applied, event.place.functions)):
+        return  # what is compiled goes through its loops once
+    if function is None or name is None or event.module is None:
+        return
+    symbol = FunctionSymbol(event.module, function)
+    if only_computes_with(name, symbol, evaluator, is_float=value.kind == "float"):
+        way_out = "pass an array, `jnp.asarray(...)`"
+        yield Problem(
+            at=event.at,
+            message=(
+                f"`{name}` of `{function.name}` is a Python number that {_MOVED}: `eqx.filter_jit` holds it static,"
+                f" and every new value compiles again; {way_out}"
+            ),
+            reason=_REASON,
+            help=way_out,
+        )
 
 
 def _counts(value: object, name: str) -> bool:
@@ -303,7 +333,7 @@ def _problem(
             f"`{name}` of `{cls.name}` is a Python number that {how}: `{function}` holds it static, and every new"
             f" value compiles again; {way_out}"
         ),
-        reason="what is no array is part of the key of the compiled function",
+        reason=_REASON,
         help=way_out,
         fix=fix,
     )

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from jaxlint.infer.counting import is_swept
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.points import value_at
 from jaxlint.infer.values import Instance, Scalar, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -17,7 +19,18 @@ from jaxlint.rules.analyses.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, is_number
-from jaxlint.syntax.statements import Assign, For, Statement, While, all_parts, bound_once, looked_up, own_parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    For,
+    Statement,
+    While,
+    all_parts,
+    bound_once,
+    looked_up,
+    own_parts,
+    walk,
+)
 
 #: Operations that make another number of a number.
 MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
@@ -34,11 +47,14 @@ class Moved(msgspec.Struct, frozen=True):
     field: str
 
 
-def moved_at_each_turn(code: CodeRead, evaluator: Evaluator, operations: frozenset[str] = MOVING) -> Iterator[Moved]:
+def moved_at_each_turn(
+    code: CodeRead, evaluator: Evaluator, operations: frozenset[str] = MOVING, *, sets: bool = False
+) -> Iterator[Moved]:
     """The fields whose number each turn of a loop moves, in an instance that it passes to a transformed function.
 
     The variable is bound to a copy of what it holds, at every turn: by a constructor, `replace` or `tree_at`, or by a
-    method or function that does nothing but return such a copy.
+    method or function that does nothing but return such a copy. With `sets`, a copy counts, too, that is given a number
+    which is another one in each turn, whatever it was before.
     """
     crosses = {id(e.at): e for e in code.events if isinstance(e, Cross)}
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
@@ -48,7 +64,12 @@ def moved_at_each_turn(code: CodeRead, evaluator: Evaluator, operations: frozens
             cross = taking.get(name)
             held = None if cross is None else plain(cross.value)
             if cross is not None and isinstance(held, Instance):
-                for field in Copies(held.cls, evaluator, operations).moved_in_turn(copy, name, code):
+                copies = Copies(held.cls, evaluator, operations)
+                fields = {
+                    *copies.moved_in_turn(copy, name, code),
+                    *(copies.set_in_turn(copy, name, code) if sets else ()),
+                }
+                for field in sorted(fields):
                     yield Moved(copy, cross, held.cls, field)
 
 
@@ -72,6 +93,18 @@ def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> di
     return found
 
 
+class _Copying(msgspec.Struct, frozen=True):
+    """A function that returns copies of an instance: its names for that and for what it is given, and the calls."""
+
+    module: Module
+    scope: str
+    base: str
+    given: Mapping[str, Expr]
+    body: Body
+    bound: Mapping[str, Expr]
+    returned: tuple[Call, ...]
+
+
 class Copies:
     """Tells which numbers the copies of an instance of one class move."""
 
@@ -84,24 +117,49 @@ class Copies:
         """The fields that a copy of the instance in a variable moves, here or in what is called to make it."""
         module = code.place.module
         yield from self._moved(copy, name, module, code.scope, frozenset())
+        made = self._made_by(copy, name, code)
+        if made is not None:
+            numbers = frozenset(parameter for parameter, value in made.given.items() if is_number(value))
+            if binds(made.body, {made.base, *numbers}):
+                return
+            returned = [
+                set(self._moved(value, made.base, made.module, made.scope, numbers, made.bound))
+                for value in made.returned
+            ]
+            yield from sorted(set.intersection(*returned) if returned else ())
+
+    def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
+        """The fields that such a copy is given another number for in each turn of the loop around."""
+        for field, value in self.given(copy, name, code.place.module, code.scope):
+            if is_swept(value_at(value, code, self.evaluator)):
+                yield field
+        made = self._made_by(copy, name, code)
+        if made is None or len(made.returned) != 1:
+            return
+        swept = {parameter for parameter, v in made.given.items() if is_swept(value_at(v, code, self.evaluator))}
+        if swept and not binds(made.body, {made.base, *swept}):
+            for field, value in self.given(made.returned[0], made.base, made.module, made.scope):
+                if isinstance(value, Name) and value.id in swept:
+                    yield field
+
+    def _made_by(self, copy: Call, name: str, code: CodeRead) -> _Copying | None:
+        """The method or function that does nothing but return a copy of the instance in a variable."""
         found = self.copying(copy, name, code.place.module, code.scope)
         if found is None:
-            return
+            return None
         home, function, base, parameters = found
         if function.decorators or function.is_async or copy.has_star:
-            return
+            return None
         body = self.evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
+        if not (function.only_returns or is_straight(body)):
+            return None
+        bound = bound_once(body)
+        returned = tuple(looked_up(value, bound) for value in function.return_values)
+        calls = tuple(value for value in returned if isinstance(value, Call))
+        if len(calls) != len(returned):
+            return None
         given = copy.given_to(p.name for p in parameters if p.kind == "positional")
-        numbers = frozenset(parameter for parameter, value in given.items() if is_number(value))
-        if not (function.only_returns or is_straight(body)) or binds(body, {base, *numbers}):
-            return
-        scope, bound = f"{function.qualname}.<locals>", bound_once(body)
-        copies = (looked_up(value, bound) for value in function.return_values)
-        returned = [
-            set(self._moved(value, base, home, scope, numbers, bound)) if isinstance(value, Call) else set()
-            for value in copies
-        ]
-        yield from sorted(set.intersection(*returned) if returned else ())
+        return _Copying(home, f"{function.qualname}.<locals>", base, given, body, bound, calls)
 
     def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
         """The fields that a copy of `self` moves, wherever a method makes one."""
