@@ -71,7 +71,7 @@ class Frame(msgspec.Struct):
     scope: str
     variables: dict[str, Thing]
     depth: int = 0
-    returned: list[Form] = msgspec.field(default_factory=list)
+    returned: list[Thing] = msgspec.field(default_factory=list)
 
     def branch(self) -> Frame:
         """The same function, in a branch of its own; what is returned there counts for both."""

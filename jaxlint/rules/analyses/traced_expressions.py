@@ -88,9 +88,13 @@ class Expressions:
         #: What names mean that are no variables, by module and scope.
         self._known: dict[tuple[str, str, str], Thing] = {}
 
-    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
-        """What a function returns."""
+    def result(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Thing:
+        """What a function returns, perhaps a function of its own."""
         raise NotImplementedError
+
+    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
+        """What a function returns, as a part of a tree."""
+        return form_of(self.result(code, given, keywords, depth))
 
     def bind(self, target: Expr, thing: Thing, frame: Frame) -> None:
         """Assign to a target."""
@@ -296,14 +300,14 @@ class Expressions:
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
             positional = spread(call, values)
             if isinstance(func, Code) and positional is not None:
-                return self.run(func, positional, keywords, frame.depth + 1)
+                return self.result(func, positional, keywords, frame.depth + 1)
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
                 return self._constructed(cls, call, given, keywords, frame)
             case Code():
                 self._handed(call, frame)
-                return self.run(func, given, keywords, frame.depth + 1)
+                return self.result(func, given, keywords, frame.depth + 1)
             case Library(name=name):
                 return self._of_library(name, call, given, keywords)
             case Member(owner=owner, name=attr):
@@ -417,7 +421,7 @@ class Expressions:
         given: Sequence[Thing],
         keywords: Mapping[str, Thing],
         frame: Frame,
-    ) -> Form:
+    ) -> Thing:
         """What a method returns: of an array, or one of a class, which is run."""
         if isinstance(owner, Leaf):
             return method(owner, name, [form_of(t) for t in given], call.positional)
@@ -443,7 +447,7 @@ class Expressions:
         if may_change(owner) and isinstance(call.func, Attribute):
             for changed in roots(call.func):
                 frame.variables[changed] = UNKNOWN
-        return self.run(code, given, keywords, frame.depth + 1)
+        return self.result(code, given, keywords, frame.depth + 1)
 
     def bound(self, owner: Form | ClassThing, name: str) -> Code | None:
         """The code of a method of an instance or a class, with what it is bound to."""

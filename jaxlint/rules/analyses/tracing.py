@@ -13,11 +13,13 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.forms import (
     MAYBE_NONE,
     NOTHING,
+    SOMETHING,
     UNKNOWN,
     Form,
     Held,
     Leaf,
     State,
+    Unknown,
 )
 from jaxlint.rules.analyses.things import (
     Code,
@@ -36,13 +38,18 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
+    BoolOp,
     Call,
+    Comprehension,
+    Conditional,
     Constant,
     Display,
     Expr,
+    Lambda,
     Name,
     Starred,
     Subscript,
+    children,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -51,6 +58,7 @@ from jaxlint.syntax.statements import (
     Augment,
     Body,
     Delete,
+    Do,
     For,
     FunctionDefinition,
     If,
@@ -72,6 +80,8 @@ from jaxlint.syntax.statements import (
 
 #: How many functions deep calls are followed.
 MAX_DEPTH = 4
+#: What `None` takes no part in; `%` may put it into a text, and `|` into a type.
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "**", "@"})
 
 
 class Tracer(Expressions):
@@ -79,8 +89,8 @@ class Tracer(Expressions):
 
     # -- functions --------------------------------------------------------------------------
 
-    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
-        """What a function returns."""
+    def result(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Thing:
+        """What a function returns, perhaps a function of its own."""
         positional = (*code.positional, *given)
         count = len(code.parameters)
         if depth > MAX_DEPTH or (len(positional) > count and not code.rest):
@@ -98,10 +108,10 @@ class Tracer(Expressions):
             variables[code.rest] = of_tuple([form_of(thing) for thing in positional[count:]])
         frame = Frame(code.module, code.scope, variables, depth)
         if not isinstance(code.body, tuple):
-            return form_of(self.value(code.body, frame))
+            return self.value(code.body, frame)
         if self.execute(code.body, frame):
             frame.returned.append(NOTHING)
-        return form_of(joined(list(frame.returned))) if frame.returned else UNKNOWN
+        return joined(frame.returned) if frame.returned else UNKNOWN
 
     # -- statements -------------------------------------------------------------------------
 
@@ -110,6 +120,8 @@ class Tracer(Expressions):
         return all(self._statement(statement, frame) for statement in body)
 
     def _statement(self, node: Statement, frame: Frame) -> bool:
+        if isinstance(node, (Assign, Annotate, Augment, Return, Do)) and node.value is not None:
+            self._compute(node.value, frame)
         match node:
             case Assign(targets=targets, value=value):
                 thing = self.value(value, frame)
@@ -120,7 +132,7 @@ class Tracer(Expressions):
             case Augment(target=target, op=op, value=value):
                 self.bind(target, self.value(Binary(node.at, op, target, value), frame), frame)
             case Return(value=result):
-                frame.returned.append(NOTHING if result is None else form_of(self.value(result, frame)))
+                frame.returned.append(NOTHING if result is None else self.value(result, frame))
                 return False
             case Raise() | Jump():
                 return False
@@ -143,6 +155,18 @@ class Tracer(Expressions):
                     self.value(expr, frame)
                 self._forget((node,), frame)
         return True
+
+    @staticmethod
+    def _compute(expr: Expr, frame: Frame) -> None:
+        """Learn that what an expression computes with, whatever is decided in it, is not None."""
+        pending = [expr]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, Binary) and part.op in _ARITHMETIC:
+                for operand in (part.left, part.right):
+                    _learn(operand, frame)
+            if not isinstance(part, (BoolOp, Conditional, Lambda, Comprehension)):
+                pending += children(part)
 
     def _entered(self, manager: Expr, frame: Frame) -> Thing:
         """What a context manager gives: a copy that takes assignments, if nothing compares it afterwards."""
@@ -234,6 +258,17 @@ class Tracer(Expressions):
                 symbol = FunctionSymbol(frame.module, function)
                 return self._code(symbol, node.body, frame.variables) or UNKNOWN
         return UNKNOWN
+
+
+def _learn(operand: Expr, frame: Frame) -> None:
+    """Take a variable, or a field of an instance in one, of which nothing was known for something."""
+    match operand:
+        case Name(id=name) if isinstance(frame.variables.get(name), Unknown):
+            frame.variables[name] = SOMETHING
+        case Attribute(value=Name(id=name), attr=attr):
+            held = frame.variables.get(name)
+            if isinstance(held, State) and isinstance(held.fields.get(attr, UNKNOWN), Unknown) and held.cls.field(attr):
+                frame.variables[name] = State(held.cls, {**held.fields, attr: SOMETHING}, held.exact)
 
 
 def _is_dict(thing: Thing | None) -> bool:
