@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -12,13 +13,15 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, MutateField, Replace
 from jaxlint.infer.slots import Slot, changed_by
 from jaxlint.infer.values import Array, Container, Value, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.given_literals import calls_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, children, dotted, last_name
+from jaxlint.syntax.statements import Assign, Body, all_parts, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -35,7 +38,7 @@ class AliasedContainer(BodyRule):
     ## What it does
 
     Finds a list, dict, set or numpy array that is changed in place in an updated copy of a state, where the original
-    is still used afterwards.
+    is still used afterwards, in the same function or in one that gives it to this.
 
     ## Why is this bad?
 
@@ -119,7 +122,11 @@ class AliasedContainer(BodyRule):
                 continue
             place = Slot(copied.original, slot.path[:1])
             if ReadAfter(copied.original, partial(_read_of, place=place)).of(event.at, code.body) is not None:
-                yield _problem(event, slot.root, copied.original, event.receiver.cls)
+                yield _problem(event, slot.root, copied.original, "")
+                continue
+            caller = _reading_caller(copied.original, event.field, code, evaluator)
+            if caller is not None:
+                yield _problem(event, slot.root, copied.original, f" by `{caller}`")
 
 
 def _is_changed(held: Value, how: str) -> bool:
@@ -182,13 +189,46 @@ def _read_of(expr: Expr, place: Slot) -> Expr | None:
     return next((found for child in children(expr) if (found := _read_of(child, place)) is not None), None)
 
 
-def _problem(event: MutateField, copy: str, original: str, cls: PytreeClass) -> Problem:
-    way_out = f"give the copy its own `{event.field}`"
+def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
+    """A function of the module that gives the original to this one, and still uses it and its field afterwards."""
+    function, module = code.function, code.place.module
+    if function is None or function.owner or function.decorators or "<locals>" in function.scope:
+        return None
+    positional = [p.name for p in function.parameters if p.kind == "positional"]
+    if original not in positional or original in code.contents.bound:
+        return None
+    resolver = evaluator.model.resolver
+    for call, caller in calls_in(module, re.compile(rf"\b{re.escape(function.name)}\s*\("), evaluator):
+        given = call.given_to(positional).get(original)
+        path = None if given is None or call.has_star else dotted(given)
+        if caller is None or path is None or last_name(call.func) != function.name:
+            continue
+        symbol = resolver.resolve(call.func, module, f"{caller.qualname}.<locals>")
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration is not function:
+            continue
+        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
+        read = ReadAfter(path, partial(_read_of, place=Slot(path, (field,))))
+        if _is_repeated(call, path, body) or read.of(call.at, body) is not None:
+            return caller.name
+    return None
+
+
+def _is_repeated(call: Call, path: str, body: Body) -> bool:
+    """Whether a comprehension makes a call with the same path for each of its items."""
+    for around in all_parts(body, nested=False):
+        if isinstance(around, Comprehension) and any(part is call for part in parts(around.element)):
+            own = {name for clause in around.clauses for name in target_names(clause.target)}
+            return path.partition(".")[0] not in own
+    return False
+
+
+def _problem(event: MutateField, copy: str, original: str, by: str) -> Problem:
+    cls, way_out = event.receiver.cls, f"give the copy its own `{event.field}`"
     return Problem(
         at=event.at,
         message=(
             f"`{event.field}` of the `{cls.name}` in `{copy}` is the same object as in `{original}`, which changes,"
-            f" too, and is read afterwards; {way_out}"
+            f" too, and is read afterwards{by}; {way_out}"
         ),
         reason="an updated copy shares what its other fields hold with the original",
         help=way_out,
