@@ -17,12 +17,13 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.closures_kept import closures_kept, keeping
 from jaxlint.rules.analyses.hashing import unhashable_instance
-from jaxlint.rules.analyses.methods import run_by
+from jaxlint.rules.analyses.methods import own_methods, run_by
 from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Constant
 from jaxlint.syntax.spelling import with_article
 
 #: The transformations that look up what they have compiled by the hash of the function.
@@ -244,8 +245,16 @@ def _stale_attribute(
 
 
 def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
-    """Whether the method that changes the attribute (or one that it calls) compiles the other one anew."""
-    return any(a.attr == holder for function in run_by(changing, cls).values() for a in function.self_assignments)
+    """Whether the method that changes the attribute (or one that it calls) compiles the other one anew.
+
+    Or it sets a flag (`self._compiled = False`) that a method reads which compiles it then.
+    """
+    assigned = [a for function in run_by(changing, cls).values() for a in function.self_assignments]
+    if any(a.attr == holder for a in assigned):
+        return True
+    flags = {a.attr for a in assigned if isinstance(a.value, Constant)}
+    asking = (m for one in cls.mro for m in own_methods(one) if not flags.isdisjoint(m.self_reads))
+    return any(a.attr == holder for m in asking for one in run_by(m, cls).values() for a in one.self_assignments)
 
 
 def _is_called_around(event: Transformed, assignment: AssignAttribute, node: FunctionNode) -> bool:
