@@ -321,9 +321,12 @@ def _ended() -> UserError:
 
 def _serve(connection: Connection, plan: _Plan, inherited: Sequence[Connection]) -> None:
     """Answer until the other side is gone."""
+    from threading import Thread
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:
         other.close()
+    Thread(target=_end_with_parent, daemon=True).start()
     server = _Server(plan)
     while True:
         try:
@@ -339,6 +342,19 @@ def _serve(connection: Connection, plan: _Plan, inherited: Sequence[Connection])
             connection.send(reply)
         except OSError:
             return
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it is gone, as after SIGTERM, whatever it is doing.
+
+    Nobody would take its answer, and who waits for the output of the run would wait for this process, too.
+    """
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 class _Server:

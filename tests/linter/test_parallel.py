@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -156,3 +158,38 @@ def test_interrupted(project: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\n")
+
+
+TERMINATED = """
+import os, signal, sys
+from jaxlint.linter import parallel
+from jaxlint.cli import main as cli
+parallel.PAYS_FROM = {"fork": 0, "spawn": 0}
+def never_done(server, paths):
+    while True:
+        pass
+parallel._Server.build_index = never_done
+send, sent = parallel._send, []
+def terminated(connection, message):
+    send(connection, message)
+    sent.append(message)
+    if len(sent) == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+parallel._send = terminated
+sys.exit(cli.main(["check", "-q", "-j2", "--isolated", "--no-cache", "."]))
+"""
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="what is changed here is only in forked processes")
+def test_terminated(project: Path) -> None:
+    """No process goes on alone: the pipe, which they all hold, ends with the one that was asked to end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", TERMINATED], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert (process.returncode, output) == (-signal.SIGTERM, b"")
