@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.forms import (
     Form,
     Held,
     Leaf,
+    Nothing,
     Something,
     State,
     Unknown,
@@ -85,6 +86,8 @@ class Expressions:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._left = _MOST
+        #: Whether some field was given `None`, so that it matters what is none.
+        self.met_none = False
         #: What names mean that are no variables, by module and scope.
         self._known: dict[tuple[str, str, str], Thing] = {}
 
@@ -397,6 +400,7 @@ class Expressions:
         if field is None or field.is_converted:
             return UNKNOWN
         if field.role is not Role.STATIC:
+            self.met_none |= isinstance(form, Nothing)
             return form
         if written is None:
             return UNKNOWN

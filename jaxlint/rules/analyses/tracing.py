@@ -120,7 +120,7 @@ class Tracer(Expressions):
         return all(self._statement(statement, frame) for statement in body)
 
     def _statement(self, node: Statement, frame: Frame) -> bool:
-        if isinstance(node, (Assign, Annotate, Augment, Return, Do)) and node.value is not None:
+        if self.met_none and isinstance(node, (Assign, Annotate, Augment, Return, Do)) and node.value is not None:
             self._compute(node.value, frame)
         match node:
             case Assign(targets=targets, value=value):
