@@ -8,6 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from flake8.processor import FileProcessor
+from flake8.violation import Violation
+
 from jaxlint.cache.store import Cache, project_cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.finding import Finding
@@ -27,7 +30,7 @@ class Findings:
 
     def __init__(self, options: argparse.Namespace, files: Callable[[], list[str]]) -> None:
         self._files = files
-        self._keeps_suppressed = bool(options.disable_noqa)
+        self._options = options
         given = {"python": options.jaxlint_python, "min-confidence": options.jaxlint_min_confidence}
         selected: dict[str, object] = {key: value for key, value in given.items() if value is not None}
         named = tuple([*(options.select or ()), *(options.extend_select or ())])
@@ -49,7 +52,10 @@ class Findings:
             self._check_all()
 
     def of(self, filename: str, lines: Sequence[str]) -> list[Finding]:
-        """The findings of a file whose text is `lines`."""
+        """The findings of a file whose text is `lines`.
+
+        What a `noqa` comment hides from flake8, too, is left to flake8: flake8-noqa tells which comments hide nothing.
+        """
         path = os.path.abspath(filename)
         if self._found is None and os.path.isfile(path):
             self._check_all()
@@ -57,7 +63,10 @@ class Findings:
         if found is None:
             result = check_content("".join(lines).encode("utf-8", "surrogateescape"), path, self._configuration)
             found = self._reported(result)
-        return found
+        if not any(finding.suppressed for finding in found) or self._options.disable_noqa:
+            return found
+        text = FileProcessor(filename, self._options, list(lines))
+        return [f for f in found if not f.suppressed or _is_hidden(f, filename, text.noqa_line_for(f.row))]
 
     def _check_all(self) -> None:
         """Check all files, in as many processes as flake8 is going to use."""
@@ -71,8 +80,13 @@ class Findings:
             self._found.setdefault(finding.path, []).append(finding)
 
     def _reported(self, result: Result) -> list[Finding]:
-        """What flake8 reports: its own parser reports what cannot be parsed."""
+        """All but what cannot be parsed, which flake8's own parser reports; with what comments hide."""
         for error in result.errors:
             print(f"jaxlint: internal error: {error}", file=sys.stderr)
-        findings = [*result.findings, *(result.suppressed if self._keeps_suppressed else ())]
-        return [f for f in findings if f.code != UnreadableFile.code]
+        return [f for f in (*result.findings, *result.suppressed) if f.code != UnreadableFile.code]
+
+
+def _is_hidden(finding: Finding, filename: str, line: str | None) -> bool:
+    """Whether flake8 finds a `noqa` comment for a finding in its line, which may be several rows long."""
+    violation = Violation(finding.code, filename, finding.row, finding.column, finding.message, line)
+    return line is not None and violation.is_inline_ignored(False)

@@ -181,6 +181,23 @@ def test_flake8_suppresses(project: Path) -> None:
     assert "JAX401" in codes
 
 
+@pytest.mark.pypi
+def test_flake8_noqa_sees_what_comments_hide(project: Path, tmp_path: Path) -> None:
+    """Of the comments of flake8 it says which hide nothing; what our own comments hide, flake8 does not see."""
+    folder = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), "flake8-noqa==1.5.0"]
+    subprocess.run(install, check=True)
+    lines = ["position = 1  # noqa: JAX401", "position = 2  # jaxlint: ignore[JAX401]", "position = 3  # noqa: JAX403"]
+    text = STEP.partition("@jitted")[0] + "def f(state: State) -> None:\n" + "".join(f"    state.{s}\n" for s in lines)
+    (project / "pkg" / "noqa.py").write_text(text)
+    found = flake8(project, "pkg/noqa.py", PYTHONPATH=str(folder))
+    row = text.count("\n")
+    assert [line.split()[:2] for line in found if " JAX002 " not in line] == [
+        [f"pkg/noqa.py:{row}:25:", "NQA102"],
+        [f"pkg/noqa.py:{row}:5:", "JAX401"],
+    ]
+
+
 def test_selection(project: Path) -> None:
     """A rule that is off by default is ignored until it is selected; flake8 selects among the others."""
     assert "JAX109" not in {code for *_, code in places(flake8(project))}
