@@ -34,6 +34,8 @@ class Environment:
         self.mutable_copies: frozenset[str] = frozenset()
         #: Variables that may hold parts of these.
         self.mutable_parts: frozenset[str] = frozenset()
+        #: Expressions of variables that were found equal to a constant, with its value.
+        self.equal: tuple[tuple[Expr, object], ...] = ()
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
@@ -42,6 +44,7 @@ class Environment:
         other.roots = self.roots
         other.dead = self.dead
         other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
+        other.equal = self.equal
         return other
 
     def part(self, names: Iterable[str]) -> Environment:
@@ -62,6 +65,7 @@ class Environment:
         self.roots = other.roots
         self.dead = other.dead
         self.mutable_copies, self.mutable_parts = other.mutable_copies, other.mutable_parts
+        self.equal = other.equal
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local or enclosing function's variable; None if the name is not one."""
@@ -95,6 +99,11 @@ class Environment:
         if self.mutable_copies:
             self.mutable_copies -= {name}
             self.mutable_parts -= {name}
+        if self.equal:
+            changed = name.partition(".")[0]
+            self.equal = tuple(
+                fact for fact in self.equal if all(not isinstance(p, Name) or p.id != changed for p in parts(fact[0]))
+            )
         if "." in name:
             self.roots |= {name.partition(".")[0]}
         self.values[name] = value
@@ -127,6 +136,7 @@ def merge(branches: list[Environment]) -> Environment:
         _merge(result.values, other.values)
         result.mutable_copies &= other.mutable_copies
         result.mutable_parts |= other.mutable_parts
+        result.equal = tuple(fact for fact in result.equal if fact in other.equal)
     return result
 
 

@@ -31,10 +31,16 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    same,
 )
 
 #: How functions are called that tell one class from another.
 _GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
+
+#: Constants that are equal to one another or not, whatever is compared with them.
+_COMPARED = ("str", "int", "float", "bool", "bytes")
+#: Functions of Python that give the same for the same number or string.
+_PURE = ("abs", "chr", "float", "int", "ord", "str")
 
 
 class Narrowing:
@@ -101,6 +107,8 @@ class Narrowing:
                 env.values[path] = value
 
     def _narrow_comparison(self, left: Expr, op: str, right: Expr, env: Environment, truthy: bool) -> None:
+        if op in ("==", "!=") and isinstance(right, Constant) and right.kind in _COMPARED:
+            self._narrow_equality(left, right.value, env, (op == "==") == truthy)
         path = dotted(left)
         is_none = isinstance(right, Constant) and right.kind == "NoneType"
         if path is not None and is_none and op in ("is", "is not", "==", "!="):
@@ -115,6 +123,14 @@ class Narrowing:
                 cls = self.evaluate(right, env)
                 value = Instance(cls.cls, True) if isinstance(cls, ClassObject) else UNKNOWN
                 self._update(target, lambda _: value, env)
+
+    def _narrow_equality(self, left: Expr, value: object, env: Environment, equal: bool) -> None:
+        """What is one constant is no other: below `if key == "a"` no test of `key == "b"` holds."""
+        before = next((known for expr, known in env.equal if same(expr, left)), None)
+        if before is not None:
+            env.dead = env.dead or (before == value) is not equal
+        elif equal and _is_steady(left, env):
+            env.equal += ((left, value),)
 
     def _narrow_call(self, test: Call, env: Environment, truthy: bool) -> None:
         if not test.positional:
@@ -152,6 +168,17 @@ class Narrowing:
                     env.values[path] = UNKNOWN
             elif isinstance(part, BoolOp):
                 self._forget_tested(part, env)
+
+
+def _is_steady(expr: Expr, env: Environment) -> bool:
+    """Whether an expression gives the same as long as no variable of it is assigned."""
+    match expr:
+        case Name(id=name):
+            return name in env.locals
+        case Call(func=Name(id=name), args=(_,), positional=(argument,)) if name in _PURE:
+            is_builtin = not env.is_variable(name) and name not in env.module.outline.module_scope.bindings
+            return is_builtin and _is_steady(argument, env)
+    return False
 
 
 def _narrowed(before: Value, tested: Value) -> Value:
