@@ -19,6 +19,7 @@ from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.expressions import (
     Attribute,
+    Binary,
     Call,
     Comprehension,
     DictDisplay,
@@ -122,7 +123,20 @@ class UnmarkedState(ClassRule):
 
 def _is_container(given: Placed | None) -> bool:
     """Whether an attribute is given a plain container: what else it is given may mark it, before or afterwards."""
-    return given is not None and isinstance(given.expr, _CONTAINERS)
+    return given is not None and _is_plain(given.expr)
+
+
+def _is_plain(expr: Expr) -> bool:
+    """Whether an expression makes a plain container: a display, a comprehension, or a sum of such."""
+    return all(isinstance(one, _CONTAINERS) for one in _summands(expr))
+
+
+def _summands(expr: Expr) -> tuple[Expr, ...]:
+    """The lists, or the tuples, that are put together to one, else the expression itself."""
+    match expr:
+        case Binary(op="+", left=left, right=right):
+            return (*_summands(left), *_summands(right))
+    return (expr,)
 
 
 def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
@@ -131,10 +145,11 @@ def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Itera
     containers = {attr for attr, _, _ in given}
     body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if containers else None) or ()
     for attr, container, assignment in given:
-        # what a comprehension makes may be named like a variable, and is none
-        is_own = isinstance(container, Comprehension)
-        for item in _items(container):
-            yield attr, item if is_own else _behind(item, method, cls, body), assignment.at
+        for summand in _summands(container):
+            # what a comprehension makes may be named like a variable, and is none
+            is_own = isinstance(summand, Comprehension)
+            for item in _items(summand):
+                yield attr, item if is_own else _behind(item, method, cls, body), assignment.at
         for put in _appended(assignment.value, body):
             yield attr, _behind(put, method, cls, body), assignment.at
     for statement in walk(body, nested=False):
@@ -156,7 +171,7 @@ def _containers(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Ite
     for assignment in method.self_assignments:
         value = assignment.value
         container = _behind(value, method, cls, body) if isinstance(value, Name) else value
-        if isinstance(container, _CONTAINERS):
+        if container is not None and _is_plain(container):
             yield assignment.attr, container, assignment
 
 
@@ -189,6 +204,8 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
             return values
         case Comprehension(kind="list" | "dict", element=element):
             return (element,)
+        case Binary(op="+", left=left, right=right):
+            return (*_items(left), *_items(right))
     return ()
 
 
@@ -206,7 +223,8 @@ def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator
     needed = dict[NeededImport, None]()
     for assignment in (one for one in method.self_assignments if one.attr == attr):
         value, container = assignment.value, containers.get(id(assignment))
-        kind = "dict" if isinstance(container, DictDisplay) else getattr(container, "kind", "")
+        first = None if container is None else _summands(container)[0]
+        kind = "dict" if isinstance(first, DictDisplay) else getattr(first, "kind", "")
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
         if value is None or name is None:
             return None
