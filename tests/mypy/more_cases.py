@@ -761,7 +761,7 @@ M(jnp.zeros(1)).g(jnp.ones(1))
     + """
 class M(eqx.Module):
     x: jax.Array
-    y: jax.Array = eqx.field(init=False)  # E: init-false
+    y: jax.Array = eqx.field(init=False)
     def __post_init__(self) -> None:
         self.y = self.x * 2
         setattr(self, "y", self.x)
