@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -16,11 +15,11 @@ from jaxlint.infer.values import Array, Container, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.given_literals import calls_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, children, dotted, last_name
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, children, dotted
 from jaxlint.syntax.statements import Assign, Body, all_parts, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
@@ -192,23 +191,18 @@ def _read_of(expr: Expr, place: Slot) -> Expr | None:
 def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
     """A function of the module that gives the original to this one, and still uses it and its field afterwards."""
     function, module = code.function, code.place.module
-    if function is None or function.owner or function.decorators or "<locals>" in function.scope:
+    if function is None or function.owner or original in code.contents.bound:
         return None
-    positional = [p.name for p in function.parameters if p.kind == "positional"]
-    if original not in positional or original in code.contents.bound:
+    if all(p.name != original or p.kind != "positional" for p in function.parameters):
         return None
-    resolver = evaluator.model.resolver
-    for call, caller in calls_in(module, re.compile(rf"\b{re.escape(function.name)}\s*\("), evaluator):
-        given = call.given_to(positional).get(original)
-        path = None if given is None or call.has_star else dotted(given)
-        if caller is None or path is None or last_name(call.func) != function.name:
-            continue
-        symbol = resolver.resolve(call.func, module, f"{caller.qualname}.<locals>")
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration is not function:
+    for called in calls_of(function, module, (module,), evaluator):
+        given, caller = called.given.get(original), called.caller
+        path = None if given is None else dotted(given)
+        if caller is None or path is None:
             continue
         body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
         read = ReadAfter(path, partial(_read_of, place=Slot(path, (field,))))
-        if _is_repeated(call, path, body) or read.of(call.at, body) is not None:
+        if _is_repeated(called.call, path, body) or read.of(called.call.at, body) is not None:
             return caller.name
     return None
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
-from jaxlint.rules.analyses.given_literals import calls_in
+from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Name
 from jaxlint.syntax.statements import assigned_names, bound_once
 
 #: Through how many bindings, attributes and parameters something is followed.
@@ -35,7 +34,9 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
             for function in _around(placed.scope, module):
                 if any(p.name == name for p in function.parameters):
                     if by_callers and not _is_bound(name, function, module, evaluator):
-                        found = list(_passed(name, function, module, evaluator))
+                        homes = (module, *evaluator.model.importers(module))
+                        calls = calls_of(function, module, homes, evaluator)
+                        found = [Placed(c.given[name], c.module, c.scope) for c in calls if name in c.given]
                     break
                 body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
                 if name in assigned_names(body):
@@ -69,31 +70,3 @@ def _around(scope: str, module: Module) -> Iterator[Function]:
 def _is_bound(name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
     """Whether a function binds its parameter anew."""
     return name in assigned_names(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
-
-
-def _passed(name: str, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Placed]:
-    """What the calls of a function, or of the class whose constructor it is, give a parameter."""
-    owner = function.owner
-    if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
-        return
-    called = function.name if owner is None else module.outline.classes[owner].name
-    positional = [p.name for p in function.parameters if p.kind == "positional"][owner is not None :]
-    resolver, written = evaluator.model.resolver, re.compile(rf"\b{re.escape(called)}\s*\(")
-    for home in (module, *evaluator.model.importers(module)):
-        if written.search(home.source.text) is None:
-            continue
-        for call, caller in calls_in(home, written, evaluator):
-            given = call.given_to(positional).get(name)
-            if given is None or last_name(call.func) != called or call.has_star:
-                continue
-            scope = "" if caller is None else f"{caller.qualname}.<locals>"
-            symbol = resolver.follow(resolver.resolve(call.func, home, scope))
-            match symbol:
-                case FunctionSymbol(declaration=declared):
-                    is_same = declared is function
-                case ClassSymbol(module=found, declaration=declared_class):
-                    is_same = found is module and declared_class.qualname == owner
-                case _:
-                    is_same = False
-            if is_same:
-                yield Placed(given, home, scope)

@@ -1,17 +1,19 @@
-"""What the functions of a module pass for the parameters of another one of it, which have no annotations."""
+"""What calls pass for the parameters of a function that have no annotations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.given_literals import calls_in
-from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted, last_name
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, assigned_names, bound_once, looked_up
 
 
@@ -20,6 +22,17 @@ class Passed(msgspec.Struct, frozen=True):
 
     given: Mapping[str, Expr]
     scope: str
+
+
+class Called(msgspec.Struct, frozen=True):
+    """A call of a function: where it stands, and what it gives the parameters, as it is written there."""
+
+    call: Call
+    #: The function in which it stands, if that is one.
+    caller: Function | None
+    module: Module
+    scope: str
+    given: Mapping[str, Expr]
 
 
 def parameter_of(expr: Expr, code: CodeRead) -> str | None:
@@ -41,24 +54,32 @@ def parameter_of(expr: Expr, code: CodeRead) -> str | None:
 def passed_to(code: CodeRead, evaluator: Evaluator) -> Iterator[Passed]:
     """The calls of the function that is read, or of the class whose constructor it is, in functions of its module."""
     function, module = code.function, code.place.module
-    if function is None or function.decorators or "<locals>" in function.scope:
-        return
-    owner = code.place.owner
-    name = function.name
-    if owner is not None:
-        if function.name != "__init__":
-            return
-        name = owner.name
-    positional = [p.name for p in function.parameters if p.kind == "positional"][owner is not None :]
-    resolver = evaluator.model.resolver
-    for call, caller in calls_in(module, re.compile(rf"\b{re.escape(name)}\s*\("), evaluator):
-        scope = "" if caller is None else f"{caller.qualname}.<locals>"
-        if last_name(call.func) != name or call.has_star:
-            continue
-        symbol = resolver.follow(resolver.resolve(call.func, module, scope))
-        is_same = isinstance(symbol, FunctionSymbol) and symbol.declaration is function
-        if not is_same and (owner is None or evaluator.model.class_of_symbol(symbol) is not owner):
-            continue
-        body = None if caller is None else evaluator.calls.body_of(FunctionSymbol(module, caller))
+    for called in calls_of(function, module, (module,), evaluator) if function is not None else ():
+        body = None if called.caller is None else evaluator.calls.body_of(FunctionSymbol(module, called.caller))
         bound = bound_once(body or ())
-        yield Passed({n: looked_up(e, bound) for n, e in call.given_to(positional).items()}, scope)
+        yield Passed({name: looked_up(expr, bound) for name, expr in called.given.items()}, called.scope)
+
+
+def calls_of(function: Function, module: Module, homes: Iterable[Module], evaluator: Evaluator) -> Iterator[Called]:
+    """The calls in some modules of a function of a module, or of the class whose constructor it is.
+
+    None of a function that something is made of, or that stands in another one; and none with a star.
+    """
+    owner = function.owner
+    if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
+        return
+    name = function.name if owner is None else module.outline.classes[owner].name
+    positional = [p.name for p in function.parameters if p.kind == "positional"][owner is not None :]
+    resolver, written = evaluator.model.resolver, re.compile(rf"\b{re.escape(name)}\s*\(")
+    for home in homes:
+        if home is not module and written.search(home.source.text) is None:
+            continue
+        for call, caller in calls_in(home, written, evaluator):
+            if last_name(call.func) != name or call.has_star:
+                continue
+            scope = "" if caller is None else f"{caller.qualname}.<locals>"
+            symbol = resolver.follow(resolver.resolve(call.func, home, scope))
+            cls = None if owner is None else evaluator.model.class_of_symbol(symbol)
+            is_made = cls is not None and cls.symbol.key == (module.path, owner)
+            if is_made or (isinstance(symbol, FunctionSymbol) and symbol.declaration is function):
+                yield Called(call, caller, home, scope, call.given_to(positional))
