@@ -9,7 +9,7 @@ from operator import attrgetter
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
 from jaxlint.infer.calling import CallingFunctions
-from jaxlint.infer.given import GivenClasses, is_pytree, may_take_no_items
+from jaxlint.infer.given import GivenClasses, assigned_in, is_pytree, may_take_no_items
 from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
@@ -304,13 +304,11 @@ class Triggers:
         """Whether a method changes what another one of its class assigns to an attribute: an array that it makes."""
         if function.owner is None or not _imports_jax(module):
             return False
-        methods = (q for found in module.outline.classes[function.owner].methods.values() for q in found)
         return any(
             assignment.attr in unit.mutations
             and isinstance(assignment.value, Call)
             and last_name(assignment.value.func) in ARRAY_MAKERS
-            for qualname in methods
-            for assignment in module.outline.functions[qualname].self_assignments
+            for _, assignment in assigned_in(function.owner, module)
         )
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:

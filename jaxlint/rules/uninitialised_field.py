@@ -131,7 +131,7 @@ class UninitialisedField(ClassRule, BodyRule):
         if found is None or found[0] is cls or not found[0].bases_known:
             return
         base, init = found
-        if init.self_calls or not _sees_all(init, base):
+        if not _sees_all(init, base):
             return
         assigned = {a.attr for a in init.self_assignments}
         for field in _required(cls):
@@ -241,10 +241,10 @@ def _required(cls: PytreeClass) -> list[Field]:
 
 
 def _sees_all(init: Function, base: PytreeClass) -> bool:
-    """Whether an `__init__` of another class only assigns attributes, and calls no other `__init__`."""
+    """Whether an `__init__` of another class only assigns attributes, and calls no other `__init__`, and no method."""
     row = init.at.row
     unit = next((u for u in base.module.outline.units if u.first <= row <= u.last), None)
-    if unit is None:
+    if unit is None or init.self_calls:
         return False
     piece = next((p for p in unit.pieces if p.first <= row <= p.last and p.kind == "function"), unit)
     return piece.calls.isdisjoint({"super", "setattr", "__setattr__", "__init__", "vars", "update"})
@@ -258,7 +258,7 @@ def _is_base_constructor(expr: Expr) -> TypeGuard[Call]:
     return False
 
 
-def _set_by_bases(cls: PytreeClass) -> set[str] | None:
+def _fields_of_bases(cls: PytreeClass) -> set[str] | None:
     """The fields that the constructor of the bases sets; None if it may set others, those of the class among them."""
     inherited = {field.name for field in cls.fields if field.owner != cls.symbol}
     for base in cls.mro[1:]:
@@ -267,8 +267,7 @@ def _set_by_bases(cls: PytreeClass) -> set[str] | None:
             return None
         if "__init__" in found:
             method = base.method("__init__")
-            seen = method is not None and not method[1].self_calls and _sees_all(method[1], base)
-            return inherited if seen else None
+            return inherited if method is not None and _sees_all(method[1], base) else None
     return inherited
 
 
@@ -356,7 +355,7 @@ class _Ways:
         if not any(_is_base_constructor(part) for part in own_parts(statement)):
             return set()
         alone = isinstance(statement, Do) and _is_base_constructor(statement.value) and not self._inside
-        found = _set_by_bases(self._cls) if alone else None
+        found = _fields_of_bases(self._cls) if alone else None
         self.hidden |= found is None
         return found or set()
 

@@ -204,15 +204,17 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
             return values
         case Comprehension(kind="list" | "dict", element=element):
             return (element,)
-        case Binary(op="+", left=left, right=right):
-            return (*_items(left), *_items(right))
     return ()
 
 
 def _is_data(given: Placed, evaluator: Evaluator) -> bool:
     """Whether an expression certainly makes, or holds, a module, a variable or an array of jax."""
     if not isinstance(given.expr, Call):
-        return any(_is_data(Placed(item, given.module, given.scope), evaluator) for item in _items(given.expr))
+        return any(
+            _is_data(Placed(item, given.module, given.scope), evaluator)
+            for summand in _summands(given.expr)
+            for item in _items(summand)
+        )
     return role_of_value(given, evaluator) is Role.LEAF
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
@@ -46,11 +47,11 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
     What an inner loop calls again and again with the same instance is worth its compilation.
     """
     assigned = [s for s in _once_a_turn(loop.body) if isinstance(s, Assign) and isinstance(s.value, Call)]
-    held: dict[str, list[Construct | Replace]] = {}
+    held = defaultdict[str, list[Construct | Replace]](list)
     for statement in assigned:
-        event = made.get(id(statement.value))
-        for name in (name for target in statement.targets for name in target_names(target)):
-            held.setdefault(name, []).extend([event] if event is not None else ())
+        if id(statement.value) in made:
+            for name in (name for target in statement.targets for name in target_names(target)):
+                held[name].append(made[id(statement.value)])
     found: dict[int, Construct | Replace] = {}
     for statement in assigned:
         call = statement.value
@@ -60,7 +61,8 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
         taken += [call.func.value] if isinstance(call.func, Attribute) else []
         is_beside = any(isinstance(value, Name) and value.id in bound for value in taken)
         for value in taken:
-            for event in [made[id(value)]] if id(value) in made else held.get(getattr(value, "id", ""), ()):
+            events = held[value.id] if isinstance(value, Name) else [made[id(value)]] if id(value) in made else []
+            for event in events:
                 if event.call is not call and (is_beside or _goes_on(event, bound, assigned)):
                     found[id(event)] = event
     yield from found.values()
