@@ -26,8 +26,9 @@ _NOQA_CODE = r"(?:[A-Z]+[0-9]+|JAX\b(?!-))"
 #: Several of them; `JAX` for all rules stands first or behind a comma, or else it is a word of what is said.
 _NOQA_CODES = rf"{_NOQA_CODE}(?:[,\s]*[A-Z]+[0-9]+|\s*,\s*JAX\b(?!-))*[,\s]*"
 NOQA = rf"(?i)#\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>{_NOQA_CODES})(?:--\s*(?P<reason>[^#]*))?)?"
-#: For a whole file, as flake8 and ruff read it: alone on its line.
-_NOQA_FILE = rf"(?i)#\s*(?:flake8|ruff)[:=]\s*noqa(?:\s*:\s*(?P<codes>{_NOQA_CODES}))?\s*$(?P<reason>)"
+#: For a whole file, alone on its line: as ruff reads it, for the codes behind a colon, without one for everything,
+#: whatever is said behind it. (flake8 7.5 skips the file for codes, too.)
+_NOQA_FILE = rf"(?i)#\s*(?:flake8|ruff)[:=]\s*noqa(?![-\w])(?:\s*:\s*(?P<codes>{_NOQA_CODES})|(?!\s*:))(?P<reason>)"
 _IGNORE = (
     r"#\s*jaxlint:\s*(?P<word>ignore(?:-file)?)"
     r"(?:\s*\[(?P<codes>[^\]]*)\](?=[\s#]|$)|(?=\s*(?:--|#|$)))"

@@ -1,10 +1,11 @@
-"""The wheel: what is in it, and that it works where only its dependencies are installed."""
+"""The wheel and the sdist: what is in them, and that the wheel works where only its dependencies are installed."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -87,6 +88,21 @@ def test_metadata(wheel: Path, names: list[str]) -> None:
     needed = sorted(line.partition(">")[0].strip() for line in plain)
     assert needed == ["click", "libcst", "msgspec", "pathspec", "rich", "tomli"]
     assert "jaxlint = jaxlint.cli.entry:run" in texts["entry_points.txt"].splitlines()
+
+
+def test_the_sdist_holds_the_whole_repository(tmp_path: Path) -> None:
+    """So all tests that run in a clone find what they read: pages, fixtures, workflows, `.ci/run`."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a clone of the repository")
+    done = run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").stdout
+    files = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+    assert {".ci/run", "RELEASING.md", "tests/packaging/test_wheel.py"} <= files
+    assert held == files | {"PKG-INFO"}
 
 
 @pytest.mark.pypi
