@@ -287,6 +287,12 @@ def is_reduction(name: str) -> bool:
     return (head == "jax.numpy" and last in _REDUCTIONS) or name == "jax.numpy.linalg.norm"
 
 
+def is_verdict(name: str) -> bool:
+    """Whether the function says of two arrays whether they are the same."""
+    head, _, last = name.rpartition(".")
+    return head in ("jax.numpy", "numpy") and last in ("allclose", "array_equal", "array_equiv")
+
+
 def is_at_update(func: Attribute) -> bool:
     """Whether a method is that of an array update: `x.at[i].set`."""
     place = func.value

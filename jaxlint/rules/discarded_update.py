@@ -19,7 +19,7 @@ from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
 from jaxlint.rules.analyses.returning import returning
-from jaxlint.rules.analyses.updates import array_copy, is_refused, puts_back
+from jaxlint.rules.analyses.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
@@ -133,7 +133,8 @@ class DiscardedUpdate(EventRule, BodyRule):
     function to compile it (unless that is done in a loop, and the original is returned): they are reported if they
     make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
     called for that; they are reported if the copy is made with an argument. So may `jax.tree.map` of several trees in a
-    `try` statement, which fails where they differ. An update with what the original holds
+    `try` statement, which fails where they differ, or of a function that makes one number of two leaves, to see how far
+    apart they are. An update with what the original holds
     already loses nothing, and is reported with low confidence only.
 
     ## References
@@ -199,7 +200,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
         asks = isinstance(given, Lambda) and not isinstance(given.body, (Call, Binary, Conditional))
         if asks or not calls.effects.given_has_none(given, place.module, scope_of(place), calls.body_of):
             return None  # `lambda leaf: leaf.shape` is shown in a notebook, `lambda a, b: None` compares structures
-        return Confidence.HIGH
+        return None if only_measures(update, model) else Confidence.HIGH
     if isinstance(update, Replace):
         return None if _may_differ(update) else Confidence.HIGH
     if update.function in REPLACE_FUNCTIONS or update.function in UPDATE_FUNCTIONS:

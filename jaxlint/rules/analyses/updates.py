@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
+from jaxlint.infer.known_functions import full_reduction
 from jaxlint.infer.values import Array, Instance
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction, is_verdict
 from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
+from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -202,3 +206,26 @@ def _path(expr: Expr) -> str | None:
         case _:
             return None
     return None if before is None else f"{before}.{step}"
+
+
+def only_measures(update: Update, model: PytreeModel) -> bool:
+    """Whether a map makes one number of each leaf to look at: how far two trees are apart, how long the leaves are.
+
+    Of one tree inside of a function, they may be means that somebody wants.
+    """
+    mapped, *trees = update.call.positional
+    if len(trees) < 2 and update.place.functions:
+        return False
+    is_whole: bool | None = True
+    if isinstance(mapped, Lambda):
+        match mapped.body:
+            case Call(func=Name(id="float" | "bool" | "int")):
+                return True
+            case Call(func=Attribute(attr=attr)) as reduced if attr in ARRAY_REDUCTIONS and full_reduction(reduced):
+                return True
+            case Call(func=func) as reduced:
+                mapped, is_whole = func, full_reduction(reduced, positional=1)
+            case _:
+                return False
+    name = model.resolver.library_name(mapped, update.place.module, scope_of(update.place))
+    return is_verdict(name) or (bool(is_whole) and is_reduction(name))
