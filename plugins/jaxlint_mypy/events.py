@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 from mypy import nodes
@@ -29,10 +29,12 @@ from jaxlint.infer.values import (
     plain,
     without_none,
 )
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.base import Problem, Rule
 from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Call, Name, dotted
@@ -105,9 +107,14 @@ class EventFeeder:
         problems = self.front.event_problems(notes.events or ())
         if not problems or doubts():
             return
+        assert notes.place is not None
+        self._report(checker, problems, notes.place.module)
+
+    def _report(self, checker: TypeChecker, problems: Iterable[tuple[Problem, Rule]], module: Module) -> None:
+        """Report what was found in code that may run."""
         for problem, rule in problems:
-            assert notes.place is not None
-            report(self.front, checker, problem, rule, notes.place.module)
+            if problem.at is not None and not self.front.readings.never_runs(module, problem.at):
+                report(self.front, checker, problem, rule, module)
 
     def _depend(self, checker: TypeChecker, typ: Type) -> None:
         proper = get_proper_type(typ)
@@ -288,8 +295,8 @@ class EventFeeder:
                 values.append(self._splat(checker, node) if argument.star else self.value(checker, node))
         notes.update(translated, to_expr(base), receiver, function, args, Values(values))
         if unseen:
-            for problem, rule in self.front.unknown_keywords(notes.events or (), unseen):
-                report(self.front, checker, problem, rule, self.front.module(checker.tree))
+            found = self.front.unknown_keywords(notes.events or (), unseen)
+            self._report(checker, found, self.front.module(checker.tree))
         if statements.stands_alone(call):
             notes.discard(translated, 0, is_alone=True)
         self.run(checker, notes)
@@ -311,8 +318,7 @@ class EventFeeder:
         functions, statements = self.code(checker)
         notes, _ = self.notes(checker, functions, statements.around(call.line))
         notes.call_method(to_call(call), self.front.value(receiver, declared=False))
-        for problem, rule in self.front.missing_methods(notes.events or ()):
-            report(self.front, checker, problem, rule, self.front.module(checker.tree))
+        self._report(checker, self.front.missing_methods(notes.events or ()), self.front.module(checker.tree))
 
     # -- construction -------------------------------------------------------------------------
 
@@ -346,18 +352,21 @@ class EventFeeder:
     # -- changes in place ---------------------------------------------------------------------
 
     def mutate(self, ctx: MethodContext, how: str) -> None:
-        """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a static field."""
+        """`x.f.append(v)`, `x.f[k] = v` where `x.f` is a field of a pytree."""
         checker, node = ctx.api, ctx.context
         held = held_by(node)
         if not isinstance(checker, TypeChecker) or not isinstance(held, MemberExpr):
             return
-        if held.name not in self.front.static_names:  # to ask the checker for the type of the owner takes time
+        if held.name not in self.front.field_names:  # to ask the checker for the type of the owner takes time
             return
         owner = as_instance(self._type_value(checker, held.expr))
         field = owner.cls.field(held.name) if owner is not None else None
-        if owner is None or field is None or field.role is not Role.STATIC:
+        if owner is None or field is None or not owner.cls.is_pytree:
             return
         functions, statements = self.code(checker)
+        if field.role is not Role.STATIC:
+            self._lose(checker, node, functions, statements.around(node.line))
+            return
         if how == "item" and isinstance(node, nodes.IndexExpr):
             store = statements.store(node)
             how = {"augment": "augment", "delete": "delete"}.get(store.how, "item") if store is not None else "item"
@@ -366,6 +375,17 @@ class EventFeeder:
         notes.mutate(span_of(node), to_expr(held), self.front.value(ctx.type, False), how, UNKNOWN, owner, env)
         notes.events = [e for event in notes.events or () for e in self._with_code(event, notes)]
         self.run(checker, notes)
+
+    def _lose(self, checker: TypeChecker, node: Context, functions: Sequence[FuncDef], around: Around) -> None:
+        """A container among the leaves is changed: in a function that a transformation gives a copy, that is lost."""
+        notes, _ = self.notes(checker, functions, around)
+        place = notes.place
+        function = place.function if place is not None and notes.events is not None else None
+        if place is None or function is None:
+            return
+        code = self.front.readings.transformed_body(place.module, function)
+        problems = self.front.event_problems([code] if code is not None else ())
+        self._report(checker, [one for one in problems if _is_at(one[0].at, node.line)], place.module)
 
     def _with_code(self, event: Event, notes: Notes) -> list[Event]:
         """The event, and the body that it stands in for the rules that read bodies."""
@@ -377,6 +397,11 @@ class EventFeeder:
         changed = [at for statement in walk(body, nested=False) for at, _ in changed_by(statement)]
         here = next((at for at in changed if place_of(at)[:2] == event.at[:2]), event.at)
         return [event, CodeRead(function, place, body, function, {}, (replace(event, at=here),))]
+
+
+def _is_at(at: object, row: int) -> bool:
+    span = None if at is None else place_of(at)
+    return span is not None and span.row <= row <= span.end_row
 
 
 def _is_static(receiver: Value, name: str) -> bool:

@@ -67,8 +67,8 @@ _LEFT_OUT = frozenset(
         "unused-suppression",
     }
 )
-#: The one rule that reads bodies here: those in which a static field is changed in place.
-BODY_RULE = "mutated-static-value"
+#: The rules that read bodies here: those in which a static field, or a container among the leaves, is changed in place.
+BODY_RULES = frozenset({"mutated-static-value", "lost-mutation"})
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
@@ -106,8 +106,8 @@ class FrontEnd:
         self._deleting: dict[str, bool] = {}
         self._declaring: dict[str, Declared] = {}
         self._classes: dict[str, PytreeClass | None] = {}
-        #: The names of the static fields of these classes; mypy shows a class before it shows what its fields hold.
-        self.static_names: set[str] = set()
+        #: The names of the fields of these classes; mypy shows a class before it shows what its fields hold.
+        self.field_names: set[str] = set()
         #: The names of the modules that declare frozen classes.
         self.frozen_in: set[str] = set()
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
@@ -242,7 +242,8 @@ class FrontEnd:
         if self._classes.get(key) is None and (self.is_daemon or key not in self._classes):
             found = self._classes[key] = self._find_class(info)
             if found is not None:
-                self.static_names.update(field.name for field in found.static_fields)
+                if found.is_pytree:
+                    self.field_names.update(field.name for field in found.fields)
                 if found.is_pytree and found.frozen is not False:
                     self.frozen_in.add(info.module_name)
         return self._classes[key]
@@ -399,7 +400,7 @@ class FrontEnd:
                     if problems and (refined := self.readings.refined(event)) is not event:
                         problems = self._problems(rule, partial(rule.check_event, refined, evaluator))
                     found += problems
-                if isinstance(rule, BodyRule) and rule.name == BODY_RULE and isinstance(event, CodeRead):
+                if isinstance(rule, BodyRule) and rule.name in BODY_RULES and isinstance(event, CodeRead):
                     found += self._problems(rule, partial(rule.check_body, event, evaluator))
         return found
 
@@ -462,7 +463,7 @@ def _nested(tree: MypyFile, name: str, inner: list[str]) -> TypeInfo | None:
 
 def left_out() -> frozenset[str]:
     """The names of the rules that are not run here."""
-    return _LEFT_OUT | (body_rule_names() - {BODY_RULE})
+    return _LEFT_OUT | (body_rule_names() - BODY_RULES)
 
 
 def describe(what: str, error: Exception) -> str:

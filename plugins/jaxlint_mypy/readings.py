@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.environment import Environment
-from jaxlint.infer.events import AssignAttribute, AssignItem, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.events import AssignAttribute, AssignItem, CodeRead, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.values import UNKNOWN, Array, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
-from jaxlint.symbols.outline import Unit
+from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.statements import Body, ClassDefinition, FunctionDefinition, blocks
 
 if TYPE_CHECKING:
     from jaxlint.infer.reader import ModuleReader
@@ -24,19 +27,46 @@ _Valued = (AssignAttribute, AssignItem, Construct, Replace)
 _Key: TypeAlias = tuple[type[Event], int, int]
 
 
+class _Read(msgspec.Struct, frozen=True):
+    """What was read around a place: what happens there, and the bodies of functions."""
+
+    events: dict[_Key, Event] = {}
+    bodies: tuple[CodeRead, ...] = ()
+
+
 class Readings:
     """Reads the functions in which rules have found something, each of them once."""
 
     def __init__(self, reader: ModuleReader) -> None:
         self.reader = reader
-        self._events: dict[tuple[str, int], dict[_Key, Event]] = {}
+        self._known: dict[tuple[str, int], _Read] = {}
+
+    def never_runs(self, module: Module, at: object) -> bool:
+        """Whether a place stands in a branch that is never taken, by what the tests around it and before it say.
+
+        mypy passes over what its types rule out, and knows nothing of a test for `key == "b"` inside of a branch for
+        which `key` is "a". What is for type checkers alone (`if TYPE_CHECKING`) does not run, either.
+        """
+        place = place_of(at)[:2]
+        return any(_is_passed_over(code.body, place, code.points) for code in self._around(module, place[0]).bodies)
+
+    def transformed_body(self, module: Module, function: Function) -> CodeRead | None:
+        """The body of a function that is transformed, as far as its module tells, with what happens in it."""
+        transformed = self.reader.calls.transformed
+        given = [a.applied for a in transformed.applications.in_module(module) if a.function.declaration is function]
+        applied = (*transformed.decorating(function, module), *given)
+        bodies = self._around(module, function.at.row).bodies if applied else ()
+        code = next((code for code in bodies if code.function is function), None)
+        if code is None:
+            return None
+        return replace(code, place=replace(code.place, applied=lambda one: applied if one is function else ()))
 
     def refined(self, event: Event) -> Event:
         """The event with what the reading knows better than the types; itself if the reading does not see it."""
         if not isinstance(event, _Valued) or not isinstance(event.at, tuple):
             return event
         row, column = event.at[:2]
-        read = self._around(event.place.module, row).get((type(event), row, column))
+        read = self._around(event.place.module, row).events.get((type(event), row, column))
         match event, read:
             case Construct(), Construct():
                 return replace(event, arguments=_refined(event.arguments, read.arguments))
@@ -50,30 +80,42 @@ class Readings:
                 return replace(event, receiver=read.receiver, owner=read.owner, made_here=read.made_here)
         return event
 
-    def _around(self, module: Module, row: int) -> dict[_Key, Event]:
-        """The events of the function around a row, or of the statements of the module."""
+    def _around(self, module: Module, row: int) -> _Read:
+        """What the function around a row holds, or the statements of the module."""
         units = module.outline.units
         if not units:  # its text is gone: it was piped into mypy
-            return {}
+            return _Read()
         unit = units[bisect_right(units, row, key=lambda u: u.first) - 1]
         if unit.kind == "code":
             key, chosen = (module.path, 0), [(u, Rows.around(u.first, u)) for u in units if u.kind == "code"]
         else:
             rows = Rows.around(row, unit)
             key, chosen = (module.path, max(rows.places, default=unit.first)), [(unit, rows)]
-        if key not in self._events:
-            self._events[key] = self._read(module, chosen)
-        return self._events[key]
+        if key not in self._known:
+            self._known[key] = self._read(module, chosen)
+        return self._known[key]
 
-    def _read(self, module: Module, chosen: list[tuple[Unit, Rows]]) -> dict[_Key, Event]:
+    def _read(self, module: Module, chosen: list[tuple[Unit, Rows]]) -> _Read:
         reader = self.reader
         reader.start(module, chosen)
         reader.calls.deferral.start(lambda name: True)  # which calls are of interest was not indexed
         env = Environment(module, "")
         events = [event for unit, rows in chosen for event in reader.read_unit(module, unit, rows, env)]
         reader.begin(module)
-        valued = [event for event in events if isinstance(event, _Valued)]
-        return {(type(event), *place_of(event.at)[:2]): event for event in valued}
+        valued: dict[_Key, Event] = {(type(e), *place_of(e.at)[:2]): e for e in events if isinstance(e, _Valued)}
+        return _Read(valued, tuple(event for event in events if isinstance(event, CodeRead)))
+
+
+def _is_passed_over(body: Body, place: tuple[int, int], points: Mapping[int, object]) -> bool:
+    """Whether one of the statements around a place was not come to (`points`), in a body that was read."""
+    found = next((s for s in body if (at := place_of(s.at))[:2] <= place <= at[2:]), None)
+    if found is None:
+        return False
+    if id(found) not in points:
+        return True
+    if isinstance(found, (FunctionDefinition, ClassDefinition)):
+        return False  # functions are bodies of their own
+    return any(_is_passed_over(block, place, points) for block in blocks(found))
 
 
 def _refined(shown: tuple[KeywordValue, ...], read: tuple[KeywordValue, ...]) -> tuple[KeywordValue, ...]:

@@ -227,6 +227,8 @@ class TypesOnly:
         container = get_proper_type(ctx.type)
         if not isinstance(checker, TypeChecker) or not isinstance(container, Instance):
             return
+        if codes.MUTATED_LEAF not in checker.options.enabled_error_codes:
+            return
         kind = _MUTABLE.get(container.type.fullname)
         cls = self._written(checker, held.expr, held.name)
         if kind != "a list" or cls is None or not rule_enabled(MutatedStaticValue, self.front.settings):
@@ -286,6 +288,8 @@ class TypesOnly:
         _, statements = self.feeder.code(api)
         span, module = span_of(at), self.front.module(api.tree)
         if statements.around(at.line).expected or self.front.is_left_out(Problem(span, text), closest, module, span):
+            return
+        if self.front.readings.never_runs(module, span):
             return
         api.fail(text, at, code=code)
 

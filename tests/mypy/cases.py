@@ -33,6 +33,7 @@ REASONS = {
     "unhashable": r"\[jaxlint-unhashable-instance\]",
     "bypass": r"\[jaxlint-frozen-bypass\]",
     "grows": r"\[jaxlint-mutated-leaf\]",
+    "lost": r"\[jaxlint-lost-mutation\]",
     "not-in-init": r"\[jaxlint-replace-not-in-init\]",
     "repeated": r"\[jaxlint-repeated-init\]",
     "undecorated": r"\[jaxlint-undecorated-subclass\]",

@@ -550,6 +550,7 @@ def g(s: S, name: str) -> S:
 """,
     "leaf_list_grows": "# only: flax node jdc jax equinox"
     + """
+# mypy: enable-error-code="jaxlint-mutated-leaf"
 @class S
     many: t.List[jax.Array]
     n: int = 0
@@ -561,6 +562,61 @@ def f(s: S, x: jax.Array) -> None:
     list(s.many).append(x)
     made = S(many=[])
     made.many.append(x)
+""",
+    "leaf_list_lost": "# only: flax node jdc jax equinox"
+    + """
+@class S
+    x: jax.Array
+    many: t.List[jax.Array]
+    by_name: t.Dict[str, t.List[jax.Array]]
+    def f(self, x: jax.Array) -> None:
+        self.many.append(x)
+@jax.jit
+def lost(s: S) -> jax.Array:
+    s.many.append(s.x)  # E: lost
+    return s.x
+@jax.jit
+def returned(s: S) -> S:
+    s.many.append(s.x)
+    return s
+def each(s: S, x: jax.Array) -> jax.Array:
+    s.by_name["x"].append(x)  # E: lost
+    s.by_name["y"] = []  # E: lost
+    return x + s.x
+def read(s: S, x: jax.Array) -> jax.Array:
+    s.many.append(x)
+    return sum(s.many, x)
+def outside(s: S, xs: jax.Array) -> None:
+    s.many.append(jax.vmap(each, in_axes=(None, 0))(s, xs))
+    s.many.extend([jax.vmap(lambda x: read(s, x))(xs), lost(s)])
+    s.by_name["z"] = returned(s).many
+""",
+    "never_taken": "# only: replace\n# not: chex mjx simple_pytree"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+def f(s: S, kind: str) -> S:
+    if kind == "a":
+        if kind == "b":
+            s.n = 1
+            s.replace(x=s.x)
+        elif kind == "c":
+            object.__setattr__(s, "n", 1)
+            s.x[0] = 1
+        s.n = 2  # E: frozen
+    if kind != "a":
+        return s
+    if kind == "d":
+        def g() -> None:
+            s.n = 3
+        g()
+    while kind == "d":
+        s.n = 4
+    s.n = 5  # E: frozen
+    if t.TYPE_CHECKING:
+        s.n = 6
+    return s
 """,
     "replace_not_in_init": "# only: jdc chex"
     + """
