@@ -380,6 +380,18 @@ def test_rules_are_completed() -> None:
         assert [item.value for item in found] == words
 
 
+def test_completion_as_documented() -> None:
+    """The line for bash works as it stands on the page."""
+    page = Path(PROJECT, "docs", "configuration.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"`(eval [^`]*bash_source[^`]*)`", page)
+    keys = "COMP_WORDS=(jaxlint rule froz) COMP_CWORD=2; _jaxlint_completion jaxlint; echo ${COMPREPLY[@]}"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", f"{line}; {keys}"], capture_output=True, text=True, env=environment, timeout=PATIENCE
+    )
+    assert (done.stdout.split(), done.stderr) == (["frozen-inheritance", "frozen-assignment"], "")
+
+
 def test_rule_json(run: Run) -> None:
     code, out, err = run("rule", "JAX407", "--output-format", "json")
     stale = {
