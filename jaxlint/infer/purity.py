@@ -114,7 +114,7 @@ class Effects:
             return self._is_computing(symbol.name)
         if isinstance(symbol, ClassSymbol):
             cls = self.model.build(symbol)
-            return cls.is_pytree and not any(map(cls.method, ("__init__", "__post_init__", "__new__")))
+            return cls.is_pytree and not cls.has_own_construction
         match func:
             case Attribute(attr="__class__") | Call(func=Name(id="type")):
                 return True

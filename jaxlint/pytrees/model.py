@@ -394,6 +394,11 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                 return None
         return None
 
+    @property
+    def has_own_construction(self) -> bool:
+        """Whether code of the class itself makes an instance, which may make something else of what it is given."""
+        return self.custom_init() is not None or any(self.method(name) for name in ("__post_init__", "__new__"))
+
     def constructor(self) -> tuple[Parameter, ...] | None:
         """The constructor's parameters without `self`, or None if they cannot be determined."""
         maker = self._init_owner()

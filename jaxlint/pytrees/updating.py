@@ -114,9 +114,9 @@ class UpdatingMethods:
         """
         if not (cls.is_pytree and function.only_returns and function.self_name and function.self_reads):
             return False
-        if function.decorators or function.is_async or not function.return_values or cls.custom_init() is not None:
+        if function.decorators or function.is_async or not function.return_values or cls.has_own_construction:
             return False
-        return cls.method("__post_init__") is None and all(
+        return all(
             isinstance(value, Call) and self._is_own_class(value.func, cls, function, module)
             for value in function.return_values
         )

@@ -174,9 +174,7 @@ def _copy(
 
 def _remakes(cls: PytreeClass) -> bool:
     """Whether the constructor may make new containers of what it is given."""
-    if any(cls.method(name) is not None for name in ("__init__", "__post_init__", "__new__")):
-        return True
-    return any(field.is_converted for field in cls.fields)
+    return cls.has_own_construction or any(field.is_converted for field in cls.fields)
 
 
 def _read_of(expr: Expr, place: Slot) -> Expr | None:

@@ -13,6 +13,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.frozen import in_construction
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.methods import MAKING
 from jaxlint.rules.analyses.returning import returned_variables
 from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -20,8 +21,6 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Name
 from jaxlint.syntax.statements import Assign, Return, target_names, walk
-
-_MAKING = frozenset({"__init__", "__post_init__", "__new__", "tree_unflatten"})
 
 
 class DroppedField(EventRule, BodyRule):
@@ -144,7 +143,7 @@ class DroppedField(EventRule, BodyRule):
 
 def _assigns_dropped(function: Function, candidate: Candidate) -> bool:
     """Whether a method assigns to such a field, other than while an instance is made."""
-    if function.owner is None or not function.self_assignments or function.name in _MAKING:
+    if function.owner is None or not function.self_assignments or function.name in MAKING:
         return False
     fields = map(candidate.cls(function.owner).field, {one.attr for one in function.self_assignments})
     return any(field is not None and field.role is Role.DROPPED for field in fields)

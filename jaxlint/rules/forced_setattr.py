@@ -12,15 +12,14 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.methods import MAKING
 from jaxlint.rules.analyses.mutations import is_cache
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
 from jaxlint.syntax.statements import Assign, Statement, own_parts
 
-_MAKING = frozenset(
-    """__init__ __post_init__ __new__ __setstate__ __check_init__ __copy__ __deepcopy__ __setattr__ tree_unflatten
-    __init_subclass__ __set__ __set_name__""".split()
-)
+#: Where going past the class is what everybody does.
+_FREE = MAKING | {"__check_init__", "__setattr__", "__init_subclass__", "__set__", "__set_name__"}
 _WRITING = frozenset({"update", "setdefault", "pop", "clear", "popitem"})
 
 
@@ -103,7 +102,7 @@ class ForcedSetattr(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for writes that go past the class."""
         function, owner = code.function, code.place.owner
-        if function is None or function.name in _MAKING:
+        if function is None or function.name in _FREE:
             return
         written = [found for s in code.statements for found in _written(s)]
         if not written:
@@ -117,7 +116,7 @@ class ForcedSetattr(BodyRule):
             place = slot_of(base)
             if place is not None and is_cache(place.below(what.strip("`")), code.body):
                 continue
-            if owner is not None and owner in cls.mro and is_called_only_by(function.name, family, _MAKING):
+            if owner is not None and owner in cls.mro and is_called_only_by(function.name, family, _FREE):
                 continue
             yield _problem(at, cls, what)
 

@@ -16,6 +16,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
+from jaxlint.rules.analyses.methods import MAKING
 from jaxlint.rules.analyses.rebinding import setting_dict
 from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
@@ -25,7 +26,6 @@ from jaxlint.syntax.expressions import Attribute, Expr
 from jaxlint.syntax.statements import Body, all_parts, assigned_names, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
-_CONSTRUCTION = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
 _REASON = (
     "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
     " so the function is not compiled again"
@@ -157,12 +157,12 @@ def _is_filling(event: MutateField | AssignAttribute, code: CodeRead, evaluator:
     if method.name in MUTATING or (method.name.startswith("__") and method.name != "__call__"):
         return True
     family = (*event.receiver.cls.mro, *evaluator.model.subclasses(event.receiver.cls))
-    return is_called_only_by(method.name, family, _CONSTRUCTION)
+    return is_called_only_by(method.name, family, MAKING)
 
 
 def _is_set_up(code: CodeRead) -> bool:
     """Whether the body is that of a constructor: what it is given is put together before anything is compiled."""
-    return code.function is not None and code.function.name in _CONSTRUCTION
+    return code.function is not None and code.function.name in MAKING
 
 
 def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:

@@ -19,6 +19,7 @@ from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.methods import CONSTRUCTORS
 from jaxlint.rules.analyses.returning import returning, returning_also
 from jaxlint.rules.analyses.updates import is_copy, puts_back
 from jaxlint.rules.base import NodeRule, Problem
@@ -54,7 +55,6 @@ from jaxlint.syntax.statements import (
 
 #: Functions that make another instance, besides updates and constructors.
 _COPYING = TREE_MAPS | {"jax.lax.stop_gradient", "copy.copy", "copy.deepcopy"}
-_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
 class ReboundSelf(NodeRule):
@@ -157,7 +157,7 @@ class ReboundSelf(NodeRule):
                     yield structs.replace(
                         _rebound(target, cls, function), fix=_returning(target.id, value, code, evaluator)
                     )
-            elif function.name in _CONSTRUCTORS and cls.field(target.id) is not None:
+            elif function.name in CONSTRUCTORS and cls.field(target.id) is not None:
                 if _is_stored(target.id, code, function) or _is_surely_used(target, code):
                     continue
                 is_kept = _is_made_from_field(target, value, function)
@@ -240,8 +240,8 @@ def _unchanged(value: Expr, cls: PytreeClass) -> frozenset[str]:
     """The fields that an update leaves as they are; none if it is not seen which it changes."""
     if not isinstance(value, Call) or value.has_star or len(value.positional) > 1 or last_name(value.func) != "replace":
         return frozenset()
-    if cls.custom_init() is not None or cls.method("__post_init__") is not None:
-        return frozenset()  # which may make others of what they are given
+    if cls.has_own_construction:
+        return frozenset()
     changed = {argument.keyword for argument in value.args}
     return frozenset(f.name for f in cls.fields if f.name not in changed) if cls.fields_known else frozenset()
 

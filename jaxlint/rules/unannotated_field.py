@@ -16,6 +16,7 @@ from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Val
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.rules.analyses.methods import CONSTRUCTORS
 from jaxlint.rules.analyses.roles import field_function, list_for
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
@@ -39,8 +40,6 @@ _NUMPY_BUFFERS = frozenset(
 #: Layers of equinox.nn that have arrays, by how their names begin or end.
 _LAYERS = ("Linear", "MLP", "Embedding", "Conv", "MultiheadAttention", "PReLU")
 _LAYER_ENDINGS = ("Cell", "Norm")
-#: What runs again whenever an instance is rebuilt.
-_CONSTRUCTION = frozenset({"__init__", "__post_init__", "__new__"})
 _REASON = "dataclasses make fields of annotated names only; a name without annotation is an attribute of the class"
 
 
@@ -217,7 +216,7 @@ def _may_have(cls: PytreeClass, name: str) -> bool:
 def _is_lost(event: AssignAttribute) -> bool:
     """Whether the assignment succeeds, and an attribute that is no field is lost when the instance is rebuilt."""
     cls, method = event.receiver.cls, event.place.method
-    if event.how not in ("assign", "augment") or event.alternatives or (method and method.name in _CONSTRUCTION):
+    if event.how not in ("assign", "augment") or event.alternatives or (method and method.name in CONSTRUCTORS):
         return False
     return cls.frozen is False and not cls.framework.reads_dict and not cls.framework.is_tuple
 

@@ -61,7 +61,7 @@ def differing_update(
                 continue
             instance = instances.instance(operands[one.operand])
             cls = (one.cls or other.cls) if instance is None else instance.cls
-            if cls is None or _remakes(cls):
+            if cls is None or cls.has_own_construction:
                 continue
             if (one.by_method or other.by_method) and not cls.has_framework_replace:
                 continue
@@ -69,10 +69,6 @@ def differing_update(
             if field is not None and not _is_given_before(field, call, code):
                 yield branch, cls, field
                 return
-
-
-def _remakes(cls: PytreeClass) -> bool:
-    return cls.method("__post_init__") is not None or cls.custom_init() is not None
 
 
 def _changed_by_one(one: _Update, other: _Update, cls: PytreeClass) -> str | None:

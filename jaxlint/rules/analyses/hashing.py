@@ -75,10 +75,10 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | No
         return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
     if hashable is None or not hashes_fields(cls):
         return None
-    as_given = not any(cls.method(name) for name in ("__init__", "__new__", "__post_init__"))
     for field in cls.fields:
         value = _given(field, made, evaluator) if made is not None and _is_hashed(field) else UNKNOWN
-        inner = unhashable(value, evaluator) if as_given and not field.is_converted else None
+        as_given = not cls.has_own_construction and not field.is_converted
+        inner = unhashable(value, evaluator) if as_given else None
         if inner is not None and inner.way_out != _TRACE:
             return Unhashable(f"`{cls.name}` holds {inner.what} in `{field.name}`", inner.way_out)
         arrays = not isinstance(value, Scalar) and _holds_arrays(field, cls, evaluator)

@@ -137,7 +137,7 @@ class MadeInstances:
         if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
             return None
         parameters = cls.constructor()
-        if parameters is None or cls.custom_init() is not None or cls.method("__post_init__") is not None:
+        if parameters is None or cls.has_own_construction:
             return None
         given = _given(parameters, call)
         statics: dict[str, Expr] = {}

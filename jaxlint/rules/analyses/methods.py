@@ -6,6 +6,11 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 
+#: The methods in which a new instance gets its attributes.
+CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
+#: And those in which jax, `copy` and `pickle` make one again.
+MAKING = CONSTRUCTORS | {"tree_unflatten", "__setstate__", "__copy__", "__deepcopy__"}
+
 
 def names_called(function: Function, module: Module) -> frozenset[str]:
     """The names that are called in a function, or in the outermost function around it."""

@@ -36,8 +36,7 @@ class Made(msgspec.Struct, frozen=True):
 def given_by(call: Call, cls: PytreeClass) -> Iterator[tuple[Field, Expr]]:
     """The fields to which a constructor call gives a value, as it is written; none if the class has its own one."""
     parameters = cls.constructor()
-    own = cls.custom_init() is not None or cls.method("__post_init__") is not None
-    if call.has_star or parameters is None or own:
+    if call.has_star or parameters is None or cls.has_own_construction:
         return
     positional = [p.name for p in parameters if p.kind == "positional"]
     pairs = list(zip(positional, call.positional, strict=False))

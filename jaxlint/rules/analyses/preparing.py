@@ -9,12 +9,11 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import names_called, own_methods, run_by
+from jaxlint.rules.analyses.methods import CONSTRUCTORS, names_called, own_methods, run_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import dotted
 from jaxlint.syntax.statements import If, Raise, parts
 
-_CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 _LOOP = re.compile(r"(async )?for |while ")
 _FUNCTION = re.compile(r"(async )?def ")
 
@@ -41,7 +40,7 @@ def only_prepares(writer: Function, method: Function, cls: PytreeClass, evaluato
     instances that methods make (`new = type(self)(); new._set(...)`).
     """
     changing, using = _running(writer.name, cls), _running(method.name, cls)
-    if changing & using - _CONSTRUCTORS:
+    if changing & using - CONSTRUCTORS:
         return False
     module = cls.module
     for other in evaluator.model.importers(module):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import own_methods, run_by
+from jaxlint.rules.analyses.methods import CONSTRUCTORS, MAKING, own_methods, run_by
 from jaxlint.rules.analyses.preparing import only_prepares, refuses_again
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -210,10 +210,10 @@ def forgets(cls: PytreeClass) -> bool:
 
 def called_in_construction(cls: PytreeClass) -> set[str]:
     """The constructors, those of base classes too, and the methods that they call."""
-    names = {"__init__", "__post_init__", "__new__", "__setattr__", "__setstate__"}
+    names = {*MAKING, "__setattr__"}
     for ancestor in cls.mro:
         for method in own_methods(ancestor):
-            if method.name in ("__init__", "__post_init__"):
+            if method.name in CONSTRUCTORS:
                 names |= method.self_calls
     return names
 

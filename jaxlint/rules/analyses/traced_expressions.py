@@ -361,7 +361,7 @@ class Expressions:
 
     def _with(self, state: State, call: Call, keywords: Mapping[str, Thing], frame: Frame) -> State:
         cls = state.cls
-        if call.has_star or cls.method("__post_init__") is not None or cls.custom_init() is not None:
+        if call.has_star or cls.has_own_construction:
             return State(cls, {}, state.exact)
         written = {a.keyword: Placed(a.value, frame.module, frame.scope) for a in call.args if a.keyword is not None}
         changed = {n: self._put(cls, n, written.get(n), form_of(t)) for n, t in keywords.items()}
@@ -375,8 +375,8 @@ class Expressions:
         if cls.method("__new__") is not None or not cls.is_pytree:
             return State(cls, {}, exact=cls.method("__new__") is None)
         parameters = cls.constructor()
-        own = cls.custom_init() is not None or cls.unknown_decorator or not cls.fields_known
-        if parameters is None or own or cls.method("__post_init__") is not None:
+        own = cls.has_own_construction or cls.unknown_decorator or not cls.fields_known
+        if parameters is None or own:
             return State(cls, {})
         names = [p.name for p in parameters if p.kind == "positional"]
         passed = {**dict(zip(names, given, strict=False)), **keywords}
