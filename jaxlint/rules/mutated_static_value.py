@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Event, MutateField
-from jaxlint.infer.slots import Slot, changed_by, source
+from jaxlint.infer.events import AssignAttribute, CodeRead, Cross, Event, MutateField
+from jaxlint.infer.slots import Slot, bindings_of, changed_by, source
 from jaxlint.infer.usage import handed_on_before
 from jaxlint.infer.values import Array, Container, Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
@@ -22,8 +22,9 @@ from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Expr
-from jaxlint.syntax.statements import Body, all_parts, assigned_names, parts, walk
+from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
 #: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
 _REASON = (
@@ -101,8 +102,10 @@ class MutatedStaticValue(BodyRule):
     ## When not to use it
 
     Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
-    the program reads, as a log. If all changes happen before the first compiled call, suppress the finding. Of a class
-    that need not hold arrays and is not seen to go into a transformation, changes are reported with low confidence.
+    the program reads, as a log. Of an instance that the body has made itself, or was given by a call, a change is
+    reported with low confidence unless the body gives it to a compiled function before. If all changes happen before
+    the first compiled call, suppress the finding. Of a class that need not hold arrays and is not seen to go into a
+    transformation, changes are reported with low confidence.
 
     ## References
 
@@ -122,13 +125,15 @@ class MutatedStaticValue(BodyRule):
         for event in changing:
             assert isinstance(event, (MutateField, AssignAttribute))
             slot = slots.get(id(event.at), Slot((event.receiver_text or "").partition(".")[0]))
-            if _is_filling(event, code, evaluator) or _is_fresh(slot, event.at, code):
+            made = _made_here(slot, code)
+            if _is_filling(event, code, evaluator) or (made and not handed_on_before(made, event.at, code.body)):
                 continue
             if not _may_be_compiled_in(event, code, evaluator):
                 continue
             cls = event.receiver.cls
             meets = bool(code.applied) or is_seen_to_cross(cls, evaluator) or carries_arrays(cls, evaluator)
-            confidence = Confidence.MEDIUM if meets and not _is_set_up(code) else Confidence.LOW
+            early = _is_set_up(code) or (made is not None and not _is_compiled_before(made, event, code))
+            confidence = Confidence.MEDIUM if meets and not early else Confidence.LOW
             if isinstance(event, MutateField):
                 problem = _problem(event.at, cls, event.field, confidence)
                 yield replace(problem, fix=setting_dict(event, evaluator))
@@ -165,13 +170,24 @@ def _is_set_up(code: CodeRead) -> bool:
     return code.function is not None and code.function.name in MAKING
 
 
-def _is_fresh(slot: Slot, at: object, code: CodeRead) -> bool:
-    """Whether the instance was made in the body and has not been passed on yet."""
+def _made_here(slot: Slot, code: CodeRead) -> str | None:
+    """The variable that holds the instance, if the body itself has made it, or was given it by a call."""
     first = source(slot, code.body)
     name = slot.root if first is None else first.root
-    if name not in assigned_names(code.body):
-        return False
-    return not handed_on_before(name, at, code.body)
+    return name if name in assigned_names(code.body) else None
+
+
+def _is_compiled_before(made: str, event: MutateField | AssignAttribute, code: CodeRead) -> bool:
+    """Whether the body gives its instance to a compiled function before it is changed, or in the same loop.
+
+    Other functions that it is given to may set it up, or compile something that they throw away.
+    """
+    row = place_of(event.at).row
+    loops = [s.at for s in code.statements if isinstance(s, (For, While)) and s.at.lineno <= row <= s.at.end_lineno]
+    last = max((at.end_lineno for at in loops), default=row)
+    bound = (s.at.lineno for s in walk(code.body) if any(b.name == made for b in bindings_of(s)))
+    first = max((at for at in bound if at < row), default=0)
+    return any(isinstance(e, Cross) and e.applied and first <= place_of(e.at).row <= last for e in code.events)
 
 
 def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
