@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from jaxlint.symbols.outline import EXPECTS_ERROR
@@ -11,9 +11,11 @@ from jaxlint.syntax.expressions import BoolOp, Call, Comprehension, Conditional,
 from jaxlint.syntax.statements import (
     Body,
     ClassDefinition,
+    For,
     FunctionDefinition,
     Statement,
     Try,
+    While,
     With,
     blocks,
     bound_names,
@@ -36,12 +38,14 @@ class Contents:
         self.expected_to_work: list[Expr] = []
         #: How many of the expressions are those of a statement and of what stands before it.
         self._ends: list[tuple[Statement, int]] = []
+        #: Where the expressions of each loop, by its identity, and of what it holds begin and end.
+        self._loops: dict[int, tuple[int, int]] = {}
         self._read(body, works=True)
 
     def _read(self, body: Body, *, works: bool) -> None:
         for statement in body:
             self.statements.append(statement)
-            kind = type(statement)
+            kind, start = type(statement), len(self.parts)
             if expressions(statement):
                 found = own_parts(statement)
                 self.parts += found
@@ -52,6 +56,8 @@ class Contents:
                 inside = works and kind is not Try and not (isinstance(statement, With) and _expects_error(statement))
                 for block in blocks(statement):
                     self._read(block, works=inside)
+            if kind is For or kind is While:
+                self._loops[id(statement)] = (start, len(self.parts))
 
     @cached_property
     def _by_kind(self) -> dict[type, list[Expr]]:
@@ -67,6 +73,11 @@ class Contents:
     def of(self, kind: type[_E]) -> Sequence[_E]:
         """The expressions of a kind, in source order."""
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
+
+    def in_loop(self, loop: For | While) -> Sequence[Expr]:
+        """The expressions of a loop and of the statements in it."""
+        start, end = self._loops[id(loop)]
+        return self.parts[start:end]
 
     @cached_property
     def statement_of(self) -> Mapping[int, Statement]:
@@ -98,6 +109,12 @@ class Contents:
         for part in self.of(NamedExpr):
             names.update(target_names(part.target))
         return frozenset(names)
+
+
+@lru_cache(maxsize=512)  # of a long file that is edited, where most bodies stay as they are
+def contents_of(body: Body) -> Contents:
+    """What a body holds."""
+    return Contents(body)
 
 
 def _expects_error(statement: With) -> bool:

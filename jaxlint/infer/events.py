@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from jaxlint.infer.applied import Applied
-from jaxlint.infer.contents import Contents
+from jaxlint.infer.contents import Contents, contents_of
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value, is_declared
 from jaxlint.project.modules import Module
@@ -266,7 +266,7 @@ class CodeRead(Event, frozen=True):
         """What the body holds, by its kinds."""
         found: Contents | None = self.shared.get(Contents)
         if found is None:
-            found = self.shared[Contents] = Contents(self.body)
+            found = self.shared[Contents] = contents_of(self.body)
         return found
 
     @property

@@ -22,7 +22,7 @@ from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.given_literals import is_given_number
 from jaxlint.rules.analyses.hashing import unhashable_instance
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
@@ -167,8 +167,6 @@ class ArrayEquality(BodyRule):
                         found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
                 case Call(func=func) if last_name(func) in _HASHED:
                     found = _hashed(part, instances, evaluator)
-                case Subscript(index=Constant()):
-                    pass
                 case DictDisplay() | Display(kind="set") | Subscript():
                     found = _hashed(part, instances, evaluator)
             if found is not None:
@@ -371,12 +369,13 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
             keys, container, kinds = (argument.value,), held, _HASHING
         case Call(func=Name(id="hash"), args=(argument,)):
             keys, how = (argument.value,), "hashed"
-    if container is not None:
+    possible = [key for key in keys if key is not None and may_be_instance(key)]
+    if container is not None and possible:
         value = plain(instances.value(container))
         if not isinstance(value, Container) or value.kind not in kinds:
             return None
         how = "a member of a set" if value.kind == "set" else how
-    key, one = next(((k, i) for k in keys if k is not None and (i := instances.instance(k))), (None, None))
+    key, one = next(((k, i) for k in possible if (i := instances.instance(k))), (None, None))
     if key is None or one is None:
         return None
     return _unhashable(key.at, one, how, evaluator)

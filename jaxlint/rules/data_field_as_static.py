@@ -18,7 +18,15 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
-from jaxlint.rules.analyses.static_uses import ERRORS, INSTEAD, SHAPE, StaticUses, Use
+from jaxlint.rules.analyses.static_uses import (
+    ERRORS,
+    INSTEAD,
+    SHAPE,
+    StaticUses,
+    Use,
+    asks_for_shapes_in,
+    asks_in,
+)
 from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.analyses.traced_leaves import (
     Leaf,
@@ -194,7 +202,8 @@ class _Reader:
 
         leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
-        read = [leaf for part in parts if (leaf := leaves.leaf(part)) is not None]
+        asked = parts if asks_in(body) else []
+        read = [leaf for part in asked if (leaf := leaves.leaf(part)) is not None]
 
         def shape(expr: Expr) -> Leaf | None:
             """The leaf that is a shape, or the number in a shape that a property gives."""
@@ -203,7 +212,7 @@ class _Reader:
                 return leaf if _is_shape(leaf) else None
             return next((item for item in leaves.items(expr) if is_number(item)), None)
 
-        shapes = [part for part in parts if shape(part) is not None]
+        shapes = [part for part in asked if shape(part) is not None] if asks_for_shapes_in(body) else []
         bound = bound_once(body) if read or shapes else {}
 
         def kind_of(expr: Expr) -> str:

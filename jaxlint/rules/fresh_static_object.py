@@ -46,7 +46,6 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     Statement,
     While,
-    all_parts,
     parts,
     target_names,
     walk,
@@ -214,7 +213,7 @@ def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Exp
     """What runs in each turn of the loops of a body: of statements, and of comprehensions outside of these."""
     seen: set[int] = set()
     for loop in outermost_loops(code.body):
-        inside = list(all_parts((loop,), nested=False))
+        inside = code.contents.in_loop(loop)
         seen.update(map(id, inside))
         yield (loop,), inside
     for one in code.contents.of(Comprehension):

@@ -123,6 +123,8 @@ class TrainState(EventRule, NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a call with `mutable`, and for a variable that nobody reads."""
+        if "mutable" not in code.place.module.source.text:
+            return False
         inside = [s.body for s in code.statements if isinstance(s, (FunctionDefinition, ClassDefinition))]
         calls = (part for body in inside for part in all_parts(body) if isinstance(part, Call))
         given = (call.keyword("mutable") for call in chain(code.calls, calls))

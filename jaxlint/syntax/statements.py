@@ -9,7 +9,7 @@ it is reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -327,7 +327,8 @@ def _with_parts(exprs: tuple[Expr, ...], *, nested: bool = True) -> list[Expr]:
     return found
 
 
-def own_parts(statement: Statement) -> list[Expr]:
+@lru_cache(maxsize=2048)  # several ask for those of the same function
+def own_parts(statement: Statement) -> Sequence[Expr]:
     """The expressions of a statement itself, with their parts; not those of the statements below it."""
     return _with_parts(expressions(statement))
 

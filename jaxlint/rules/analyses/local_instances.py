@@ -23,7 +23,20 @@ from jaxlint.infer.values import (
 from jaxlint.libraries.standard import PUTTING
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Compare,
+    Comprehension,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+)
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -39,6 +52,9 @@ from jaxlint.syntax.statements import (
 
 #: Methods that take one of the items of a list out.
 _TAKING = frozenset({"pop", "popleft"})
+
+#: What is never an instance of a class, as far as is known: not what operators make of some either.
+_NO_INSTANCES = frozenset({Constant, Binary, Compare, Display, DictDisplay, Comprehension, Lambda})
 
 
 class LocalInstances:
@@ -199,6 +215,8 @@ class LocalInstances:
 
     def instance(self, expr: Expr) -> Instance | None:
         """The instance of a pytree class that an expression certainly is."""
+        if not may_be_instance(expr):
+            return None
         value = self.value(expr)
         return value if isinstance(value, Instance) and value.cls.is_pytree else None
 
@@ -290,6 +308,11 @@ class LocalInstances:
             return None
         wrapped = self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module)
         return None if wrapped or symbol.declaration.is_generator else symbol
+
+
+def may_be_instance(expr: Expr) -> bool:
+    """Whether an expression is of a kind that an instance may be: a name, an item, what a call returns or a choice."""
+    return type(expr) not in _NO_INSTANCES
 
 
 def _nothing() -> Value:

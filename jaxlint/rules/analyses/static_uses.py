@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -26,6 +27,7 @@ from jaxlint.syntax.expressions import (
     children,
     dotted,
     is_slice,
+    last_name,
 )
 from jaxlint.syntax.statements import (
     Assert,
@@ -36,8 +38,11 @@ from jaxlint.syntax.statements import (
     If,
     Statement,
     While,
+    all_parts,
     blocks,
     expressions,
+    own_parts,
+    walk,
 )
 
 TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST = (
@@ -116,6 +121,9 @@ _NUMBERS = {
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 _CONVERSIONS = frozenset({"int", "float", "bool"})
+#: The last parts of the names of all these functions, and those of methods that do the same.
+_TAKING_SHAPES = frozenset({*_SHAPED, "reshape", "iota"})
+_ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in _NUMBERS)}
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -129,6 +137,30 @@ class Use(msgspec.Struct, frozen=True):
 #: Says whether an expression is a traced number, and whether something is a list, a tuple or a dict of Python.
 IsTraced = Callable[[Expr], bool]
 KindOf = Callable[[Expr], str]
+
+
+@lru_cache(maxsize=256)
+def asks_in(body: Body) -> bool:
+    """Whether something in a body, functions inside it left out, may ask for a value: a test, an item, or a call."""
+    for statement in walk(body, nested=False):
+        if isinstance(statement, (If, While, Assert)):
+            return True
+        for part in own_parts(statement):
+            match part:
+                case Conditional() | BoolOp() | Subscript() | Unary(op="not") | Binary(op="*", left=Display()):
+                    return True
+                case Comprehension(clauses=clauses) if any(clause.conditions for clause in clauses):
+                    return True
+                case Call(func=func) if last_name(func) in _ASKING or part.keyword("axis") is not None:
+                    return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def asks_for_shapes_in(body: Body) -> bool:
+    """Whether a body, functions inside it left out, calls something that takes a shape."""
+    calls = (part for part in all_parts(body, nested=False) if isinstance(part, Call))
+    return any(last_name(call.func) in _TAKING_SHAPES for call in calls)
 
 
 class StaticUses:
