@@ -17,6 +17,7 @@ from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths
 from jaxlint.project.modules import Module
 from jaxlint.syntax.source import Source
+from tests import forked
 from tests.patience import PATIENCE
 from tests.small_project import BOTH, MADE, STATE, STEP, found, write_project
 
@@ -134,13 +135,7 @@ def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAXLINT_NO_CACHE")
 
     def run(*options: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "jaxlint", "check", "--output-format", "json", *options],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = forked.run("jaxlint", ("check", "--output-format", "json", *options), project)
         assert (done.returncode, done.stderr) == (1, "")
         return [finding["code"] for finding in json.loads(done.stdout)]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jaxlint.cli.main import main
+from tests import forked
 
 STATE = """\
 import jax
@@ -92,19 +93,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def flake8(project: Path, *arguments: str, text: str | None = None, method: str = "", **env: str) -> list[str]:
     """The lines about jaxlint's codes that flake8 prints, sorted."""
-    start = ["-m", "flake8"]
+    arguments = ("--isolated", "--extend-ignore", "E,F,W", *arguments)
+    environment = {**os.environ, "JAXLINT_NO_CACHE": "", **env}
     if method:
         (project / ".start.py").write_text(START.format(method=method))
-        start = [str(project / ".start.py")]
-    done = subprocess.run(
-        [sys.executable, *start, "--isolated", "--extend-ignore", "E,F,W", *arguments],
-        cwd=project,
-        env={**os.environ, "JAXLINT_NO_CACHE": "", **env},
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        command = [sys.executable, str(project / ".start.py"), *arguments]
+        done = subprocess.run(command, cwd=project, env=environment, input=text, capture_output=True, text=True)
+    else:
+        done = forked.run("flake8", arguments, project, environment, text or "")
     assert done.stderr == ""
     assert done.returncode == (1 if done.stdout else 0)
     return sorted(done.stdout.splitlines())
@@ -201,13 +197,7 @@ def test_flake8_noqa_sees_what_comments_hide(project: Path, tmp_path: Path) -> N
 def test_selection(project: Path) -> None:
     """A rule that is off by default is ignored until it is selected; flake8 selects among the others."""
     assert "JAX109" not in {code for *_, code in places(flake8(project))}
-    done = subprocess.run(
-        [sys.executable, "-m", "flake8", "--isolated", "--extend-select", "JAX109", "pkg/local.py"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forked.run("flake8", ("--isolated", "--extend-select", "JAX109", "pkg/local.py"), project)
     assert "JAX109" in done.stdout, done.stderr
     assert {code for *_, code in places(flake8(project, "--extend-ignore", "E,F,W,JAX4"))} == {"JAX205"}
 
@@ -227,9 +217,7 @@ def test_configuration(project: Path) -> None:
 @pytest.mark.parametrize("text", ["[tool.jaxlint]\nselct = []\n", "[tool.jaxlint\n"])
 def test_bad_configuration(project: Path, text: str) -> None:
     (project / "pyproject.toml").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "flake8", "pkg/step.py"], cwd=project, capture_output=True, text=True, check=False
-    )
+    done = forked.run("flake8", ("pkg/step.py",), project)
     assert done.returncode == 1
     assert re.search(r"There was a critical error during execution of Flake8:\njaxlint: pyproject.toml:\d", done.stdout)
     assert "Traceback" not in done.stdout + done.stderr
@@ -239,13 +227,7 @@ def test_bad_configuration(project: Path, text: str) -> None:
 def test_bad_configuration_of_a_folder(project: Path, selection: list[str]) -> None:
     """What is wrong below the current folder is an error, whatever is selected."""
     (project / "pkg" / "jaxlint.toml").write_text("selct = []\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "flake8", "-j1", *selection, "pkg/step.py"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forked.run("flake8", ("-j1", *selection, "pkg/step.py"), project)
     assert done.returncode == 1
     assert "pkg/jaxlint.toml:1: unknown key `selct`" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr

@@ -24,6 +24,7 @@ from jaxlint import check_paths
 from jaxlint.project.files import PathError, Patterns, discover
 from jaxlint.syntax.deep_stack import with_deep_stack
 from jaxlint.syntax.source import Source, Unreadable
+from tests import forked
 from tests.oracle import cases
 from tests.patience import PATIENCE
 
@@ -69,8 +70,7 @@ def message(path: Path) -> str:
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command; it never shows a traceback."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "jaxlint", "check", "--output-format", "concise", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=PATIENCE)
+    done = forked.run("jaxlint", ("check", "--output-format", "concise", *arguments), cwd, environment)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 

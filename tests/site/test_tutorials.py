@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.patience import PATIENCE
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
@@ -55,16 +56,12 @@ def printed(command: str, folder: Path) -> str | None:
     program, *arguments = shlex.split(command)
     if program == "python" and importlib.util.find_spec("jax") is None:
         return None
-    module = ["-m", "jaxlint"] if program == "jaxlint" else []
     assert program in ("python", "jaxlint"), command
     environment = {**os.environ, "NO_COLOR": "1", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, *module, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        timeout=PATIENCE,
-    )
+    if program == "jaxlint":
+        done = forked.run("jaxlint", arguments, folder, environment)
+    else:
+        start = [sys.executable, *arguments]
+        done = subprocess.run(start, capture_output=True, text=True, cwd=folder, env=environment, timeout=PATIENCE)
     assert done.returncode < 2, done.stderr
     return done.stdout.rstrip()
