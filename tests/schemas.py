@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -18,6 +19,20 @@ from typing import Any
 from jaxlint.cache.atomic import write_atomically
 
 DOWNLOADED = Path(__file__).resolve().parents[1] / ".envs" / "schemas"
+
+#: Stands for what would build the distributions: pip asks for their metadata before it keeps a file, and would install
+#: setuptools or hatchling in an environment of its own to be told the name and the version that it was given.
+_BUILDER = """
+import os
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    name, version = os.environ["KNOWN"].split("==")
+    made = "{}-{}.dist-info".format(name.replace("-", "_"), version)
+    os.mkdir(os.path.join(folder, made))
+    with open(os.path.join(folder, made, "METADATA"), "w") as file:
+        file.write("Metadata-Version: 2.1\\nName: {}\\nVersion: {}\\n".format(name, version))
+    return made
+"""
+_BUILDERS = ("hatchling/build.py", "setuptools/build_meta.py")
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,14 @@ def _downloaded(requirement: str, path: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
         name = requirement.partition("==")[0]
-        command += ["--no-binary", name, "--dest", folder, requirement]
-        done = subprocess.run(command, capture_output=True, text=True)
+        command += ["--no-binary", name, "--no-build-isolation", "--dest", folder, requirement]
+        for builder in _BUILDERS:
+            module = Path(folder, "builders", builder)
+            module.parent.mkdir(parents=True)
+            module.with_name("__init__.py").touch()
+            module.write_text(_BUILDER)
+        environment = {**os.environ, "PYTHONPATH": str(Path(folder, "builders")), "KNOWN": requirement}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr[-4000:]}"
         (archive,) = Path(folder).glob("*.tar.gz")
         with tarfile.open(archive) as tar:
