@@ -352,7 +352,7 @@ def expand_case(case: Case) -> Iterator[Program]:
     return (Program(case, framework) for framework in sorted(ids))
 
 
-#: In how many frameworks `pytest` lints and runs a program if nothing is asked for by `-k` or `-m`.
+#: In how many frameworks `pytest` lints a program if nothing is asked for by `-k` or `-m`. It is run in the first.
 FEW = 2
 
 
@@ -374,8 +374,8 @@ def rotated(some: Iterable[Program]) -> list[Program]:
     return [few[0] for few, _ in of_few_frameworks(some).values()]
 
 
-def of_few_frameworks(some: Iterable[Program]) -> dict[str, tuple[list[Program], list[Program]]]:
-    """Of each case the programs of two frameworks, of others from case to case, and those of all other frameworks.
+def of_few_frameworks(some: Iterable[Program], number: int = FEW) -> dict[str, tuple[list[Program], list[Program]]]:
+    """Of each case the programs of some frameworks, of others from case to case, and those of all other frameworks.
 
     Those that run here come first, so that they are linted and run.
     """
@@ -383,7 +383,7 @@ def of_few_frameworks(some: Iterable[Program]) -> dict[str, tuple[list[Program],
     for name, of_case in by_case(some).items():
         here = [program for program in of_case if program.environment == MAIN] or of_case
         first = zlib.crc32(name.encode()) % len(here)
-        few = (here[first:] + here[:first])[:FEW]
+        few = (here[first:] + here[:first])[:number]
         ids = {program.id for program in few}
         found[name] = few, [program for program in of_case if program.id not in ids]
     return found

@@ -120,11 +120,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
         print(json.dumps(prepare()), file=outcomes, flush=True)
-        gc.disable()  # a hundred programs leave less behind than it takes to look for it again and again
+        gc.disable()  # hundreds of programs leave less behind than it takes to look for it again and again
         for number, line in enumerate(jobs, 1):
             forget_calls()
             print(json.dumps(run(json.loads(line))), file=outcomes, flush=True)
-            if number % 100 == 0:
+            if number % 300 == 0:
                 sys.modules["jax"].clear_caches()
                 SHARED.clear()
                 gc.collect()

@@ -47,7 +47,7 @@ def parameters() -> Iterator[Any]:
     for program in PROGRAMS:
         in_environment[environment_of(program)].append(program)
     for environment, here in in_environment.items():
-        for name, (few, others) in cases.of_few_frameworks(here).items():
+        for name, (few, others) in cases.of_few_frameworks(here, 1).items():
             id_ = name if environment == MAIN else f"{name}/{environment}"
             marks = [] if environment == MAIN else [pytest.mark.pythons]
             marks += [pytest.mark.speaks_of_versions] if few[0].speaks_of_versions else []
