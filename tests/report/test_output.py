@@ -332,7 +332,7 @@ for table, options in ((FORMATS, []), (STATISTICS, ["--statistics"])):
 def test_same_bytes(project: Path) -> None:
     """Whatever the hash seed, the number of processes and the order of the paths."""
     (project / "pkg" / "broken.py").write_text("(")
-    for number in range(12):
+    for number in range(4):
         (project / "pkg" / f"step{number}.py").write_text(STEP + STEP.replace("def step", "def other"))
     paths = sorted(str(path.relative_to(project)) for path in project.rglob("*.py"))
 
@@ -344,6 +344,6 @@ def test_same_bytes(project: Path) -> None:
         return done.stdout
 
     expected = output(0, 1, paths)
-    assert expected.count(b"JAX401") > 26 * 5
+    assert expected.count(b"JAX401") > 10 * 5
     assert output(1, 1, paths[::-1]) == expected
     assert output(42, 2, paths) == expected
