@@ -162,6 +162,8 @@ class EventFeeder:
         if store is None or (store.how != "delete" and not is_lvalue):
             return
         receiver = self._type_value(checker, node.expr)
+        if not any(as_instance(one) for one in options(plain(without_none(plain(receiver))))):
+            return  # most attributes are those of ordinary classes
         if store.how != "delete" and self._is_read_only(receiver, node.name):
             return  # mypy says so itself
         around = statements.around(node.line)

@@ -39,7 +39,7 @@ from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
-from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, text_of
+from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, kept, text_of
 from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -157,7 +157,7 @@ class FrontEnd:
     @cached_property
     def rules(self) -> list[Rule]:
         """The rules that the settings enable, but for those that are not run here."""
-        return [rule() for rule in all_rules(left_out()) if rule_enabled(rule, self.settings)]
+        return kept([rule() for rule in all_rules(left_out()) if rule_enabled(rule, self.settings)])
 
     # -- mypy's modules and classes -----------------------------------------------------------
 

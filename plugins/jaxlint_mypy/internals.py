@@ -10,6 +10,7 @@ import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 from mypy.checker import TypeChecker
 from mypy.errors import Errors
@@ -21,6 +22,7 @@ from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
 from mypy.types import Instance, Type
 
+_T = TypeVar("_T")
 #: The versions of mypy with which the tests of the plugin have passed.
 TRIED = ("2.4.1",)
 
@@ -113,6 +115,13 @@ def inferred_attributes(checker: TypeChecker) -> Iterator[MemberExpr]:
     for node in checker._type_maps[0]:
         if type(node) is MemberExpr and node.is_inferred_def:
             yield node
+
+
+def kept(loaded: _T) -> _T:
+    """What was loaded just now is no garbage: Python need not look through it, as mypy says of what it has cached."""
+    gc.freeze()
+    gc.unfreeze()
+    return loaded
 
 
 def is_daemon(options: Options) -> bool:

@@ -23,7 +23,7 @@ from mypy.types import FunctionLike, Type
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import GENERATED, Hooks
-from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note
+from jaxlint_mypy.internals import is_daemon, is_ignored, kept, looking_again, note
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -74,7 +74,7 @@ class JaxlintPlugin(Plugin):
         self._hooks = self._try("the start", lambda: None, self._start)
 
     def _start(self) -> Hooks:
-        return Hooks(FrontEnd(self.options), self)
+        return kept(Hooks(FrontEnd(self.options), self))
 
     # -- mypy's life ---------------------------------------------------------------------------
 
