@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.static_uses import (
     StaticUses,
     Use,
     asks_for_shapes_in,
-    asks_in,
+    names_asked_in,
 )
 from jaxlint.rules.analyses.traced import may_run_uncompiled
 from jaxlint.rules.analyses.traced_leaves import (
@@ -202,7 +202,9 @@ class _Reader:
 
         leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
         parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
-        asked = parts if asks_in(body) else []
+        bound = bound_once(body)
+        is_asked = not names_asked_in(body).isdisjoint(instances.keys() | bound.keys())
+        asked = parts if is_asked else []
         read = [leaf for part in asked if (leaf := leaves.leaf(part)) is not None]
 
         def shape(expr: Expr) -> Leaf | None:
@@ -213,7 +215,6 @@ class _Reader:
             return next((item for item in leaves.items(expr) if is_number(item)), None)
 
         shapes = [part for part in asked if shape(part) is not None] if asks_for_shapes_in(body) else []
-        bound = bound_once(body) if read or shapes else {}
 
         def kind_of(expr: Expr) -> str:
             return self._kind_of(bound.get(expr.id, expr) if isinstance(expr, Name) else expr, leaves, scope)

@@ -405,7 +405,7 @@ def is_own(name: str, params: Container[str], body: Body) -> bool:
     return name in params or name in own_names(body)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def bound_once(body: Body) -> Mapping[str, Expr]:
     """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
     bound = Counter(name for statement in walk(body) for name in bound_names(statement))

@@ -42,6 +42,7 @@ from jaxlint.syntax.statements import (
     blocks,
     expressions,
     own_parts,
+    parts,
     walk,
 )
 
@@ -140,20 +141,24 @@ KindOf = Callable[[Expr], str]
 
 
 @lru_cache(maxsize=256)
-def asks_in(body: Body) -> bool:
-    """Whether something in a body, functions inside it left out, may ask for a value: a test, an item, or a call."""
+def names_asked_in(body: Body) -> frozenset[str]:
+    """The variables that stand where something in a body, functions inside left out, may ask for a value.
+
+    That is in tests, in items and in what is given to some functions.
+    """
+    asking: list[Expr] = []
     for statement in walk(body, nested=False):
         if isinstance(statement, (If, While, Assert)):
-            return True
+            asking += expressions(statement)
         for part in own_parts(statement):
             match part:
                 case Conditional() | BoolOp() | Subscript() | Unary(op="not") | Binary(op="*", left=Display()):
-                    return True
+                    asking.append(part)
                 case Comprehension(clauses=clauses) if any(clause.conditions for clause in clauses):
-                    return True
+                    asking.append(part)
                 case Call(func=func) if last_name(func) in _ASKING or part.keyword("axis") is not None:
-                    return True
-    return False
+                    asking.append(part)
+    return frozenset(part.id for expr in asking for part in parts(expr) if isinstance(part, Name))
 
 
 @lru_cache(maxsize=256)
