@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "own-rules.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PROJECT = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
+#: A distribution of one module, which tests write.
+NOT_USABLE = PROJECT.replace('physics = "physics_rules"', 'broken = "broken"').replace("physics-rules", "broken")
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "CONDA", "JAXLINT"))}
 
 STATE = '''\
@@ -44,22 +47,28 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=cwd, env=CLEAN, timeout=PATIENCE)
 
 
-def install(folder: Path, modules: dict[str, str], project: str = PROJECT) -> Path:
-    """The Python of a new environment that sees what this one does, and a distribution with some modules."""
-    source, environment = folder / "source", folder / "environment"
-    source.mkdir()
-    (source / "pyproject.toml").write_text(project)
-    for name, text in modules.items():
-        (source / name).parent.mkdir(exist_ok=True)
-        (source / name).write_text(text)
+def packages(python: Path) -> Path:
+    """Where an environment keeps what is installed in it."""
+    (found,) = python.parent.parent.glob("lib/python*/site-packages")
+    return found
+
+
+def install(folder: Path, *distributions: tuple[str, dict[str, str]]) -> Path:
+    """The Python of a new environment that sees what this one does, and distributions: a project and some modules."""
+    sources, environment = [folder / f"source{number}" for number in range(len(distributions))], folder / "environment"
+    for source, (project, modules) in zip(sources, distributions, strict=True):
+        source.mkdir()
+        (source / "pyproject.toml").write_text(project)
+        for name, text in modules.items():
+            (source / name).parent.mkdir(exist_ok=True)
+            (source / name).write_text(text)
     done = run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=folder)
     assert done.returncode == 0, done.stderr
-    (packages,) = environment.glob("lib/python*/site-packages")
-    seen = [ROOT, ROOT / "plugins", *(path for path in sys.path if path.endswith("site-packages"))]
-    (packages / "seen.pth").write_text("".join(f"{path}\n" for path in seen))
     python = environment / "bin" / "python"
+    seen = [ROOT, ROOT / "plugins", *(path for path in sys.path if path.endswith("site-packages"))]
+    (packages(python) / "seen.pth").write_text("".join(f"{path}\n" for path in seen))
     options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
-    done = run(sys.executable, "-m", "pip", "--python", python, "install", *options, source, cwd=folder)
+    done = run(sys.executable, "-m", "pip", "--python", python, "install", *options, *sources, cwd=folder)
     assert done.returncode == 0, done.stderr
     return python
 
@@ -71,7 +80,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = ["UnitField", "OldName", "ManyUpdates", "DoubledMass"]
     body = "".join(f"from physics_rules._part{number} import {name}\n" for number, name in enumerate(names))
     body += "".join(f"{name}.__module__ = __name__\n" for name in names)
-    return install(tmp_path_factory.mktemp("plugin"), {**modules, "physics_rules/__init__.py": body})
+    physics = PROJECT, {**modules, "physics_rules/__init__.py": body}
+    return install(tmp_path_factory.mktemp("plugin"), physics, (NOT_USABLE, {"broken.py": ""}))
 
 
 @pytest.fixture
@@ -82,7 +92,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def check(python: Path, project: Path, *options: str) -> list[tuple[str, int]]:
-    done = run(python, "-m", "jaxlint", "check", "--output-format=json", *options, ".", cwd=project)
+    environment = {**CLEAN, "PYTHONPATH": str(packages(python))}
+    done = forked.run("jaxlint", ("check", "--output-format=json", *options, "."), project, environment)
     assert not done.stderr
     return [(one["code"], one["location"]["row"]) for one in json.loads(done.stdout)]
 
@@ -156,7 +167,9 @@ def test_what_is_checked_is_never_imported(python: Path, project: Path) -> None:
     (project / "jaxlint.toml").write_text('plugins = ["evil"]\n')
     done = run(python, "-m", "jaxlint", "check", ".", cwd=project)
     assert done.returncode == 2
-    assert done.stderr == ("jaxlint: error: plugin `evil` is not installed beside jaxlint; those that are: `physics`\n")
+    assert done.stderr == (
+        "jaxlint: error: plugin `evil` is not installed beside jaxlint; those that are: `broken`, `physics`\n"
+    )
     (project / "jaxlint.toml").write_text('plugins = ["physics"]\n')
     assert run(python, "-m", "jaxlint", "check", "--no-cache", "state.py", cwd=project).returncode == 1
     assert not (project / "ran").exists()
@@ -172,12 +185,10 @@ BROKEN = {
 }
 
 
-def test_what_cannot_be_used(tmp_path: Path) -> None:
-    project = PROJECT.replace('physics = "physics_rules"', 'broken = "broken"').replace("physics-rules", "broken")
-    python = install(tmp_path, {"broken.py": ""}, project)
+def test_what_cannot_be_used(python: Path, tmp_path: Path) -> None:
     (tmp_path / "jaxlint.toml").write_text('plugins = ["broken"]\n')
     (tmp_path / "a.py").write_text("import jax\n")
-    (installed,) = tmp_path.glob("environment/lib/python*/site-packages/broken.py")
+    installed = packages(python) / "broken.py"
     for body, error in BROKEN.items():
         text = body
         if body.startswith("code"):
