@@ -33,8 +33,10 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Sy
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.syntax.expressions import (
     Attribute,
+    Call,
     Expr,
     children,
 )
@@ -132,6 +134,8 @@ class Attributes:
             value = self.promises.field(field, cls)
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
+            if receiver.held and isinstance(value, UnknownValue):
+                return self._held_attribute(receiver, attr)
             if receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
@@ -144,6 +148,8 @@ class Attributes:
                 return UNKNOWN
             return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
         value = self.attribute_type(cls, attr)
+        if receiver.held and isinstance(value, UnknownValue):
+            return self._held_attribute(receiver, attr)
         if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
             return Symbolic(External(f"flax.linen.Module.{attr}"))
         return value
@@ -179,6 +185,16 @@ class Attributes:
             "builtins.property",
             "functools.cached_property",
         )
+
+    def _held_attribute(self, receiver: Instance, attr: str) -> Value:
+        """What an attribute is that holds what the constructor was given, unless methods put something else there."""
+        value = next((held for name, held in receiver.held if name == attr), UNKNOWN)
+        for placed in receiver.cls.assigned.get(attr, ()):
+            if placed is None:
+                return UNKNOWN
+            if not (placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr)):
+                value = join(value, plain(self.static(placed)))
+        return value
 
     def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
         """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
@@ -226,6 +242,14 @@ def _is_replaced(name: str, cls: PytreeClass) -> bool:
     """
     given = cls.assigned.get(name, ())
     return any(placed is None or not _mentions(placed.expr, name) for placed in given)
+
+
+def _updates(expr: Expr, attr: str) -> bool:
+    """Whether an expression calls a copying method of an attribute: `self.state.replace(...)`."""
+    match expr:
+        case Call(func=Attribute(value=Attribute(attr=updated), attr=method)):
+            return updated == attr and method in UPDATE_METHODS
+    return False
 
 
 def _mentions(expr: Expr, attr: str) -> bool:

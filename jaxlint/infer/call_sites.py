@@ -49,8 +49,12 @@ class CallSites:
         return not self._used_elsewhere(function)
 
     def _used_elsewhere(self, function: FunctionSymbol) -> bool:
-        """Whether another module that imports this one may call the function."""
-        name = function.declaration.name
+        """Whether another module that imports this one may call the function, or construct the class that it makes."""
+        declaration = function.declaration
+        is_constructor = declaration.owner is not None and declaration.name == "__init__"
+        name = (declaration.owner or "").rpartition(".")[2] if is_constructor else declaration.name
+        if declaration.owner is None and declaration.scope:  # it comes out of the function around
+            name = declaration.qualname.partition(".<locals>")[0].rpartition(".")[2]
         for module in self.model.importers(function.module):
             if any(name in unit.calls for unit in module.outline.units):
                 return True

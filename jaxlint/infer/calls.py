@@ -16,9 +16,10 @@ from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import KeywordValue
+from jaxlint.infer.events import Event, KeywordValue
 from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.higher_order import HigherOrder
+from jaxlint.infer.holding import Holding, keeps_return_value
 from jaxlint.infer.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.local_calls import LocalCalls
 from jaxlint.infer.method_calls import MethodCalls
@@ -52,7 +53,7 @@ from jaxlint.infer.values import (
     traced,
 )
 from jaxlint.libraries import arrays
-from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Returns
+from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -78,7 +79,7 @@ class Passed(msgspec.Struct, frozen=True):
     has_star: bool = False
 
 
-class CallEvaluator(MethodCalls, LocalCalls):
+class CallEvaluator(MethodCalls, LocalCalls, Holding):
     """Evaluates calls for an `Evaluator`, and notes what happens in them."""
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -98,10 +99,13 @@ class CallEvaluator(MethodCalls, LocalCalls):
         self.named_classes: NamedClasses
         #: Keeps what a call passes for parameters without annotation.
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
+        #: Keeps what happens in a function that another one has returned, when it is called.
+        self.note_called: Callable[[FunctionSymbol, list[Event]], None]
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self.calling = CallingFunctions()
         self._shared: dict[str, frozenset[str]] = {}
+        self._open = {}
         self._stored: dict[Key, Mapping[str, str]] = {}
 
     # -- calls ------------------------------------------------------------------------------
@@ -287,7 +291,9 @@ class CallEvaluator(MethodCalls, LocalCalls):
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
-        return callee is not None and keeps_return_value(callee.name)
+        if callee is not None and keeps_return_value(callee.name):
+            return True
+        return callee is None and self.passes_on(decorator, function)
 
     def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
         model = cls.cls
@@ -297,7 +303,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
             self.made = call, model, given
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
-        return Instance(model, cls.exact, refilled=True)
+        return Instance(model, cls.exact, refilled=True, held=self.held(model, call, values))
 
     def shared_variables(self, module: Module) -> frozenset[str]:
         """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""
@@ -408,6 +414,8 @@ class CallEvaluator(MethodCalls, LocalCalls):
             if names_plain_class(value) or may_be_list(value, function.symbol):
                 if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
                     return UNKNOWN
+            if value is UNKNOWN and declaration.parameters:
+                return self.same_as_given(function.symbol, self._taking(function), passed.positional)
             if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
             return self._swept(value, function, passed) if isinstance(value, Scalar) else value
@@ -446,7 +454,7 @@ class CallEvaluator(MethodCalls, LocalCalls):
         bound: dict[str, Value] = {}
         positional = self._taking(function)
         for index, parameter in enumerate(positional[: len(passed.positional)]):
-            if parameter.annotation is None:
+            if parameter.annotation is None or self.says_nothing(parameter, function.symbol):
                 bound[parameter.name] = plain(passed.positional[index])
         for parameter in parameters:
             if parameter.name in passed.keywords and parameter.annotation is None:
@@ -458,7 +466,9 @@ class CallEvaluator(MethodCalls, LocalCalls):
             return self._computed(function, bound, passed)
         bound = {name: value for name, value in bound.items() if is_informative(value)}
         if declaration.returns is not None and not bound:
-            return UNKNOWN
+            receiver = None if function.receiver is None else plain(function.receiver)
+            if type(receiver) is not Instance or not receiver.held:
+                return UNKNOWN
         return self.return_of(function.symbol, function.receiver, bound)
 
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
@@ -473,14 +483,6 @@ def _container(expr: Expr) -> Expr:
     while isinstance(expr, Subscript):
         expr = expr.value
     return expr
-
-
-def keeps_return_value(name: str) -> bool:
-    """Whether a decorator leaves what the function returns alone."""
-    transform = TRANSFORMS.get(name)
-    if transform is not None:
-        return transform.returns is Returns.SAME
-    return name in WRAPPERS or name.startswith(("typing.", "functools."))
 
 
 def _passed(call: Call, values: Values) -> Passed:

@@ -27,6 +27,9 @@ class Closure(LocalFunction, eq=False, kw_only=True):
     #: What the callers that are known pass for its parameters.
     hints: list[Value] = msgspec.field(default_factory=list)
     result: Value | None = None
+    #: Whether the code around it was read only for its value; and with what it has been called from elsewhere since.
+    is_made_elsewhere: bool = False
+    told: set[tuple[Value, ...]] = msgspec.field(default_factory=set)
     running: bool = False
 
 

@@ -194,6 +194,8 @@ class CompoundStatements:
                 else:
                     unlocked |= self._handed_over(expr, env)
             if target is not None:
+                if copied is None:
+                    entered = self.calls.entered(expr, env)
                 self._assign(target, entered, env, "with")
                 if copied is not None and isinstance(target, Name):
                     unlocked |= {target.id}
@@ -262,7 +264,7 @@ class CompoundStatements:
 
     def _match(self, node: Match, env: Environment) -> None:
         subject = dotted(node.subject)
-        self.evaluator.evaluate(node.subject, env)
+        value = self.evaluator.evaluate(node.subject, env)
         ends = [env.copy()]
         rest = env.copy()
         for case in node.cases:
@@ -280,6 +282,8 @@ class CompoundStatements:
                     branch.bind(case.whole, branch.values[subject])
                 elif not case.always:
                     branch.values[subject] = UNKNOWN
+            elif case.whole is not None:
+                branch.bind(case.whole, value)
             for capture in case.captures:
                 branch.bind(capture.name, self._captured(capture, branch))
             if case.guard is not None:

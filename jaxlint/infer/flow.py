@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from jaxlint.infer.calls import keeps_return_value
 from jaxlint.infer.closures import Closure
 from jaxlint.infer.compound import CompoundStatements
 from jaxlint.infer.counting import counted_name, counting
 from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Event, Place, Transformed
+from jaxlint.infer.holding import keeps_return_value
+from jaxlint.infer.usage import only_yields_alone
 from jaxlint.infer.values import (
     NONE,
     UNKNOWN,
@@ -31,13 +32,14 @@ from jaxlint.infer.values import (
     binds_receiver,
     dict_of,
     element_of,
+    is_informative,
     join,
     joined,
     known_entries,
     of_any_library,
     plain,
 )
-from jaxlint.project.resolution import ClassSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
 from jaxlint.syntax.expressions import (
@@ -71,9 +73,7 @@ from jaxlint.syntax.statements import (
     Raise,
     Return,
     Statement,
-    own_parts,
     target_names,
-    walk,
 )
 
 
@@ -161,7 +161,7 @@ class UnitReader(CompoundStatements):
             self.notes.loop_depth = saved_loop
             self.muted_loops = saved_muted
         if declaration.is_generator:
-            if declaration.is_async or not _only_yields_alone(node.body):
+            if declaration.is_async or not only_yields_alone(node.body):
                 return UNKNOWN
             return Deferred(lambda: Container("sequence", None, joined([plain(known(y)) for y in yielded])), yielded)
         ends = [*values, *(() if values and env.dead else (NONE,))]
@@ -187,6 +187,7 @@ class UnitReader(CompoundStatements):
         function = Closure(
             node=node, declaration=declaration, module=self.module, outer=outer, place=place, reader=self
         )
+        function.is_made_elsewhere = self.notes.events is None
         if declaration.owner is None and env.scope:
             env.bind(node.name, LocalFunctionValue(function))
         heads = [dotted(without_call(d)) or "" for d in declaration.decorators]
@@ -223,6 +224,8 @@ class UnitReader(CompoundStatements):
             hints = function.hints
             function.hints = [join(a, b) for a, b in zip(hints, arguments, strict=False)] if hints else list(arguments)
         declaration = function.declaration
+        if arguments and function.is_made_elsewhere and self.notes.events is not None:
+            self._tell(function, arguments)
         if declaration.is_async:
             return UNKNOWN
         if declaration.returns is not None:
@@ -233,6 +236,20 @@ class UnitReader(CompoundStatements):
             with self.notes.muted():
                 function.result = known(self._read_function(function, function.hints))
         return function.result
+
+    def _tell(self, function: Closure, arguments: list[Value]) -> None:
+        """Note what happens in a function that another one has returned, when it is called with `arguments`."""
+        caller, declaration = self.notes.place, function.declaration
+        if caller is None or caller.module is not function.module or tuple(arguments) in function.told:
+            return
+        function.told.add(tuple(arguments))
+        symbol, events = FunctionSymbol(function.module, declaration), list[Event]()
+        names = [p.name for p in declaration.parameters if p.kind == "positional"]
+        self.calls.note_call(symbol, dict(zip(names, arguments, strict=False)), caller.function)
+        if function.place is not None and any(map(is_informative, arguments)):
+            with self._reading(events, function.place):
+                self._read_function(function, arguments)
+            self.calls.note_called(symbol, events)
 
     def _keeps_return_value(self, declaration: Function) -> bool:
         """Whether all decorators leave what the function returns alone."""
@@ -480,14 +497,3 @@ def _discarded(value: Expr) -> Iterator[Call]:
                 yield from _discarded(item)
         case Comprehension(kind="list" | "set", element=element):
             yield from _discarded(element)
-
-
-def _only_yields_alone(body: Body) -> bool:
-    """Whether all that a generator function yields is yielded by statements of their own: `yield x`."""
-    for statement in walk(body, nested=False):
-        alone = statement.value if isinstance(statement, Do) else None
-        for part in own_parts(statement):
-            if isinstance(part, Other) and part.kind in ("Yield", "YieldFrom"):
-                if part is not alone or not part.parts or part.kind != "Yield":
-                    return False
-    return True

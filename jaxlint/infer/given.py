@@ -30,6 +30,8 @@ class GivenClasses:
         self.annotations = annotations
         self._refused: dict[tuple[str, str], bool] = {}
         self._with_numbers: dict[tuple[str, str], bool] = {}
+        #: The attributes of classes that hold what constructors are given for parameters without annotation.
+        self._from_outside: dict[tuple[str, str], frozenset[str]] = {}
         #: The functions of the module asked for last that are annotated to return something, by their names.
         self._makers: tuple[str, dict[str, list[Function]]] = ("", {})
 
@@ -54,6 +56,29 @@ class GivenClasses:
                 cls = self.model.class_of_symbol(symbol)
                 if cls is not None and cls.is_pytree:
                     yield parameter.name, cls
+
+    def maker(self, function: Function, module: Module) -> str:
+        """What has to be called, and with what, to know what a function works with; "" if nothing has to.
+
+        It is the class of a method that reads an attribute which the constructor is given and which has no annotation,
+        or the function that returns the one which is asked for.
+        """
+        outline = module.outline
+        if function.owner is None:
+            around = outline.functions.get(function.scope.removesuffix(".<locals>")) if function.scope else None
+            is_made = (
+                around is not None
+                and not around.scope
+                and any(_is_given_back(function, value) for value in around.return_values)
+            )
+            return around.qualname if around is not None and is_made else ""
+        if not function.self_reads:
+            return ""
+        key = (module.path, function.owner)
+        if key not in self._from_outside:
+            inits = [outline.functions[name] for name in outline.classes[function.owner].methods.get("__init__", ())]
+            self._from_outside[key] = frozenset(attr for init in inits for attr in _attributes_given(init))
+        return "" if function.self_reads.isdisjoint(self._from_outside[key]) else function.owner
 
     def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function is annotated to return an instance of a class of some kind, or several."""
@@ -204,6 +229,18 @@ def assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssi
         for method in map(functions.__getitem__, qualnames):
             for assignment in method.self_assignments:
                 yield method, assignment
+
+
+def _attributes_given(init: Function) -> set[str]:
+    """The attributes of `self` to which a constructor assigns parameters without annotation."""
+    bare = {p.name for p in init.parameters if p.annotation is None}
+    return {a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.value.id in bare}
+
+
+def _is_given_back(function: Function, returned: Expr) -> bool:
+    """Whether an expression is a function of some name, or what a call makes of it: `jax.jit(step)`."""
+    given = [returned, *(a.value for a in returned.args)] if isinstance(returned, Call) else [returned]
+    return any(isinstance(one, Name) and one.id == function.name for one in given)
 
 
 def _parameter_annotation(value: Expr | None, function: Function) -> Expr | None:

@@ -64,11 +64,13 @@ class ModuleReader:
         self._reading: Module | None = None
         #: The module that is checked.
         self.checked: Module | None = None
-        #: What happens in functions when they are called with instances.
-        self._called: list[tuple[FunctionSymbol, list[Event]]] = []
+        #: What happens in functions when they are called with instances; and the constructor that was given those which
+        #: their `self` holds.
+        self._called: list[tuple[FunctionSymbol, FunctionSymbol | None, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
+        self.calls.note_called = lambda function, events: self._called.append((function, None, events))
         self._return_depth = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
@@ -149,7 +151,11 @@ class ModuleReader:
 
     def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
         """What happens in functions of the module when they are called with what the calls agree on."""
-        return [(function, events) for function, events in self._called if events and self.call_sites.agree(function)]
+        return [
+            (function, events)
+            for function, made_by, events in self._called
+            if events and self.call_sites.agree(function) and (made_by is None or self.call_sites.agree(made_by))
+        ]
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -163,10 +169,11 @@ class ModuleReader:
         If that makes something happen in the module being read, it is noted.
         """
         declaration = symbol.declaration
-        if not (declaration.return_values or declaration.is_generator or passed):
-            return Scalar("NoneType") if declaration.statements else UNKNOWN
         known = plain(receiver) if receiver is not None else None
-        noting = bool(passed) and self.calls.notes.events is not None and symbol.module is self._reading
+        tells = True if passed else type(known) is Instance and known.held != ()
+        if not (declaration.return_values or declaration.is_generator or tells):
+            return Scalar("NoneType") if declaration.statements else UNKNOWN
+        noting = tells and self.calls.notes.events is not None and symbol.module is self._reading
         key = (symbol.key, known, tuple(sorted(passed.items())), noting)
         if key in self._returns:
             return self._returns[key]
@@ -238,7 +245,11 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            self._called.append((symbol, events))
+            init = (
+                owner.custom_init() if isinstance(receiver, Instance) and receiver.held and owner is not None else None
+            )
+            made_by = None if init is None else FunctionSymbol(module, init)
+            self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 
 

@@ -129,6 +129,9 @@ class Triggers:
         functions = [d for unit in units for d in self.declared(module, unit) if isinstance(d, Function)]
         own = {function.name for function in functions if has_bare_parameters(function)}
         own |= {name for function in functions for name in _transformed_attributes(function)}
+        for function in functions:
+            maker = self.given.maker(function, module)
+            own |= {maker.rpartition(".")[2], function.name} if maker else set()
         own |= self._renamed_updates(module)
         bindings = module.outline.module_scope.bindings
 
@@ -219,6 +222,8 @@ class Triggers:
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
+                maker = self.given.maker(declared, module)
+                callers += calling.get(maker.rpartition(".")[2], []) if maker else []
                 pending += [u for u in callers if place(u) not in chosen]
                 chosen |= {place(u) for u in callers}
         return chosen

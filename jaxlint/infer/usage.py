@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     NamedExpr,
+    Other,
     Starred,
     Subscript,
     Unary,
@@ -347,3 +348,14 @@ def _passes(statement: Statement, root: str, at: object) -> bool:
                 if any(isinstance(p, Name) and p.id == root for e in given for p in parts(e)):
                     return True
     return False
+
+
+def only_yields_alone(body: Body) -> bool:
+    """Whether all that a generator function yields is yielded by statements of their own: `yield x`."""
+    for statement in walk(body, nested=False):
+        alone = statement.value if isinstance(statement, Do) else None
+        for part in own_parts(statement):
+            if isinstance(part, Other) and part.kind in ("Yield", "YieldFrom"):
+                if part is not alone or not part.parts or part.kind != "Yield":
+                    return False
+    return True

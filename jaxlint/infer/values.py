@@ -50,6 +50,8 @@ class Instance(msgspec.Struct, frozen=True):
     refilled: bool = False
     #: Whether only an annotation says so, which may be meant loosely.
     declared: bool = False
+    #: What the constructor of an ordinary class was given for attributes of which the class itself says nothing.
+    held: tuple[tuple[str, Value], ...] = ()
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -213,7 +215,8 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
-    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared)
+    held = a.held if a.held == b.held else ()
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held)
 
 
 def _join_containers(a: Container, b: Container) -> Value:
@@ -395,8 +398,8 @@ def is_informative(value: Value) -> bool:
     """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
     value = plain(value)
     match value:
-        case Instance(cls=cls):
-            return cls.is_pytree
+        case Instance(cls=cls, held=held):
+            return cls.is_pytree or bool(held)
         case ClassObject(cls=cls):
             return cls.is_pytree
         case Container(items=items, element=element):

@@ -146,6 +146,8 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
 #: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.
 LAST_NAMES = frozenset(name.rpartition(".")[2] for name in TRANSFORMS) - {"map"}
 
+#: Makes a context manager of a generator function; what that yields is what `with ... as` binds.
+CONTEXT_MANAGER = "contextlib.contextmanager"
 #: Functions that return a function with the same return value.
 WRAPPERS = frozenset(
     {
@@ -153,6 +155,7 @@ WRAPPERS = frozenset(
         "functools.cache",
         "functools.wraps",
         "functools.cached_property",
+        CONTEXT_MANAGER,
         "builtins.staticmethod",
         "builtins.classmethod",
         "builtins.property",
