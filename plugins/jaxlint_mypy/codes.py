@@ -31,10 +31,7 @@ MUTABLE_STATIC = _of_types(
     "mutable-static-field", "A static field holds a list, a dict, a set or a mutable dataclass", default=False
 )
 UNHASHABLE = _of_types("unhashable-instance", "An instance that holds arrays is hashed, or is a key")
-#: Off unless enabled: outside of transformations such lists may grow. Where that is lost, JAX501 says so.
-MUTATED_LEAF = _of_types(
-    "mutated-leaf", "A list among the leaves of a frozen instance is changed in place", default=False
-)
+MUTATED_LEAF = _of_types("mutated-leaf", "A list among the leaves of a frozen instance is changed in place")
 FROZEN_BYPASS = _of_types("frozen-bypass", "`object.__setattr__` on a frozen instance")
 NOT_IN_INIT = _of_types("replace-not-in-init", "`dataclasses.replace` of a field that the constructor does not take")
 _BY_NAME = {

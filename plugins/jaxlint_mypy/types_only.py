@@ -227,8 +227,6 @@ class TypesOnly:
         container = get_proper_type(ctx.type)
         if not isinstance(checker, TypeChecker) or not isinstance(container, Instance):
             return
-        if codes.MUTATED_LEAF not in checker.options.enabled_error_codes:
-            return
         kind = _MUTABLE.get(container.type.fullname)
         cls = self._written(checker, held.expr, held.name)
         if kind != "a list" or cls is None or not rule_enabled(MutatedStaticValue, self.front.settings):

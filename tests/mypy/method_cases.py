@@ -550,7 +550,6 @@ def g(s: S, name: str) -> S:
 """,
     "leaf_list_grows": "# only: flax node jdc jax equinox"
     + """
-# mypy: enable-error-code="jaxlint-mutated-leaf"
 @class S
     many: t.List[jax.Array]
     n: int = 0
@@ -565,6 +564,7 @@ def f(s: S, x: jax.Array) -> None:
 """,
     "leaf_list_lost": "# only: flax node jdc jax equinox"
     + """
+# mypy: disable-error-code="jaxlint-mutated-leaf"
 @class S
     x: jax.Array
     many: t.List[jax.Array]

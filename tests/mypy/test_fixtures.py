@@ -31,6 +31,9 @@ _PROMISED = {
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
 _COMPARING = {"array-equality", "unhashable-instance"}
 _SCALARS = "replace_unknown_field_good_looked_up_"
+#: Where lists that are leaves grow outside of transformations on purpose: of a frozen instance the types alone do not
+#: tell that from a mistake.
+_GROWING = ("mutable_default_nested", "mutable_default_good_nested", "lost_mutation_item_of", "lost_mutation_good_item_of")
 #: Rules that are run here, by those that say more of the same line and are not.
 _SAYS_LESS = {"JAX208": "JAX201"}
 
@@ -60,6 +63,7 @@ def test_only_what_is_marked(tmp_path: Path, libraries: Path, is_thorough: bool)
     assert not [report for report in found if "jaxlint" in report.text and not _CODE.search(report.text)]
     assert set(ours) <= marked, set(ours) - marked
     rows = {(name, mark.row) for name, p in written.items() for mark in p.marks}
+    typed = [one for one in typed if not (one[2] == "mutated-leaf" and one[0].startswith(_GROWING))]
     assert not [one for one in typed if one[:2] not in rows]
     print(len(written), "programs,", len(ours), "reports,", sum(not p.marks for p in written.values()), "correct")
     assert len(ours) > 300

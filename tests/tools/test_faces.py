@@ -39,7 +39,7 @@ def test_compare() -> None:
             "hashed  [jaxlint-unhashable-instance]",
         ],
     }
-    found = [_found(10, "JAX401"), _found(11, "JAX402"), _found(11, "JAX501"), _found(13, "JAX401")]
+    found = [_found(10, "JAX401"), _found(11, "JAX402"), _found(11, "JAX503"), _found(13, "JAX401")]
     faces = compare(found, reported)
     assert (faces.both, faces.left) == (2, 1)
     assert [one.place.row for one in faces.only_check] == [13]
