@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
+from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
@@ -41,7 +42,8 @@ from jaxlint.rules.analyses.traced_leaves import (
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
-from jaxlint.syntax.statements import Body, all_parts, bound_once
+from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.statements import Body, FunctionDefinition, all_parts, assigned_names, bound_once
 
 _MAX_DEPTH = 2
 
@@ -156,6 +158,13 @@ class DataFieldAsStatic(BodyRule):
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
 
 
+def _closures(body: Body) -> Iterator[FunctionDefinition]:
+    """The functions inside of a body that are called there, or handed to something that calls them."""
+    defined = [s for s in contents_of(body).statements if isinstance(s, FunctionDefinition) and not s.decorators]
+    used = names_read(body) if defined else frozenset()
+    yield from (inner for inner in defined if inner.name in used)
+
+
 def _may_ask(function: Function, candidate: Candidate) -> bool:
     """Whether a row of a body may ask for the value of what a parameter holds."""
     first, last = function.body_rows
@@ -233,6 +242,13 @@ class _Reader:
                 yield from self._called(part, leaves, scope, depth)
                 if isinstance(part, Call):
                     yield from self._given(part, leaves, scope, depth)
+            for inner in _closures(body):
+                held = instances.keys() - inner.params - assigned_names(inner.body) - assigned_names(body)
+                if held:
+                    given = {name: instances[name] for name in held}
+                    parts = all_parts(inner.body, nested=False)
+                    inside = f"{scope}.{inner.name}.<locals>"
+                    yield from self.uses(inner.body, parts, given, inside, depth + 1, replaced)
 
     def _given(
         self, call: Call, leaves: TracedLeaves, scope: str, depth: int
