@@ -33,7 +33,12 @@ _COMPARING = {"array-equality", "unhashable-instance"}
 _SCALARS = "replace_unknown_field_good_looked_up_"
 #: Where lists that are leaves grow outside of transformations on purpose: of a frozen instance the types alone do not
 #: tell that from a mistake.
-_GROWING = ("mutable_default_nested", "mutable_default_good_nested", "lost_mutation_item_of", "lost_mutation_good_item_of")
+_GROWING = (
+    "mutable_default_nested",
+    "mutable_default_good_nested",
+    "lost_mutation_item_of",
+    "lost_mutation_good_item_of",
+)
 #: Rules that are run here, by those that say more of the same line and are not.
 _SAYS_LESS = {"JAX208": "JAX201"}
 
