@@ -246,9 +246,9 @@ class _Reader:
                 held = instances.keys() - inner.params - assigned_names(inner.body) - assigned_names(body)
                 if held:
                     given = {name: instances[name] for name in held}
-                    parts = all_parts(inner.body, nested=False)
+                    below = all_parts(inner.body, nested=False)
                     inside = f"{scope}.{inner.name}.<locals>"
-                    yield from self.uses(inner.body, parts, given, inside, depth + 1, replaced)
+                    yield from self.uses(inner.body, below, given, inside, depth + 1, replaced)
 
     def _given(
         self, call: Call, leaves: TracedLeaves, scope: str, depth: int
