@@ -45,6 +45,7 @@ from jaxlint.infer.values import (
     Value,
     as_instance,
     binds_receiver,
+    holds_given,
     is_informative,
     join,
     known_entries,
@@ -466,8 +467,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             return self._computed(function, bound, passed)
         bound = {name: value for name, value in bound.items() if is_informative(value)}
         if declaration.returns is not None and not bound:
-            receiver = None if function.receiver is None else plain(function.receiver)
-            if type(receiver) is not Instance or not receiver.held:
+            if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN
         return self.return_of(function.symbol, function.receiver, bound)
 

@@ -20,7 +20,7 @@ from jaxlint.infer.named_classes import NamedClasses
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
-from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, plain
+from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -170,7 +170,7 @@ class ModuleReader:
         """
         declaration = symbol.declaration
         known = plain(receiver) if receiver is not None else None
-        tells = True if passed else type(known) is Instance and known.held != ()
+        tells = bool(passed) or holds_given(known)
         if not (declaration.return_values or declaration.is_generator or tells):
             return Scalar("NoneType") if declaration.statements else UNKNOWN
         noting = tells and self.calls.notes.events is not None and symbol.module is self._reading
@@ -245,9 +245,7 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            init = (
-                owner.custom_init() if isinstance(receiver, Instance) and receiver.held and owner is not None else None
-            )
+            init = receiver.cls.custom_init() if holds_given(receiver) else None
             made_by = None if init is None else FunctionSymbol(module, init)
             self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -392,6 +392,11 @@ def binds_receiver(function: Function, receiver: Value | None) -> int:
     if receiver is None or function.self_name is None:
         return 0
     return 1 if is_classmethod(function) or not isinstance(plain(receiver), ClassObject) else 0
+
+
+def holds_given(value: Value | None) -> TypeGuard[Instance]:
+    """Whether a value is an instance that is known to hold what its constructor was given."""
+    return isinstance(value, Instance) and bool(value.held)
 
 
 def is_informative(value: Value) -> bool:

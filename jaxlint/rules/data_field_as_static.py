@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -43,7 +43,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
 from jaxlint.syntax.names_read import names_read
-from jaxlint.syntax.statements import Body, FunctionDefinition, all_parts, assigned_names, bound_once
+from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
 _MAX_DEPTH = 2
 
@@ -152,7 +152,7 @@ class DataFieldAsStatic(BodyRule):
             return
         transform = (abstracting(code.applied) or code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator)
-        for use, leaf, at, through in reader.uses(code.body, code.parts, instances, f"{function.qualname}.<locals>"):
+        for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
@@ -198,7 +198,6 @@ class _Reader:
     def uses(
         self,
         body: Body,
-        expressions: Iterable[Expr],
         instances: Mapping[str, Value],
         scope: str,
         depth: int = 0,
@@ -210,7 +209,7 @@ class _Reader:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
         leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
-        parts = [part for part in expressions if isinstance(part, (Attribute, Call))]
+        parts = [part for part in contents_of(body).parts if isinstance(part, (Attribute, Call))]
         bound = bound_once(body)
         is_asked = not names_asked_in(body).isdisjoint(instances.keys() | bound.keys())
         asked = parts if is_asked else []
@@ -246,9 +245,8 @@ class _Reader:
                 held = instances.keys() - inner.params - assigned_names(inner.body) - assigned_names(body)
                 if held:
                     given = {name: instances[name] for name in held}
-                    below = all_parts(inner.body, nested=False)
                     inside = f"{scope}.{inner.name}.<locals>"
-                    yield from self.uses(inner.body, below, given, inside, depth + 1, replaced)
+                    yield from self.uses(inner.body, given, inside, depth + 1, replaced)
 
     def _given(
         self, call: Call, leaves: TracedLeaves, scope: str, depth: int
@@ -308,8 +306,8 @@ class _Reader:
         inside._seen = self._seen
         instances = {name: traced.value for name, traced in given.items()}
         replaced = {name: traced.replaced for name, traced in given.items()}
-        scope, parts = f"{symbol.declaration.qualname}.<locals>", all_parts(body, nested=False)
-        for use, leaf, at, through in inside.uses(body, parts, instances, scope, depth + 1, replaced):
+        scope = f"{symbol.declaration.qualname}.<locals>"
+        for use, leaf, at, through in inside.uses(body, instances, scope, depth + 1, replaced):
             here = symbol.module is self._module
             yield use, leaf, at if here else expr.at, through or symbol.declaration.name
 

@@ -26,7 +26,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Expr
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
-#: Frameworks whose fields are static because of their value, and whose objects also live outside of jit.
 _REASON = (
     "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
     " so the function is not compiled again"

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from jaxlint.infer.contents import contents_of
 from jaxlint.rules.analyses.computed_from import Origins
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -38,12 +39,9 @@ from jaxlint.syntax.statements import (
     If,
     Statement,
     While,
-    all_parts,
     blocks,
     expressions,
-    own_parts,
     parts,
-    walk,
 )
 
 TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST = (
@@ -146,26 +144,22 @@ def names_asked_in(body: Body) -> frozenset[str]:
 
     That is in tests, in items and in what is given to some functions.
     """
-    asking: list[Expr] = []
-    for statement in walk(body, nested=False):
-        if isinstance(statement, (If, While, Assert)):
-            asking += expressions(statement)
-        for part in own_parts(statement):
-            match part:
-                case Conditional() | BoolOp() | Subscript() | Unary(op="not") | Binary(op="*", left=Display()):
-                    asking.append(part)
-                case Comprehension(clauses=clauses) if any(clause.conditions for clause in clauses):
-                    asking.append(part)
-                case Call(func=func) if last_name(func) in _ASKING or part.keyword("axis") is not None:
-                    asking.append(part)
+    contents = contents_of(body)
+    asking = [expr for s in contents.statements if isinstance(s, (If, While, Assert)) for expr in expressions(s)]
+    for part in contents.parts:
+        match part:
+            case Conditional() | BoolOp() | Subscript() | Unary(op="not") | Binary(op="*", left=Display()):
+                asking.append(part)
+            case Comprehension(clauses=clauses) if any(clause.conditions for clause in clauses):
+                asking.append(part)
+            case Call(func=func) if last_name(func) in _ASKING or part.keyword("axis") is not None:
+                asking.append(part)
     return frozenset(part.id for expr in asking for part in parts(expr) if isinstance(part, Name))
 
 
-@lru_cache(maxsize=256)
 def asks_for_shapes_in(body: Body) -> bool:
     """Whether a body, functions inside it left out, calls something that takes a shape."""
-    calls = (part for part in all_parts(body, nested=False) if isinstance(part, Call))
-    return any(last_name(call.func) in _TAKING_SHAPES for call in calls)
+    return any(last_name(call.func) in _TAKING_SHAPES for call in contents_of(body).of(Call))
 
 
 class StaticUses:
