@@ -293,6 +293,12 @@ def is_verdict(name: str) -> bool:
     return head in ("jax.numpy", "numpy") and last in ("allclose", "array_equal", "array_equiv")
 
 
+def is_question(name: str) -> bool:
+    """Whether the function says of an array how it is made, and makes nothing of its numbers."""
+    head, _, last = name.rpartition(".")
+    return head in ("jax.numpy", "numpy") and (last in ASKING_KIND or last in ("ndim", "shape", "size"))
+
+
 def is_at_update(func: Attribute) -> bool:
     """Whether a method is that of an array update: `x.at[i].set`."""
     place = func.value

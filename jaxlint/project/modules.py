@@ -213,6 +213,12 @@ def names_in(folder: str) -> frozenset[str]:
         return frozenset()
 
 
+def _distance(root: str, start: str) -> tuple[bool, int]:
+    """How far a folder is from another one. Those around it are nearer than all others."""
+    shared = os.path.commonpath((root, start))
+    return shared != root, -len(shared)
+
+
 class Project:
     """All modules that can be seen from the checked files.
 
@@ -385,9 +391,19 @@ class Project:
             return None
         key = (importer.roots, name)
         if key not in self._found:
-            searched = (*importer.roots, *self.roots, *self.site_packages)
+            searched = (*importer.roots, *self._nearest(top, importer.roots[0]), *self.site_packages)
             self._found[key] = self._search(name.split("."), searched)
         return self._found[key]
+
+    def _nearest(self, top: str, start: str) -> list[str]:
+        """The roots of checked files that hold the package or module `top`: first those around `start`.
+
+        Programs that lie side by side may each have a `src`. What runs in one of them finds its own.
+        """
+        holding = [root for root in self.roots if self._listing(root) & {top, f"{top}.py", f"{top}.pyi"}]
+        if len(holding) > 1:
+            holding.sort(key=lambda root: _distance(root, start))
+        return holding
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
         """The module that `from ..name import` means in `importer` (`level` dots)."""

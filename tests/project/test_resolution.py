@@ -655,6 +655,16 @@ def test_scripts_import_their_neighbours(tmp_path: Path) -> None:
     check(tmp_path, {"a/states.py": STATE, "a/use.py": use} | other)
 
 
+def test_of_packages_of_one_name_the_nearest_is_meant(tmp_path: Path) -> None:
+    """Two programs side by side, each with a `src` and with tests that run beside it, and no project file."""
+    use = "from src.states import State" + textwrap.dedent(STEP)
+    plain = "class State:\n    x = 0\n"
+    files = {"src/__init__.py": "", "src/states.py": STATE, "tests/test_use.py": use}
+    other = {"src/__init__.py": "", "src/states.py": plain, "tests/test_use.py": use.replace("# JAX401", "")}
+    nested = {f"all/one/{path}": text for path, text in files.items()}
+    check(tmp_path, nested | {f"all/another/{path}": text for path, text in other.items()})
+
+
 def test_stub_beside_nothing(tmp_path: Path) -> None:
     check(tmp_path, {"states.pyi": STATE, "use.py": "from states import State" + textwrap.dedent(STEP)})
 

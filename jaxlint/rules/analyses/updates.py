@@ -9,7 +9,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import KeywordValue, Replace, Update
 from jaxlint.infer.known_functions import full_reduction
 from jaxlint.infer.values import Array, Instance
-from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction, is_verdict
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_question, is_reduction, is_verdict
 from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -211,9 +211,12 @@ def _path(expr: Expr) -> str | None:
 def only_measures(update: Update, model: PytreeModel) -> bool:
     """Whether a map makes one number of each leaf to look at: how far two trees are apart, how long the leaves are.
 
-    Of one tree inside of a function, they may be means that somebody wants.
+    Of one tree inside of a function, they may be means that somebody wants; shapes are nothing to go on with.
     """
     mapped, *trees = update.call.positional
+    asked = mapped.body.func if isinstance(mapped, Lambda) and isinstance(mapped.body, Call) else mapped
+    if is_question(model.resolver.library_name(asked, update.place.module, scope_of(update.place))):
+        return True
     if len(trees) < 2 and update.place.functions:
         return False
     is_whole: bool | None = True
