@@ -391,18 +391,18 @@ class Project:
             return None
         key = (importer.roots, name)
         if key not in self._found:
-            searched = (*importer.roots, *self._nearest(top, importer.roots[0]), *self.site_packages)
+            searched = (*importer.roots, *self._nearest(top, importer), *self.site_packages)
             self._found[key] = self._search(name.split("."), searched)
         return self._found[key]
 
-    def _nearest(self, top: str, start: str) -> list[str]:
-        """The roots of checked files that hold the package or module `top`: first those around `start`.
+    def _nearest(self, top: str, importer: Module) -> list[str]:
+        """The roots of checked files that hold the package or module `top`: first those around the one that imports it.
 
         Programs that lie side by side may each have a `src`. What runs in one of them finds its own.
         """
         holding = [root for root in self.roots if self._listing(root) & {top, f"{top}.py", f"{top}.pyi"}]
-        if len(holding) > 1:
-            holding.sort(key=lambda root: _distance(root, start))
+        if len(holding) > 1 and importer.roots:
+            holding.sort(key=lambda root: _distance(root, importer.roots[0]))
         return holding
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:

@@ -10,7 +10,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.applied import Applied, rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.slots import Slot, origin
+from jaxlint.infer.slots import ANY_ITEM, Slot, origin, slot_of
 from jaxlint.infer.usage import Changed
 from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
 from jaxlint.libraries.transforms import Kind
@@ -146,6 +146,8 @@ class LostMutation(BodyRule):
                 continue
             slot = origin(mutation.slot, code.body, parameters)
             if slot is not None and slot.root in rebuilt and not _passes_as_it_is(mutation, function, code):
+                if ANY_ITEM not in slot.path and _is_put_back(mutation.slot, function, code.body):
+                    continue  # bound for what is called meanwhile
                 if _is_rebuilt(mutation, slot, code, evaluator):
                     found.append((mutation, _kept_at(slot, mutation, evaluator)))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
@@ -292,7 +294,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
     changed = Changed(mutation.slot, mutation.at, code.body)
     if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
         return  # filled at each trace, for what comes behind
-    if _is_put_back(f"{root}.{attr}", function, code.body) or _is_emptied(f"{root}.{attr}", code.body):
+    if _is_put_back(Slot(root, (attr,)), function, code.body) or _is_emptied(f"{root}.{attr}", code.body):
         return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
@@ -325,18 +327,18 @@ def _is_set_anew(mutation: Mutation, method: Function, cls: PytreeClass, body: B
     return all(place_of(part.at).row >= row for part in all_parts(body) if dotted(part) == path)
 
 
-def _is_put_back(path: str, function: Function, body: Body) -> bool:
-    """Whether a body keeps an attribute in a variable, and gives it that value again in the end."""
+def _is_put_back(slot: Slot, function: Function, body: Body) -> bool:
+    """Whether a body keeps an attribute or item in a variable, and gives it that value again in the end."""
     statements = list(walk(body, nested=False))
     bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
     kept: set[str] = set()
     for statement in statements:
         if isinstance(statement, Assign):
             value = statement.value
-            if isinstance(value, Name) and value.id in kept and any(dotted(t) == path for t in statement.targets):
+            if isinstance(value, Name) and value.id in kept and slot in map(slot_of, statement.targets):
                 return True
             names = {target.id for target in statement.targets if isinstance(target, Name)}
-            kept |= {name for name in names if dotted(value) == path and bound[name] == 1}
+            kept |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
     return False
 
 

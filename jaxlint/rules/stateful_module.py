@@ -16,10 +16,14 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import UNKNOWN, as_instance
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
@@ -97,8 +101,10 @@ class StatefulModule(NodeRule):
 
     ## When not to use it
 
-    If the module is in evaluation mode (`model.eval()`) whenever the function is called. In files that call `.eval()`
-    only functions are reported that train something; calls with `deterministic=True`, `train=False` and the like are
+    If a test only tries whether a function inside of it can be compiled, and makes nothing else of the module
+    afterwards, nothing is reported. The same holds if the module is in evaluation mode (`model.eval()`) whenever the
+    function is called: in files that call `.eval()` only functions are reported that train something; calls with
+    `deterministic=True`, `train=False` and the like are
     not reported, nor is what a module does below a condition, unless the call shows that it holds. Where variables of
     flax.nnx are made that write through all transformations (`nnx.var_defaults(hijax=True)`), nothing is reported.
 
@@ -146,7 +152,7 @@ class StatefulModule(NodeRule):
                 continue
             if not _evaluates(module) or _trains(node):
                 changes[name] = (instance.cls, change)
-        if changes:
+        if changes and not _is_tried(tuple(changes), function, code, evaluator):
             yield _problem(changes, function, code, evaluator)
 
 
@@ -175,6 +181,31 @@ def _problem(
         help=way_out,
         fix=fix,
     )
+
+
+def _is_tried(changed: tuple[str, ...], function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a test only sees that a function inside of it can be compiled: it makes nothing else of the modules."""
+    outer = code.place.functions[0]
+    if outer is function or not outer.name.startswith("test"):
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(code.place.module, outer)) or ()
+    named = [part for part in all_parts(body) if isinstance(part, Name)]
+    calls = [
+        p for p in all_parts(body) if isinstance(p, Call) and isinstance(p.func, Name) and p.func.id == function.name
+    ]
+    given = [_argument(call, name, function) for call in calls for name in changed]
+    if not calls or not all(isinstance(expr, Name) for expr in given):
+        return False
+    names, passed = {expr.id for expr in given if isinstance(expr, Name)}, set(map(id, given))
+    first, last = function.body_rows
+    rows = (place_of(name.at).row for name in named if name.id in names and id(name) not in passed)
+    return all(row < place_of(calls[0].at).row or first <= row <= last for row in rows)
+
+
+def _argument(call: Call, name: str, function: Function) -> Expr | None:
+    """What a call passes for a parameter."""
+    index = [parameter.name for parameter in function.parameters].index(name)
+    return call.positional[index] if index < len(call.positional) else call.keyword(name)
 
 
 def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:

@@ -80,7 +80,7 @@ def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evalua
     )
     if base is None:
         return False
-    missing = _read_and_missing(base, cls, body, evaluator)
+    missing = _read_and_missing(base, cls, body, evaluator) | ({field} & _read(base, body))
     if base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
         return field in missing  # what callers or other classes declare is further away than what the code does
     if not missing:
@@ -107,13 +107,17 @@ def _read_and_missing(base: str, cls: PytreeClass, body: Body, evaluator: Evalua
     """The attributes that code reads of a variable and that instances of the class certainly do not have."""
     if not cls.fields_known or any(is_stub(one.module) for one in cls.mro):
         return set()
+    return {attr for attr in _read(base, body) if misses_attribute(cls, attr, evaluator.model)}
+
+
+def _read(base: str, body: Body) -> set[str]:
+    """The attributes that code reads of a variable."""
     written = {id(target) for statement in walk(body) for target in bound_by(statement)}
-    read = {
+    return {
         part.attr
         for part in all_parts(body)
         if isinstance(part, Attribute) and id(part) not in written and dotted(part.value) == base
     }
-    return {attr for attr in read if misses_attribute(cls, attr, evaluator.model)}
 
 
 def _tells_of(expr: Expr, base: str) -> bool:
