@@ -80,7 +80,7 @@ class ImportTimeJax(ClassRule, BodyRule):
 
     In scripts and tests, which make arrays at once anyway. Functions inside of functions are not looked at.
 
-    This rule is off by default, for what it says is always true and seldom of use. Of its 107 findings in real projects,
+    This rule is off by default, for what it says is always true and seldom of use. Of its 107 findings in projects,
     all of which were read, 82 stand in packages in which other statements, which this rule does not look at, make
     arrays while they are imported (constants of modules, mostly): nothing is gained there if the marked one is mended.
     7 stand in tests and scripts. The other 18, in seven packages, are alone in starting the backend.

@@ -18,7 +18,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
 from jaxlint.rules.analyses.methods import own_methods, run_by
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, reads
+from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given_again, reads
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 
@@ -90,7 +90,8 @@ class StaticSelf(ClassRule, EventRule):
 
     A static `self` is fine for classes that hold configuration only and never change. If the attribute that the rule
     names is only changed before the first call, suppress it. Modules that call `clear_cache()` or `jax.clear_caches()`
-    are taken to do so after each change.
+    are taken to do so after each change. What a method takes under the name that the constructor has for it, before it
+    calls the compiled one, is reported with low confidence: it may be the same object again.
 
     ## References
 
@@ -169,11 +170,12 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
     inside = run_by(method, cls)
+    unsure: Problem | None = None
     for attr in sorted(reads(inside.values(), cls)):
         writer = changing_method(attr, inside, cls, evaluator)
         if writer is None or not initialised(attr, cls) or forgets(cls):
             continue
-        yield Problem(
+        problem = Problem(
             at=method.at,
             message=(
                 f"`{method.name}` of `{cls.name}` holds `{method.self_name}` static: after `{writer.name}` changes"
@@ -183,6 +185,12 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",
             confidence=Confidence.MEDIUM,
         )
+        if not is_given_again(attr, writer, method, cls):
+            yield problem
+            return
+        unsure = unsure or replace(problem, confidence=Confidence.LOW)
+    if unsure is not None:
+        yield unsure
         return
     field = array_field(cls, evaluator) if cls.is_pytree and cls.registered else None
     if field is not None:

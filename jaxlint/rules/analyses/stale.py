@@ -159,6 +159,21 @@ def changing_method(
     return None
 
 
+def is_given_again(attr: str, writer: Function, compiled: Function, cls: PytreeClass) -> bool:
+    """Whether a method takes what the constructor has taken under the same name, and then calls the compiled method.
+
+    A caller that passes the same object again changes nothing.
+    """
+    found = cls.method("__init__")
+    if found is None or compiled.name not in run_by(writer, cls):
+        return False
+    names = {p.name for p in writer.parameters} & {p.name for p in found[1].parameters}
+    stored = [[a.value for a in one.self_assignments if a.attr == attr] for one in (found[1], writer)]
+    return all(len(values) == 1 and isinstance(values[0], Name) and values[0].id in names for values in stored) and (
+        dotted(stored[0][0]) == dotted(stored[1][0])
+    )
+
+
 def sets_option(attr: str, function: Function) -> bool:
     """Whether a method gives an attribute nothing but literals and functions of its own: a way to compute is chosen."""
     parameters = {p.name for p in function.parameters}
