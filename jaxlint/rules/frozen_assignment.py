@@ -18,6 +18,7 @@ from jaxlint.rules.analyses.frozen import (
     refuses_assignment,
 )
 from jaxlint.rules.analyses.lookups import is_belied
+from jaxlint.rules.analyses.methods import is_left_over
 from jaxlint.rules.analyses.rebinding import rebinding, rebinding_help
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
@@ -92,7 +93,7 @@ class FrozenAssignment(EventRule):
 
     Code that expects the error (`pytest.raises`, `try … except FrozenInstanceError`) is recognised and not reported.
     Nor is an assignment to what is only annotated with the class, if the function reads attributes of it that the class
-    does not have: another class is meant.
+    does not have: another class is meant. In a private method that nothing mentions it has low confidence.
 
     ## References
 
@@ -131,10 +132,18 @@ class FrozenAssignment(EventRule):
             ),
             reason=f"instances of {cls.framework.title} classes are immutable; an update is a copy with changes",
             help=_way_out(cls, event, evaluator),
-            confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
+            confidence=_confidence(event, evaluator),
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
             fix=rebinding(event, evaluator),
         )
+
+
+def _confidence(event: AssignAttribute, evaluator: Evaluator) -> Confidence | None:
+    """How sure it is that the line raises; low where it stands in a method that nobody calls."""
+    cls, method = event.receiver.cls, event.place.method
+    if event.on_self and method is not None and is_left_over(method, cls, evaluator):
+        return Confidence.LOW
+    return Confidence.MEDIUM if cls.unknown_decorator else None
 
 
 def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:

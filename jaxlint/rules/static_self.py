@@ -90,8 +90,8 @@ class StaticSelf(ClassRule, EventRule):
 
     A static `self` is fine for classes that hold configuration only and never change. If the attribute that the rule
     names is only changed before the first call, suppress it. Modules that call `clear_cache()` or `jax.clear_caches()`
-    are taken to do so after each change. What a method takes under the name that the constructor has for it, before it
-    calls the compiled one, is reported with low confidence: it may be the same object again.
+    are taken to do so after each change. What a method takes under the name that the constructor has for it, and works
+    with, is reported with low confidence: it may be the same object again.
 
     ## References
 
@@ -185,7 +185,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",
             confidence=Confidence.MEDIUM,
         )
-        if not is_given_again(attr, writer, method, cls):
+        if not is_given_again(attr, writer, cls):
             yield problem
             return
         unsure = unsure or replace(problem, confidence=Confidence.LOW)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
@@ -38,3 +41,16 @@ def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
                 found[name] = called[1]
                 pending.append(called[1])
     return found
+
+
+def is_left_over(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a private method is mentioned nowhere: not in the modules of its class, of its bases and of subclasses.
+
+    What a framework calls, a decorator keeps, or a string names is not left over.
+    """
+    name = method.name
+    if not name.startswith("_") or name.startswith("__") or method.decorators:
+        return False
+    around = [one.module for each in evaluator.model.family(cls) for one in each.mro]
+    mention = re.compile(rf"(?<!def )\b{name}\b")
+    return all(mention.search(module.source.text) is None for module in {one.path: one for one in around}.values())

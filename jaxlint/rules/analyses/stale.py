@@ -159,19 +159,18 @@ def changing_method(
     return None
 
 
-def is_given_again(attr: str, writer: Function, compiled: Function, cls: PytreeClass) -> bool:
-    """Whether a method takes what the constructor has taken under the same name, and then calls the compiled method.
+def is_given_again(attr: str, writer: Function, cls: PytreeClass) -> bool:
+    """Whether a method takes what the constructor has taken under the same name, and works with the instance then.
 
-    A caller that passes the same object again changes nothing.
+    A caller that passes the same object again changes nothing. What only sets attributes is there to change them.
     """
     found = cls.method("__init__")
-    if found is None or compiled.name not in run_by(writer, cls):
+    if found is None or not (writer.self_calls or writer.self_reads):
         return False
-    names = {p.name for p in writer.parameters} & {p.name for p in found[1].parameters}
-    stored = [[a.value for a in one.self_assignments if a.attr == attr] for one in (found[1], writer)]
-    return all(len(values) == 1 and isinstance(values[0], Name) and values[0].id in names for values in stored) and (
-        dotted(stored[0][0]) == dotted(stored[1][0])
-    )
+    taken = {p.name for p in writer.parameters} & {p.name for p in found[1].parameters}
+    stored = [a.value for one in (found[1], writer) for a in one.self_assignments if a.attr == attr]
+    names = {value.id if isinstance(value, Name) else "" for value in stored}
+    return len(stored) == 2 and len(names) == 1 and names <= taken
 
 
 def sets_option(attr: str, function: Function) -> bool:
