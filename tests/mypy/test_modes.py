@@ -122,9 +122,10 @@ def lines(output: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project and a part of the corpus, with the real libraries."""
+def folder(tmp_path_factory: pytest.TempPathFactory, libraries: Path) -> Path:
+    """The project and a part of the corpus, with the real libraries, of which alone mypy knows something."""
     folder = tmp_path_factory.mktemp("modes")
+    shutil.copytree(libraries, folder / ".mypy_cache")
     write(folder, CONFIG)
     for name in SAMPLE:
         (folder / f"{name}.py").write_text(PROGRAMS[name].text)

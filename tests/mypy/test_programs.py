@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.mypy.frameworks import HAS_SIMPLE_PYTREE
 from tests.mypy.run import CONFIG, mypy, reports
-from tests.oracle import environments
+from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
-from tests.patience import PATIENCE
 
 pytest.importorskip("flax")
 pytest.importorskip("equinox")
@@ -32,20 +29,22 @@ _PROGRAMS = Path(__file__).with_name("programs")
 KINDS = sorted(path.stem for path in _PROGRAMS.glob("*.txt"))
 #: Those whose modules can be imported: in the others classes are declared that Python refuses.
 RUN = [kind for kind in KINDS if kind not in ("blind", "declared", "idioms", "workflows")]
+#: Runs the functions of the modules that it names, and says which of them do something else.
 _RUN = """
-import importlib, inspect, sys, types, warnings
+import importlib, inspect, types, warnings
 warnings.simplefilter("ignore")
-for name in sys.argv[1:]:
+for name in {names}:
     module = importlib.import_module(name)
     for key, function in list(vars(module).items()):
         if isinstance(function, types.FunctionType) and key.startswith(("ok", "silent", "bad")):
             try:
-                function(*(getattr(module, f"new_{one}")() for one in inspect.signature(function).parameters))
+                function(*(getattr(module, f"new_{{one}}")() for one in inspect.signature(function).parameters))
                 raised = None
             except Exception as error:
                 raised = error
             if (raised is not None) != key.startswith("bad"):
                 print("odd:", name, key, repr(raised))
+            print("called:", name)
 """
 
 
@@ -66,23 +65,38 @@ def write(folder: Path, kind: str) -> list[str]:
     return list(found)
 
 
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory, libraries: Path) -> set[tuple[str, int]]:
+    """The modules and lines of which one run of mypy over all files says something."""
+    folder = tmp_path_factory.mktemp("programs")
+    names = {name for kind in KINDS for name in write(folder, kind)}
+    shutil.copytree(libraries, folder / ".mypy_cache")
+    (folder / "mypy.ini").write_text(CONFIG, encoding="utf-8")
+    found = reports(mypy(folder, *(f"{name}.py" for name in sorted(names))))
+    return {(r.path.removesuffix(".py"), r.row) for r in found if r.kind == "error" or "jaxlint" in r.text}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_reports(kind: str, tmp_path: Path, libraries: Path) -> None:
-    names = write(tmp_path, kind)
-    shutil.copytree(libraries, tmp_path / ".mypy_cache")
-    (tmp_path / "mypy.ini").write_text(CONFIG, encoding="utf-8")
-    found = reports(mypy(tmp_path, *(f"{name}.py" for name in names)))
-    reported = {(r.path.removesuffix(".py"), r.row) for r in found if r.kind == "error" or "jaxlint" in r.text}
-    lines = [(name, row, line) for name, text in modules(kind).items() for row, line in enumerate(text.splitlines(), 1)]
-    assert reported == {(name, row) for name, row, line in lines if line.endswith("# BAD")}
+def test_reports(kind: str, reported: set[tuple[str, int]]) -> None:
+    names = modules(kind)
+    lines = [(name, row, line) for name, text in names.items() for row, line in enumerate(text.splitlines(), 1)]
+    assert {one for one in reported if one[0] in names} == {one[:2] for one in lines if one[2].endswith("# BAD")}
     assert sum(line.endswith("# MISSED") for _, _, line in lines) <= 10
 
 
+def test_names_are_taken_once() -> None:
+    """All modules are in one folder: what has the name of another one is the same."""
+    texts: dict[str, str] = {}
+    for kind in KINDS:
+        assert all(texts.setdefault(name, text) == text for name, text in modules(kind).items())
+    assert len(texts) > 400
+
+
 @pytest.mark.parametrize("kind", RUN)
-def test_runs(kind: str, tmp_path: Path, compiled: Path) -> None:
-    names = write(tmp_path, kind)
-    command = [sys.executable, "-c", _RUN, *(name.replace("/", ".").removesuffix(".__init__") for name in names)]
-    env = environments.variables(environments.versions_in(MAIN), compiled)
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    assert not [line for line in done.stdout.splitlines() if line.startswith("odd:")], done.stdout
+def test_runs(kind: str, tmp_path: Path, runners: Runners) -> None:
+    names = [name.replace("/", ".").removesuffix(".__init__") for name in write(tmp_path, kind)]
+    (tmp_path / "main.py").write_text(_RUN.format(names=names), encoding="utf-8")
+    outcome = runners.run(MAIN, [{"id": kind, "folder": str(tmp_path), "calls": []}])[kind]
+    assert outcome["error"] is None
+    assert not [line for line in outcome["output"].splitlines() if line.startswith("odd:")], outcome["output"]
+    assert outcome["output"].count("called:") > len(names) / 2
