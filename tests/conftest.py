@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import browser
 from tests.oracle.environments import Runners
+from tests.oracle.linting import fingerprint
 from tools.external import Unavailable
 
 # Where Python is asked to store no byte code, each of the thousand processes that tests start would compile all anew.
@@ -25,7 +27,10 @@ settings.register_profile("patient", settings.default, deadline=None, suppress_h
 settings.load_profile("patient")
 
 #: The files that take longest, which are begun first: what comes last is short, and both processes end together.
-LONG = ("rules/test_fixtures_run", "rules/test_fixtures_lint", "fixes/test_fixed_fixtures", "mypy/test_corpus")
+LONG = (
+    *("rules/test_fixtures_run", "rules/test_fixtures_lint", "fixes/test_fixed_fixtures", "mypy/test_corpus"),
+    *("mypy/test_programs", "mypy/test_fixtures", "pytrees/test_model_against_runtime", "linter/test_modes"),
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -71,6 +76,19 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for this run that all processes of pytest share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def kept(shared: Path, request: pytest.FixtureRequest) -> Path:
+    """Where findings in fixtures stay, for the next run of pytest as well, if what they depend on is the same then."""
+    cache = getattr(request.config, "cache", None)
+    place = Path(cache.mkdir("linted")) if cache else shared / "linted"
+    folder = place / fingerprint()
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in place.iterdir():
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

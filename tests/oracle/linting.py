@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
@@ -14,6 +15,7 @@ import msgspec
 import jaxlint
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
+from jaxlint.pytrees.target import DISTRIBUTIONS
 from jaxlint.rules import all_rules
 from tests.once import once
 from tests.oracle import cases
@@ -55,10 +57,25 @@ def lint(
     return dict(found)
 
 
-def linted(some: Iterable[Program], shared: Path) -> dict[str, list[Finding]]:
+def fingerprint() -> str:
+    """A hash of all that the findings in fixtures depend on: sources, fixtures, versions."""
+    versions = {name: here().get(name) for name in ("python", *DISTRIBUTIONS, "libcst")}
+    digest = hashlib.sha256(repr(versions).encode())
+    sources = [
+        *Path(jaxlint.__file__).parent.rglob("*"),
+        *Path(__file__).parent.glob("*.py"),
+        *cases.FIXTURES.rglob("*"),
+    ]
+    for path in sorted(path for path in sources if path.suffix in (".py", ".pyi")):
+        text = path.read_bytes()
+        digest.update(f"{path} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+def linted(some: Iterable[Program], kept: Path) -> dict[str, list[Finding]]:
     """The findings of programs by their ids, with these versions and with fixes.
 
-    `shared` is the folder of this run of pytest: what several tests of it ask for is linted once.
+    What several tests ask for is linted once, and `kept` in that folder.
     """
     by_rule: dict[str, list[Program]] = defaultdict(list)
     for program in some:
@@ -66,14 +83,15 @@ def linted(some: Iterable[Program], shared: Path) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
     for rule, of_rule in sorted(by_rule.items()):
         digest = hashlib.sha256("\n".join(sorted(program.id for program in of_rule)).encode()).hexdigest()
-        made = once(shared, f"linted_{rule}_{digest[:16]}", partial(_with_fixes, of_rule, shared / "linted" / digest))
+        made = once(kept, f"{rule}_{digest[:16]}", partial(_with_fixes, of_rule))
         found |= msgspec.convert(made, dict[str, list[Finding]])
     return found
 
 
-def _with_fixes(some: list[Program], root: Path) -> Any:
-    root.mkdir(parents=True)
-    return msgspec.to_builtins(lint(some, root, target_versions=target_versions(here()), fixable=("ALL",)))
+def _with_fixes(some: list[Program]) -> Any:
+    with tempfile.TemporaryDirectory() as root:
+        found = lint(some, Path(root), target_versions=target_versions(here()), fixable=("ALL",))
+    return msgspec.to_builtins(found)
 
 
 def counted(program: Program, found: Iterable[Finding]) -> list[Finding]:

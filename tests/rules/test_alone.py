@@ -27,11 +27,11 @@ def of_code(found: dict[str, list[Finding]], code: str) -> dict[str, list[tuple[
 
 @pytest.mark.comparisons
 @pytest.mark.parametrize("rule", sorted({some[0].rule for some in PROGRAMS.values()} & RULES.keys()))
-def test_a_rule_alone_finds_the_same(rule: str, shared: Path, tmp_path: Path) -> None:
+def test_a_rule_alone_finds_the_same(rule: str, kept: Path, tmp_path: Path) -> None:
     """One program of each of its cases, with all rules and with it alone."""
     some: list[Program] = [program for of_case in PROGRAMS.values() for program in of_case if program.rule == rule]
     code = RULES[rule]
-    together = of_code(linted(some, shared), code)
+    together = of_code(linted(some, kept), code)
     alone = of_code(lint(some, tmp_path, target_versions=target_versions(here()), select=(code,)), code)
     assert alone == together
     assert together

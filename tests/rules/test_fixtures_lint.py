@@ -42,14 +42,14 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 
 @pytest.fixture(scope="module")
 def findings(
-    request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, kept: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Finding]]:
     """The findings of the programs that are asked for; what other tests ask for as well is linted once."""
     asked = chosen(request)
     first = [program for program in asked if program.id in FIRST]
     others = [program for program in asked if program.id not in FIRST]
     found = lint(others, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
-    return found | linted(first, shared)
+    return found | linted(first, kept)
 
 
 def parameters() -> Iterator[Any]:
@@ -115,17 +115,18 @@ def test_enough_is_linted(request: pytest.FixtureRequest, findings: dict[str, li
 
 
 @pytest.mark.comparisons
-def test_an_environment_takes_nothing_away(tmp_path: Path) -> None:
-    """What is known of a library by its names is known where its source can be read, too."""
+def test_an_environment_takes_nothing_away(tmp_path: Path, is_thorough: bool) -> None:
+    """What is known of a library by its names is known where its source can be read, too: in a third of the cases."""
     pytest.importorskip("flax")
     assert site_packages(sys.executable)
-    for program in cases.one_of_each(p for p in PROGRAMS if p.environment == MAIN):
+    some = cases.one_of_each(p for p in PROGRAMS if p.environment == MAIN)
+    for program in some if is_thorough else some[::3]:
         program.write(tmp_path)
     without, with_it = (
         [(f.path, f.row, f.column, f.code, f.message) for f in jaxlint.check_paths([str(tmp_path)], settings).findings]
         for settings in (Settings(select=("ALL",)), Settings(select=("ALL",), python=sys.executable))
     )
-    assert len(without) > 300
+    assert len(without) > (300 if is_thorough else 100)
     assert with_it == without
 
 
