@@ -146,8 +146,8 @@ class Edits(RuleBasedStateMachine):
 
 
 def test_sequences_of_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_thorough: bool) -> None:
-    """200 sequences of 12 steps that are always the same; 1,000 others each time with `--thorough`."""
-    number = 1000 if is_thorough else 200
+    """80 sequences of 12 steps that are always the same; 1,000 others each time with `--thorough`."""
+    number = 1000 if is_thorough else 80
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "project"
     write(folder)

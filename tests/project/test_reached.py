@@ -16,8 +16,7 @@ from jaxlint.linter.engine import make_project
 from jaxlint.project.modules import Module
 from jaxlint.project.reached import Reached
 from jaxlint.pytrees.stubs import is_stub
-from tests.linter.test_order import without_one_import
-from tests.oracle.cases import one_of_each, programs
+from tests.linter.test_order import variants
 
 SETTINGS = Settings(select=("ALL",), preview=True, min_confidence=Confidence.LOW)
 
@@ -62,11 +61,12 @@ def leads_to(reached: Reached, path: str) -> set[str]:
 
 
 @pytest.mark.comparisons
-def test_nothing_is_read_that_nothing_led_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_that_nothing_led_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_thorough: bool
+) -> None:
     """Each file by itself, with nothing built before, and in one run with all others."""
     seen: Counter[str] = Counter()
-    several = one_of_each(program for program in programs() if len(program.files) > 1)
-    for number, variant in enumerate(v for program in several for v in without_one_import(program.files)):
+    for number, variant in enumerate(variants(is_thorough)):
         folder = tmp_path / str(number)
         for name, text in variant.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
