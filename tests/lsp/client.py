@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.lsp.nursery import Server
+from tests.forked import Forked
 from tests.patience import PATIENCE
 
 SERVER = (sys.executable, "-m", "jaxlint", "server")
@@ -50,11 +50,11 @@ class Client:
     """A running server and what it has said."""
 
     def __init__(
-        self, cwd: Path, command: Sequence[str] = SERVER, start: Callable[[Path], Server] | None = None
+        self, cwd: Path, command: Sequence[str] = SERVER, start: Callable[[Path], Forked] | None = None
     ) -> None:
         """Run a command in a folder, or `start` a server there."""
         pipe = subprocess.PIPE
-        self.process: subprocess.Popen[bytes] | Server
+        self.process: subprocess.Popen[bytes] | Forked
         if start is None:
             self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd)
         else:

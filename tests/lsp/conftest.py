@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.lsp.client import Client
-from tests.lsp.nursery import Nursery
 from tests.lsp.projects import write
 
 
@@ -21,22 +21,18 @@ def folder(tmp_path: Path) -> Path:
     return project
 
 
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery | None]:
-    """Where servers are forked from, on systems that can."""
-    made = Nursery() if os.name == "posix" else None
-    yield made
-    if made is not None:
-        made.end()
+def forked_server(folder: Path) -> forked.Forked:
+    """A new server, in a folder."""
+    return forked.start("jaxlint", ("server",), folder)
 
 
 @pytest.fixture
-def start(tmp_path: Path, nursery: Nursery | None) -> Iterator[Callable[[], Client]]:
+def start(tmp_path: Path) -> Iterator[Callable[[], Client]]:
     """Starts servers. None of them writes to the standard error."""
     clients: list[Client] = []
 
     def start() -> Client:
-        clients.append(Client(tmp_path, start=nursery.start if nursery else None))
+        clients.append(Client(tmp_path, start=forked_server if os.name == "posix" else None))
         return clients[-1]
 
     yield start
