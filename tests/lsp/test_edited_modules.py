@@ -141,8 +141,8 @@ WIDE = "@struct.dataclass\nclass Wide(State):\n    more: int = 0\n"
 
 
 def test_any_edits_of_classes(tmp_path: Path, is_thorough: bool) -> None:
-    """Ten edits of each of 8 texts; of 70 with `--thorough`."""
-    number = 70 if is_thorough else 8
+    """Ten edits of each of 12 texts; of 70 with `--thorough`."""
+    number = 70 if is_thorough else 12
     choice = random.Random(11)
     editor = Editor(tmp_path)
     seen: Counter[str] = Counter()
@@ -177,13 +177,13 @@ def in_functions(text: str, name: str) -> str:
 
 
 def test_words_that_are_typed_anywhere(tmp_path: Path, is_thorough: bool) -> None:
-    """In four places of each of two programs; in 14 with `--thorough`."""
+    """In five places of each of two programs; in 14 with `--thorough`."""
     choice = random.Random(7)
     editor = Editor(tmp_path)
     functions = "\n\n".join(re.sub(r"\b(caller|helper)\b", rf"\1_{n}", text) for n, text in enumerate(ENTANGLED))
     words = ("state.step = 1", "state = state.replace(step=2)", "print(state.name)", "# noqa: JAX401", "other.step = 3")
     for begin in (HEADER + PART.format(i=0) + PART.format(i=1), BEGIN + functions):
-        for _ in range(14 if is_thorough else 4):
+        for _ in range(14 if is_thorough else 5):
             lines = begin.split("\n")
             at = choice.choice([number for number, row in enumerate(lines) if row.startswith("    ")])
             margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
