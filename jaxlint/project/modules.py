@@ -391,8 +391,8 @@ class Project:
             return None
         key = (importer.roots, name)
         if key not in self._found:
-            searched = (*importer.roots, *self._nearest(top, importer), *self.site_packages)
-            self._found[key] = self._search(name.split("."), searched)
+            others = self.roots if len(self.roots) < 2 else self._nearest(top, importer)
+            self._found[key] = self._search(name.split("."), (*importer.roots, *others, *self.site_packages))
         return self._found[key]
 
     def _nearest(self, top: str, importer: Module) -> list[str]:
