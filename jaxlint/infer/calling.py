@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function, Outline, Unit
-from jaxlint.syntax.expressions import Name
+from jaxlint.syntax.expressions import Name, last_name, without_call
 
 #: Through how many functions of a module a call is followed.
 _MOST = 2
@@ -18,6 +18,7 @@ class CallingFunctions:
     def __init__(self) -> None:
         self._found: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
         self._applied: dict[str, frozenset[str]] = {}
+        self._acting: dict[str, frozenset[str]] = {}
 
     def names(self, module: Module, called: frozenset[str]) -> frozenset[str]:
         """The last names of the functions and methods that may call something of one of the names."""
@@ -26,12 +27,25 @@ class CallingFunctions:
             self._found[key] = _calling(module.outline, called)
         return self._found[key]
 
+    def acting(self, module: Module) -> frozenset[str]:
+        """The names of the functions of a module that may change what they are given, or return what does."""
+        if module.path not in self._acting:
+            functions = module.outline.functions.values()
+            own = {f.name for f in functions if f.acts and f.name != "__init__" and _takes(f)}
+            handing = {f.name for f in functions if any(last_name(without_call(v)) in own for v in f.return_values)}
+            self._acting[module.path] = frozenset(own | handing)
+        return self._acting[module.path]
+
     def applying(self, module: Module) -> frozenset[str]:
         """The names that a module gives to what may be a transformation."""
         if module.path not in self._applied:
             given = (argument.value for one in module.outline.applying for argument in one.call.args)
             self._applied[module.path] = frozenset(value.id for value in given if isinstance(value, Name))
         return self._applied[module.path]
+
+
+def _takes(function: Function) -> bool:
+    return len(function.parameters) > (function.self_name is not None)
 
 
 def _calling(outline: Outline, called: frozenset[str]) -> frozenset[str]:

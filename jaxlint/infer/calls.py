@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
@@ -25,6 +24,7 @@ from jaxlint.infer.local_calls import LocalCalls
 from jaxlint.infer.method_calls import MethodCalls
 from jaxlint.infer.named_classes import NamedClasses
 from jaxlint.infer.notes import Notes
+from jaxlint.infer.passing import Passed, passed_by
 from jaxlint.infer.purity import Effects
 from jaxlint.infer.stored_arguments import stored_parameters
 from jaxlint.infer.transformed import TransformedFunctions
@@ -69,15 +69,6 @@ if TYPE_CHECKING:
     from jaxlint.syntax.statements import Body
 
 _MAX_OVERRIDES = 8
-
-
-class Passed(msgspec.Struct, frozen=True):
-    """The arguments of a call, as far as they can be matched with parameters."""
-
-    positional: Sequence[Value]
-    keywords: dict[str, Held]
-    #: Whether there is more that is not known: `*args`, `**kwargs`.
-    has_star: bool = False
 
 
 class CallEvaluator(MethodCalls, LocalCalls, Holding):
@@ -224,7 +215,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             case FunctionValue():
                 self._train_state(func, call, values)
                 self._own_update(func, call, values)
-                result = self.returned(func, _passed(call, values))
+                result = self.returned(func, passed_by(call, values))
                 if isinstance(plain(result), UnknownValue) and func.symbol.full_name in GIVE_SAME and values:
                     result = plain(values[0])  # what an installed library is read to do is less than what is known
                 if func.receiver is None:
@@ -232,7 +223,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 return self.higher_order.returned(func, result, values)
             case LocalFunctionValue(function=function):
                 tells = any(is_informative(v) for v in values) and not call.has_star
-                result = self.run(function, list(values[: len(call.positional)]) if tells else None)
+                taken = passed_by(call, values).in_order(function.declaration.parameters) if tells else None
+                result = self.run(function, taken)
                 if isinstance(function.node, Lambda):
                     result = self._compiled(func, function.declaration, result, call, values)
                 return self.higher_order.returned(func, result, values)
@@ -382,6 +374,10 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             result = join(result, other)
         return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
 
+    def result(self, function: Value, positional: list[Value]) -> Value:
+        """What something returns that may be a function and that something else calls with `positional`."""
+        return self.higher_order.result(function, positional)
+
     def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
         """What a function returns that is called with `positional`."""
         return self.returned(function, Passed(positional, {}))
@@ -460,6 +456,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         for parameter in parameters:
             if parameter.name in passed.keywords and parameter.annotation is None:
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
+            if parameter.kind in ("*", "**"):
+                bound |= passed.beyond(parameters)
         place = self.notes.place
         if bound and place is not None and self.notes.tells_calls and function.symbol.module is place.module:
             self.note_call(function.symbol, bound, place.function)
@@ -483,16 +481,3 @@ def _container(expr: Expr) -> Expr:
     while isinstance(expr, Subscript):
         expr = expr.value
     return expr
-
-
-def _passed(call: Call, values: Values) -> Passed:
-    positional: list[Held] = []
-    keywords: dict[str, Held] = {}
-    for arg, held in zip(call.args, values.held, strict=True):
-        if arg.star:
-            break
-        if arg.keyword is None:
-            positional.append(held)
-        else:
-            keywords[arg.keyword] = held
-    return Passed(Values(positional), keywords, call.has_star)

@@ -9,6 +9,7 @@ from jaxlint.infer.declarations import Declarations
 from jaxlint.infer.deferred import Deferred, Held
 from jaxlint.infer.environment import Environment, merge
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.expecting import expects_error, suppresses_unrelated
 from jaxlint.infer.notes import TRIED
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -25,7 +26,6 @@ from jaxlint.infer.values import (
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.outline import EXPECTS_ERROR
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -179,15 +179,13 @@ class CompoundStatements:
                 env.values[name] = settled(held)
 
     def _with(self, node: With, env: Environment) -> None:
-        expects_error = False
+        fails = any(expects_error(expr) for expr, _ in node.items)
         unlocked: frozenset[str] = frozenset()
         for expr, target in node.items:
             self.deferral.skim(expr, env)
             entered: Value = UNKNOWN
             copied = None
             if isinstance(expr, Call):
-                name = (dotted(expr.func) or "").rpartition(".")[2]
-                expects_error = expects_error or name in EXPECTS_ERROR
                 copied = self._copied(expr, env)
                 if copied is not None:
                     entered = copied
@@ -203,7 +201,11 @@ class CompoundStatements:
         env.mutable_copies |= unlocked
         outside = self.notes.runs_untransformed
         self.notes.runs_untransformed = outside or _disables_jit(node)
-        self._block_expecting(node.body, env, frozenset({"Exception", TRIED}) if expects_error else frozenset())
+        before = env.copy() if any(suppresses_unrelated(expr) for expr, _ in node.items) else None
+        self._block_expecting(node.body, env, frozenset({"Exception", TRIED}) if fails else frozenset())
+        if before is not None:  # the body may have ended anywhere
+            env.become(merge([before, env.copy()]))
+            env.dead = False
         self.notes.runs_untransformed = outside
         env.mutable_copies -= unlocked - outer
         if not outer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
-from jaxlint.symbols.outline import EXPECTS_ERROR
+from jaxlint.infer.expecting import expects_error
 from jaxlint.syntax.expressions import BoolOp, Call, Comprehension, Conditional, Expr, Lambda, NamedExpr, last_name
 from jaxlint.syntax.statements import (
     Body,
@@ -53,7 +53,11 @@ class Contents:
                 if works and kind not in (FunctionDefinition, ClassDefinition, Try):
                     self.expected_to_work += found
             if kind is not FunctionDefinition and kind is not ClassDefinition:
-                inside = works and kind is not Try and not (isinstance(statement, With) and _expects_error(statement))
+                inside = (
+                    works
+                    and kind is not Try
+                    and not (isinstance(statement, With) and any(expects_error(expr) for expr, _ in statement.items))
+                )
                 for block in blocks(statement):
                     self._read(block, works=inside)
             if kind is For or kind is While:
@@ -115,8 +119,3 @@ class Contents:
 def contents_of(body: Body) -> Contents:
     """What a body holds."""
     return Contents(body)
-
-
-def _expects_error(statement: With) -> bool:
-    """Whether what stands inside is expected to fail."""
-    return any(isinstance(expr, Call) and last_name(expr.func) in EXPECTS_ERROR for expr, _ in statement.items)

@@ -148,6 +148,8 @@ class HigherOrder:
             gradient: Value = UNKNOWN
             if numbers is not None and len(numbers) == 1 and 0 <= numbers[0] < len(values):
                 gradient = plain(values[numbers[0]])
+                if isinstance(gradient, Instance):  # of the same structure, but what has no derivative is gone
+                    gradient = replace(gradient, exact=False)
             if kind is Returns.UNKNOWN or applied.has_aux is None or not isinstance(gradient, (Instance, Array)):
                 result = UNKNOWN
             elif kind is Returns.VALUE_AND_GRADIENT:
@@ -344,7 +346,7 @@ class HigherOrder:
                 func = self._function(item, env)
                 target = self.target(func)
                 self._note(self._applied(transform, call, (), target, env), call.at, target)
-                returned = self._call(func, passed)
+                returned = self.result(func, passed)
                 result = returned if result is None else join(result, returned)
         return UNKNOWN if result is None else result
 
@@ -353,10 +355,11 @@ class HigherOrder:
             return self.calls.local_function(expr, env)
         return plain(self.evaluator.evaluate(expr, env))
 
-    def _call(self, func: Value, passed: list[Value]) -> Value:
+    def result(self, func: Value, passed: list[Value]) -> Value:
+        """What a function returns that something else calls with `passed`."""
         if isinstance(func, Partial):
             given = [v for a, v in zip(func.args, func.values, strict=True) if a.keyword is None]
-            return self._call(func.function, [*given, *passed])
+            return self.result(func.function, [*given, *passed])
         if isinstance(func, LocalFunctionValue):
             return self.calls.run(func.function, passed)
         if isinstance(func, FunctionValue):

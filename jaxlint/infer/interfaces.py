@@ -18,7 +18,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Lambda
+from jaxlint.syntax.expressions import Call, Expr, Lambda
 from jaxlint.syntax.statements import Body
 
 
@@ -44,6 +44,12 @@ class Calls(Protocol):
 
     def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
         """What a function returns that is called with `positional`."""
+
+    def result(self, function: Value, positional: list[Value]) -> Value:
+        """What something returns that may be a function and that something else calls with `positional`."""
+
+    def passes_on(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        """Whether a decorator of the project replaces a function by one that calls it with all that it is given."""
 
     def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
         """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""

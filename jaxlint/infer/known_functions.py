@@ -202,6 +202,9 @@ class KnownFunctions:
             return element_of(first)
         if name in ("max", "min") and call.positional:
             return _bounded(values) or _extreme(call, values)
+        if name == "map" and len(values) > 1 and not call.has_star:
+            given = [element_of(value) for value in values[1:]]
+            return Container("sequence", None, plain(self.evaluator.calls.result(first, given)))
         if name == "filter" and len(values) == 2:
             return Container("sequence", None, element_of(values[1]))
         if name == "iter" and len(values) == 1:

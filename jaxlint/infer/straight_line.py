@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.expecting import expects_error, suppresses_unrelated
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol
-from jaxlint.symbols.outline import EXPECTS_ERROR
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Starred, Subscript, dotted
 from jaxlint.syntax.statements import (
     Annotate,
@@ -162,8 +162,7 @@ class StraightLine(Generic[V]):
                     self.evaluate(expr)
                     if entered is not None:
                         self.bind(entered, self.unknown())
-                names = {(dotted(e.func) or "").rpartition(".")[2] for e, _ in items if isinstance(e, Call)}
-                if not names & EXPECTS_ERROR:
+                if not any(expects_error(expr) or suppresses_unrelated(expr) for expr, _ in items):
                     return self.read(body)
             case Try(body=body, handlers=handlers, final=final) if not handlers:
                 return self.read(body) and self.read(final)

@@ -62,10 +62,8 @@ _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2
 
 #: Where something is declared.
 _AT = attrgetter("at")
-#: Of how many modules is stored what they declare in source order.
-_ORDERS_STORED = 32
-#: Of how many pieces it is stored which functions they declare.
-_PIECES_STORED = 1_000
+_ORDERS_STORED = 32  # modules of which it is stored what they declare in source order
+_PIECES_STORED = 1_000  # of which it is stored what functions they declare
 
 
 class Triggers:
@@ -476,7 +474,8 @@ def _transformed_attributes(function: Function) -> set[str]:
 def has_bare_parameters(function: Function) -> bool:
     """Whether a parameter other than `self` has no annotation."""
     own = function.parameters[1:] if function.self_name is not None else function.parameters
-    return any(p.annotation is None and p.kind in ("positional", "keyword") for p in own)
+    hands_on = any(isinstance(value, Call) and value.has_star for value in function.return_values)
+    return any(p.annotation is None and (hands_on or p.kind[0] != "*") for p in own)
 
 
 def _rebinds_self(function: Function, module: Module) -> bool:

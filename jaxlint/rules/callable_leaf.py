@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
@@ -16,6 +17,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.functions_held import lists_function
+from jaxlint.rules.analyses.leaf_arithmetic import computed_trees
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.makers import makers
 from jaxlint.rules.analyses.optimizer_states import keeps
@@ -28,7 +30,7 @@ from jaxlint.syntax.statements import Assign, bound_names
 #: Layers of equinox whose leaves are functions, among others.
 _LAYERS = frozenset({"MLP", "Lambda"})
 #: What makes such layers, or looks at all leaves.
-_CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init"}
+_CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init", "map", "tree_map"}
 _MAX_DEPTH = 3
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
@@ -38,7 +40,7 @@ class CallableLeaf(BodyRule):
     ## What it does
 
     Finds equinox modules with functions among their leaves that are given to `jax.jit`, `jax.grad` and kin, to the
-    `init` of an optimizer, or to `optax.apply_updates`.
+    `init` of an optimizer, or to `optax.apply_updates`, or whose leaves `jax.tree.map` computes with.
 
     ## Why is this bad?
 
@@ -122,6 +124,17 @@ class CallableLeaf(BodyRule):
                 if taken and held is not None:
                     yield _problem(event.at, held, f"`{taken[0].transform.name}`", "use equinox's filtered one")
         yield from _optimized(code, evaluator)
+        for trees in computed_trees(code, evaluator):
+            found = ((tree, held) for tree in trees if (held := _made_layer(tree, code, evaluator)) is not None)
+            for tree, held in islice(found, 1):
+                way_out = "map over `eqx.filter(model, eqx.is_inexact_array)`"
+                yield _problem(tree.at, held, "the arithmetic of `jax.tree.map`", way_out)
+
+
+def _made_layer(tree: Expr, code: CodeRead, evaluator: Evaluator) -> str | None:
+    """What holds functions in an instance that is seen to be made: what is annotated so may have lost them."""
+    made = plain(LocalInstances.of(code, evaluator).value(tree))
+    return _layer(made, evaluator) if isinstance(made, Instance) and made.exact else None
 
 
 def _may_see_equinox(module: Module) -> bool:

@@ -8,6 +8,7 @@ from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
+from jaxlint.infer.expecting import expects_error
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
@@ -29,7 +30,7 @@ from jaxlint.rules.analyses.mutable_copies import (
     variable_of,
 )
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING
+from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import (
@@ -154,8 +155,7 @@ def _unexpected(body: Body) -> Iterator[Statement]:
     for statement in body:
         yield statement
         if isinstance(statement, With):
-            names = {(dotted(e.func) or "").rpartition(".")[2] for e, _ in statement.items if isinstance(e, Call)}
-            if names & EXPECTS_ERROR:
+            if any(expects_error(expr) for expr, _ in statement.items):
                 continue
         if not isinstance(statement, FunctionDefinition):
             for block in blocks(statement):

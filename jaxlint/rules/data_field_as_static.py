@@ -12,11 +12,12 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, options, plain
+from jaxlint.infer.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
+from jaxlint.rules.analyses.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.given_literals import is_updated
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import (
@@ -151,7 +152,7 @@ class DataFieldAsStatic(BodyRule):
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
             return
         transform = (abstracting(code.applied) or code.applied)[0].transform.name
-        reader = _Reader(code.place.module, evaluator)
+        reader = _Reader(code.place.module, evaluator, code)
         for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
@@ -190,8 +191,10 @@ def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
 class _Reader:
     """Reads a body and the methods that it calls."""
 
-    def __init__(self, module: Module, evaluator: Evaluator) -> None:
+    def __init__(self, module: Module, evaluator: Evaluator, code: CodeRead | None = None) -> None:
         self._module = module
+        #: What was read of the body itself; of those that it calls there is none.
+        self._code = code
         self._evaluator = evaluator
         self._seen: set[tuple[str, str]] = set()
 
@@ -211,7 +214,7 @@ class _Reader:
         leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
         parts = [part for part in contents_of(body).parts if isinstance(part, (Attribute, Call))]
         bound = bound_once(body)
-        is_asked = not names_asked_in(body).isdisjoint(instances.keys() | bound.keys())
+        is_asked = not names_asked_in(body).isdisjoint(instances.keys() | contents_of(body).bound)
         asked = parts if is_asked else []
         read = [leaf for part in asked if (leaf := leaves.leaf(part)) is not None]
 
@@ -255,12 +258,17 @@ class _Reader:
         given = [(argument, leaves.traced(argument.value)) for argument in call.args]
         if call.has_star or all(traced is None for _, traced in given):
             return
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, scope)
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner or symbol.declaration.decorators:
-            return
-        names = iter([p.name for p in symbol.declaration.parameters if p.kind == "positional"])
-        taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
-        yield from self._inside(symbol, {n: t for n, t in taken.items() if t is not None}, call, depth)
+        if self._code is not None and self._code.scope == scope:
+            callee = called_by(call, self._code, self._evaluator, plainly=False)
+        else:
+            symbol = self._evaluator.model.resolver.resolve(call.func, self._module, scope)
+            if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner:
+                return
+            callee = callee_of(FunctionValue(symbol), self._evaluator, plainly=False)
+        if callee is not None:
+            names = iter([p.name for p in callee.parameters if p.kind == "positional"])
+            taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
+            yield from self._inside(callee, {n: t for n, t in taken.items() if t is not None}, call, depth)
 
     def _called(
         self, expr: Expr, leaves: TracedLeaves, scope: str, depth: int
@@ -284,7 +292,8 @@ class _Reader:
         if symbol is None or symbol.declaration.self_name is None:
             return
         if isinstance(expr, Attribute) or not symbol.declaration.decorators:
-            yield from self._inside(symbol, {symbol.declaration.self_name: traced}, expr, depth)
+            method = declared(symbol, self._evaluator)
+            yield from self._inside(method, {symbol.declaration.self_name: traced}, expr, depth)
 
     def _transformed(self, expr: Expr, scope: str) -> Expr:
         """What a transformation makes another function of."""
@@ -295,21 +304,20 @@ class _Reader:
         return expr
 
     def _inside(
-        self, symbol: FunctionSymbol, given: Mapping[str, Traced], expr: Expr, depth: int
+        self, callee: Callee, given: Mapping[str, Traced], expr: Expr, depth: int
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a function that an expression calls with traced instances, by the names of its parameters."""
-        body = None if symbol.key in self._seen else self._evaluator.calls.body_of(symbol)
-        self._seen.add(symbol.key)
-        if body is None:
+        key = (callee.module.path, callee.scope)
+        if key in self._seen:
             return
-        inside = _Reader(symbol.module, self._evaluator)
+        self._seen.add(key)
+        inside = _Reader(callee.module, self._evaluator)
         inside._seen = self._seen
         instances = {name: traced.value for name, traced in given.items()}
         replaced = {name: traced.replaced for name, traced in given.items()}
-        scope = f"{symbol.declaration.qualname}.<locals>"
-        for use, leaf, at, through in inside.uses(body, instances, scope, depth + 1, replaced):
-            here = symbol.module is self._module
-            yield use, leaf, at if here else expr.at, through or symbol.declaration.name
+        for use, leaf, at, through in inside.uses(callee.body, instances, callee.scope, depth + 1, replaced):
+            here = callee.module is self._module
+            yield use, leaf, at if here else expr.at, through or callee.name
 
     def _kind_of(self, expr: Expr, leaves: TracedLeaves, scope: str) -> str:
         """Whether an expression is a list, a tuple or a dict of Python."""

@@ -41,6 +41,7 @@ from jaxlint.syntax.statements import Assign, Body, Do, bound_names, bound_once,
 
 #: Functions that give a copy of a tree of the same shapes.
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
+_CARRYING = frozenset({"fori_loop", "while_loop"})
 #: What a finding is about, whether the class of what is donated is known or not.
 _SUBJECT = "donated arrays"
 #: Where the functions stand that make arrays.
@@ -336,6 +337,9 @@ def _updates(expr: Expr, parameter: str) -> bool:
         case Binary(left=left, right=right):
             return any(isinstance(e, Name) and e.id == parameter for e in (left, right))
         case Call(func=func):
+            if last_name(func) in _CARRYING:  # what the loop begins with has the structure of its result
+                carry = expr.keyword("init_val") or (expr.positional or (expr,))[-1]
+                return isinstance(carry, Name) and carry.id == parameter
             if last_name(func) not in _COPYING:
                 return False
             start = root(func)

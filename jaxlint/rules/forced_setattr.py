@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.methods import MAKING
-from jaxlint.rules.analyses.mutations import is_cache
+from jaxlint.rules.analyses.purposes import is_cache
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
 from jaxlint.syntax.statements import Assign, Statement, own_parts

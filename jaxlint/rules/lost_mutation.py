@@ -19,7 +19,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.methods import own_methods, run_by
 from jaxlint.rules.analyses.missed_by_callers import is_missed
-from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, is_cache, mutations
+from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, mutations
+from jaxlint.rules.analyses.purposes import is_cache
 from jaxlint.rules.analyses.returning import returning_also
 from jaxlint.rules.analyses.stale import is_own_alone
 from jaxlint.rules.analyses.traced import may_run_uncompiled

@@ -6,7 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from jaxlint.symbols.outline import EXPECTS_ERROR, SEARCHES, UPDATING, ClassAssignment, FieldDeclaration, Parameter
+from jaxlint.symbols.outline import (
+    EXPECTS_ERROR,
+    SEARCHES,
+    SUPPRESSING,
+    UNRELATED_ERRORS,
+    UPDATING,
+    ClassAssignment,
+    FieldDeclaration,
+    Parameter,
+)
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Call
 
@@ -100,10 +109,15 @@ def expects_error(items: list[ast.withitem]) -> bool:
     """Whether a `with` statement expects an error in its body."""
     for item in items:
         func = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
-        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        if name in EXPECTS_ERROR:
-            return True
+        name = "" if func is None else _last_name(func)
+        if name in EXPECTS_ERROR and isinstance(item.context_expr, ast.Call):
+            errors = item.context_expr.args
+            return name != SUPPRESSING or any(_last_name(error) not in UNRELATED_ERRORS for error in errors)
     return False
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def updated_array(call: ast.Call) -> ast.expr | None:

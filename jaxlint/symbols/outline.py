@@ -43,6 +43,13 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=Fals
 
 #: Context managers (and callers) inside which errors are expected.
 EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+#: The one of them that goes on after the error, and the errors that no mistake raises which is looked for.
+SUPPRESSING = "suppress"
+UNRELATED_ERRORS = frozenset(
+    """KeyError IndexError LookupError OSError IOError FileNotFoundError FileExistsError PermissionError TimeoutError
+    ConnectionError BrokenPipeError ProcessLookupError ImportError ModuleNotFoundError StopIteration CancelledError
+    QueueEmpty Empty QueueFull Full KeyboardInterrupt EOFError UnicodeDecodeError JSONDecodeError""".split()
+)
 #: What is asked of an array without its values.
 TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What makes a copy of a frozen instance that takes assignments.

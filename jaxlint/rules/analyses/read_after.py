@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jaxlint.symbols.outline import EXPECTS_ERROR
+from jaxlint.infer.expecting import expects_error
 from jaxlint.syntax.expressions import (
     Attribute,
-    Call,
     Display,
     Expr,
     Name,
@@ -110,7 +109,7 @@ class ReadAfter:
             return found
         if isinstance(statement, (Return, Raise)) or self._binds(statement):
             return _ENDED
-        if isinstance(statement, With) and any(_expects_error(e) for e, _ in statement.items):
+        if isinstance(statement, With) and any(expects_error(e) for e, _ in statement.items):
             return _ENDED
         if isinstance(statement, Try):
             return _ENDED if self._mentions(statement) else None
@@ -198,7 +197,3 @@ def _is_below(at: object, block: Body) -> bool:
     return any(
         any(part.at is at for part in own_parts(s)) or any(_is_below(at, inner) for inner in blocks(s)) for s in block
     )
-
-
-def _expects_error(expr: Expr) -> bool:
-    return isinstance(expr, Call) and (dotted(expr.func) or "").rpartition(".")[2] in EXPECTS_ERROR

@@ -126,6 +126,11 @@ def truth_of(test: Expr, value: Mapping[int, Thing]) -> bool | None:
     return None
 
 
+def one_of(held: Held) -> Form:
+    """Any of the items of a tuple, a list or a dict."""
+    return form_of(joined(list(held.entries.values()))) if held.entries else UNKNOWN
+
+
 def without_containers(thing: Thing) -> Thing:
     """What is certain of a thing once some list or dict was changed in place."""
     if isinstance(thing, Held):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeGuard
 
 import msgspec
 
 from jaxlint.infer.applied import Applied, rebuilt_parameters
+from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.slots import Binding, bindings_in, held_at, slot_of
 from jaxlint.infer.values import UNKNOWN, Array, Instance, Scalar, Value, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
@@ -24,21 +26,29 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Conditional,
     Constant,
+    DictDisplay,
     Display,
     Expr,
     Name,
+    Subscript,
     Unary,
     dotted,
     is_none,
     last_name,
+    root,
 )
-from jaxlint.syntax.statements import Assign, Body, Do, Return, assigned_names, bound_names, bound_once, walk
+from jaxlint.syntax.statements import Assign, Body, Do, For, Return, assigned_names, bound_names, bound_once, walk
 
 _MAX_DEPTH = 6
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
+
+
+#: What may hold an instance, or be one of two.
+_DISPLAYS = frozenset({Display, DictDisplay, Conditional})
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -217,7 +227,7 @@ class TracedLeaves:
             case Name(id=name) if name in self._given:
                 return self._variable(expr)
             case Name(id=name) if name in self._aliases:
-                return self._traced(self._aliases[name], depth + 1)
+                return self._traced(self._aliases[name], depth + 1) or (self._held(expr) if self._may_hold else None)
             case Attribute():
                 leaf = self._leaf(expr, depth)
                 value = None if leaf is None else plain(leaf.value)
@@ -228,7 +238,32 @@ class TracedLeaves:
                 if traced is not None and _copied(expr, traced.value.cls) is base:
                     given = frozenset(a.keyword for a in args if a.keyword is not None)
                     return Traced(traced.value, traced.replaced | given)
-        return None
+        return self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
+
+    @cached_property
+    def _bindings(self) -> Sequence[Binding]:
+        return bindings_in(self._body) if self._given else ()
+
+    @cached_property
+    def _may_hold(self) -> frozenset[str]:
+        """The variables that are bound to what a display holds, or may hold: to one, or to an item in turn."""
+        statements = contents_of(self._body).statements
+        if not any(type(s) is For or (type(s) is Assign and type(s.value) in _DISPLAYS) for s in statements):
+            return frozenset()
+        held = {b.name for b in self._bindings if b.slot is None and type(b.value) in _DISPLAYS}
+        from_one = held | self._given.keys()
+        return frozenset(held.union(b.name for b in self._bindings if b.slot is not None and b.slot.root in from_one))
+
+    def _held(self, expr: Expr) -> Traced | None:
+        """The traced instance that comes out of a display, or that each turn of a loop gets: `for s in (a, b)`."""
+        start = root(expr)
+        if not isinstance(start, Name) or start.id not in self._may_hold:
+            return None
+        slot = slot_of(expr)
+        place = None if slot is None else held_at(slot, self._bindings)
+        if place is None or place.path or place.root not in self._given or place.root in self._rebound:
+            return None
+        return Traced(self._given[place.root], self._replaced.get(place.root, frozenset()))
 
     def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
         match expr:

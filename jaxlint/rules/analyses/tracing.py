@@ -28,6 +28,7 @@ from jaxlint.rules.analyses.things import (
     form_of,
     joined,
     of_tuple,
+    one_of,
     roots,
     unpacked,
     without_containers,
@@ -146,7 +147,9 @@ class Tracer(Expressions):
                 return self.execute(body, frame)
             case FunctionDefinition():
                 frame.variables[node.name] = self._defined(node, frame)
-            case For() | While() | Try():
+            case Try():
+                return self._try(node, frame)
+            case For() | While():
                 self._uncertain(node, frame)
             case Delete(target=target):
                 self.bind(target, UNKNOWN, frame)
@@ -197,13 +200,49 @@ class Tracer(Expressions):
             frame.meet(alive)
         return bool(alive)
 
-    def _uncertain(self, node: Statement, frame: Frame) -> None:
-        """What may run, or several times: what it assigns is not known."""
+    def _try(self, node: Try, frame: Frame) -> bool:
+        """All of the block that is tried, or any part of it and then a handler."""
+        alive = [frame.branch()]
+        if not self.execute((*node.body, *node.orelse), alive[0]):
+            alive.clear()
+        for handler in node.handlers:
+            branch = frame.branch()
+            self._forget(node.body, branch)
+            if handler.name is not None:
+                branch.variables[handler.name] = UNKNOWN
+            if self.execute(handler.body, branch):
+                alive.append(branch)
+        if alive:
+            frame.meet(alive)
+        return self.execute(node.final, frame) and bool(alive)
+
+    def _uncertain(self, node: For | While, frame: Frame) -> None:
+        """What may run, or several times: what it assigns is not known, but for the items of a loop in their turns."""
         self._forget((node,), frame)
         for block in blocks(node):
             branch = frame.branch()
+            if isinstance(node, For) and block is node.body:
+                self.bind(node.target, self._item_in_turn(node.iterable, branch), branch)
             self.execute(block, branch)
         self._forget((node,), frame)
+
+    def _item_in_turn(self, iterable: Expr, frame: Frame) -> Form:
+        """What a loop binds its target to, whichever turn it is."""
+        match iterable:
+            case Call(func=Name(id="enumerate"), args=[given]):
+                return of_tuple([UNKNOWN, self._item_in_turn(given.value, frame)])
+            case Call(func=Name(id="zip"), args=args) if not iterable.has_star:
+                return of_tuple([self._item_in_turn(argument.value, frame) for argument in args])
+            case Call(func=Name(id="list" | "tuple" | "reversed"), args=[given]):
+                return self._item_in_turn(given.value, frame)
+            case Call(func=Attribute(value=held, attr="items" | "values" as attr), args=()):
+                values = self.value(held, frame)
+                if not isinstance(values, Held) or values.kind != "dict":
+                    return UNKNOWN
+                item = one_of(values)
+                return item if attr == "values" else of_tuple([UNKNOWN, item])
+        listed = self.value(iterable, frame)
+        return one_of(listed) if isinstance(listed, Held) and listed.kind != "dict" else UNKNOWN
 
     def _forget(self, body: Body, frame: Frame) -> None:
         """Forget what some statements may bind, or change in place."""

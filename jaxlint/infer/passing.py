@@ -1,0 +1,69 @@
+"""What calls pass to the parameters of functions, as far as it can be matched: `*args` and `**kwargs` as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from jaxlint.infer.deferred import Held, Values, known
+from jaxlint.infer.values import UNKNOWN, Container, Value, dict_of, known_entries, plain
+from jaxlint.symbols.outline import Parameter
+from jaxlint.syntax.expressions import Call
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """The arguments of a call, as far as they can be matched with parameters."""
+
+    positional: Sequence[Value]
+    keywords: dict[str, Held]
+    #: Whether there is more that is not known: `*args`, `**kwargs`.
+    has_star: bool = False
+
+    def in_order(self, parameters: Sequence[Parameter]) -> list[Value]:
+        """What is passed for the positional ones of some parameters, up to the last one that is given something."""
+        names = [p.name for p in parameters if p.kind == "positional"]
+        found = list(self.positional)
+        last = max((n for n, name in enumerate(names) if name in self.keywords), default=-1)
+        return found + [known(self.keywords.get(name, UNKNOWN)) for name in names[len(found) : last + 1]]
+
+    def beyond(self, parameters: Sequence[Parameter]) -> dict[str, Value]:
+        """What `*args` and `**kwargs` among some parameters are given, where all of it is known."""
+        found: dict[str, Value] = {}
+        for parameter in parameters if not self.has_star else ():
+            if parameter.annotation is None and parameter.kind == "*":
+                taken = sum(p.kind == "positional" for p in parameters)
+                found[parameter.name] = Container("tuple", tuple(map(plain, self.positional[taken:])))
+            elif parameter.annotation is None and parameter.kind == "**":
+                names = {p.name for p in parameters if p.kind in ("positional", "keyword")}
+                rest = {name: plain(known(held)) for name, held in self.keywords.items() if name not in names}
+                found[parameter.name] = dict_of(rest)
+        return found
+
+
+def passed_by(call: Call, values: Values) -> Passed:
+    """The arguments of a call; what is unpacked counts where it is known item by item."""
+    positional: list[Held] = []
+    keywords: dict[str, Held] = {}
+    for arg, held in zip(call.args, values.held, strict=True):
+        if arg.star == "*":
+            items = _items(known(held))
+            if items is None:
+                return Passed(Values(positional), keywords, has_star=True)
+            positional += items
+        elif arg.star:
+            entries = known_entries(known(held))
+            if entries is None:
+                return Passed(Values(positional), keywords, has_star=True)
+            keywords |= entries
+        elif arg.keyword is None:
+            positional.append(held)
+        else:
+            keywords[arg.keyword] = held
+    return Passed(Values(positional), keywords)
+
+
+def _items(value: Value) -> tuple[Value, ...] | None:
+    """The items of a tuple or list whose number is known."""
+    value = plain(value)
+    return value.items if isinstance(value, Container) and value.kind in ("tuple", "list") else None
