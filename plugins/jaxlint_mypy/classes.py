@@ -24,10 +24,11 @@ from mypy.plugin import ClassDefContext
 from mypy.plugins.common import add_attribute_to_class
 from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, dataclass_class_maker_callback
 from mypy.semanal_shared import find_dataclass_transform_spec
-from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType, UnboundType
+from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType
 
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.abstract import hide_abstract
 from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
 from jaxlint_mypy.internals import all_bases_seen, has_unseen_base
 from jaxlint_mypy.methods import MethodMaker
@@ -103,7 +104,7 @@ class ClassTeller:
         cls = self.front.class_of(info)
         if cls is not None and cls.is_pytree:
             if cls.framework.abstract_fields:
-                _hide_abstract(ctx.cls, cls)
+                hide_abstract(ctx.cls, cls)
             if cls.framework.keeps_inherited_init:
                 _keep_constructor(ctx, cls)
             self.methods.add(ctx.api, info, cls)
@@ -166,25 +167,6 @@ def _specifiers(definition: ClassDef, cls: PytreeClass) -> tuple[str, ...]:
     return (*_FIELD_SPECIFIERS, *found)
 
 
-def _hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
-    """`x: eqx.AbstractVar[T]` declares no field: mypy would make it a parameter, ahead of those of the subclass."""
-    if not cls.fields_known:
-        return
-    declared = {member.name for member in cls.members}
-    for statement in definition.defs.body:
-        target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
-        variable = target.node if isinstance(target, NameExpr) else None
-        if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
-            continue
-        if variable.is_classvar and _is_abstract(definition.info, variable.name):
-            variable.is_classvar = False  # mypy lets no class variable override what is none
-            statement.new_syntax = False  # what has none is no field to mypy's dataclasses
-        elif _says_abstract(statement) and not variable.is_classvar and variable.name not in declared:
-            statement.new_syntax = False
-            # it may be overridden by a property, and must be overridden by something
-            variable.is_property = variable.is_abstract_var = True
-
-
 def _keep_constructor(ctx: ClassDefContext, cls: PytreeClass) -> None:
     """An `__init__` that is written, or inherited, is what equinox calls, so that fields may stand in any order.
 
@@ -201,18 +183,6 @@ def _keep_constructor(ctx: ClassDefContext, cls: PytreeClass) -> None:
     if cls.fields_known and "__match_args__" not in ctx.cls.info.names:
         matched = TupleType([*taken], ctx.api.named_type("builtins.tuple"))
         add_attribute_to_class(ctx.api, ctx.cls, "__match_args__", matched)
-
-
-def _says_abstract(statement: AssignmentStmt) -> bool:
-    """Whether an annotation is called like equinox's."""
-    written = statement.unanalyzed_type
-    return isinstance(written, UnboundType) and written.name.rpartition(".")[2] == "AbstractVar"
-
-
-def _is_abstract(info: TypeInfo, name: str) -> bool:
-    """Whether a class inherits an `AbstractVar` of that name."""
-    inherited = [base.names[name].node for base in info.mro[1:] if name in base.names and not base.is_protocol]
-    return bool(inherited) and isinstance(inherited[0], Var) and inherited[0].is_abstract_var
 
 
 def _is_protocol(definition: ClassDef) -> bool:

@@ -31,6 +31,7 @@ from jaxlint.pytrees.frameworks import BY_DECORATOR, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
 from jaxlint.symbols.outline import MUTATING
+from jaxlint_mypy.abstract import of_copy, of_replace
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.displays import Displays
 from jaxlint_mypy.events import EventFeeder, held_by
@@ -96,6 +97,7 @@ _BARE = sys.stdlib_module_names
 _OF_OTHERS = frozenset({"builtins", "typing", "collections", "functools", "itertools", "math", "re", "os", "abc"})
 _OF_STANDARD = frozenset({"builtins.hash", *_SETS, *_SET_BY_NAME})
 _ABOUT_FUNCTIONS = frozenset({"function", "function_signature"})
+_REPLACING = frozenset({"dataclasses.replace", "copy.replace"})
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
 
@@ -318,11 +320,8 @@ class Hooks:
         if name == _SUBCLASSED:
             return self._subclassed
         if owner == _INDEXED:
-            return (
-                partial(self._on_method, partial(self._method_update, f"at.{name}"))
-                if name in AT_METHODS - {"get"}
-                else None
-            )
+            update = partial(self._method_update, f"at.{name}")
+            return partial(self._on_method, update) if name in AT_METHODS - {"get"} else None
         if owner in ARRAYS and name == "__setitem__":
             return partial(self._on_method, self.items.assign)
         if fullname == "builtins.object.__setattr__":
@@ -418,7 +417,9 @@ class Hooks:
         return default_type(ctx)
 
     def function_signature(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        """The functions of frameworks that declare fields, and constructors that take a mapping."""
+        """The functions that declare fields or copy, and constructors that take a mapping."""
+        if fullname in _REPLACING:
+            return of_replace if fullname == "dataclasses.replace" else partial(of_copy, self.front)
         if fullname.rpartition(".")[2] in FIELD_NAMES:
             name = self.front.canonical(fullname)
             return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None

@@ -20,7 +20,7 @@ from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr, MypyF
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
-from mypy.types import Instance, Type
+from mypy.types import CallableType, Instance, Type, get_proper_type
 
 _T = TypeVar("_T")
 #: The versions of mypy with which the tests of the plugin have passed.
@@ -47,6 +47,13 @@ def class_body(checker: TypeChecker) -> TypeInfo | None:
 def functions_around(checker: TypeChecker) -> list[FuncDef]:
     """The functions around what is being checked, from the outermost to the innermost."""
     return [item for item in checker.scope.stack if isinstance(item, FuncDef)]
+
+
+def keywords_of_replace(info: TypeInfo) -> list[str]:
+    """The keywords that `dataclasses.replace` takes for a class, in mypy's eyes; none if it sees no dataclass."""
+    method = info.get("__mypy-replace")
+    signature = get_proper_type(method.type) if method is not None else None
+    return [name for name in signature.arg_names if name] if isinstance(signature, CallableType) else []
 
 
 def known_type(checker: TypeChecker, node: Expression) -> Type | None:

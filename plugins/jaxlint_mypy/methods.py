@@ -25,6 +25,7 @@ from mypy.typevars import fill_typevars_with_any
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.constructor_arguments import is_constructor_known
+from jaxlint_mypy.abstract import left_open, with_open
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
 from jaxlint_mypy.front import FrontEnd
@@ -71,7 +72,8 @@ class MethodMaker:
         if cls.framework.converters:
             note_converters(api, info.defn)
             taken = converted(api, info)
-            if taken and cls.custom_init() is None:
+            is_open = cls.framework.abstract_fields and bool(left_open(info))
+            if (taken or is_open) and cls.custom_init() is None:
                 self._put_constructor(api, info, cls, taken)
         elif has_unseen_base(info) and _is_made_unseen(cls):
             self._put_constructor(api, info, cls, None)
@@ -115,6 +117,8 @@ class MethodMaker:
             optional = one.default is not None or (field is not None and (field.has_default or field.opaque))
             wanted = self._wide(taken) if types is None else types.get(one.name) or taken
             named.append((one.name, _KINDS[one.kind == "keyword", optional], wanted))
+        if cls.framework.abstract_fields:
+            named = with_open(named, receiver)
         # what is not "generated" is left alone when mypy itself makes a dataclass of the class
         _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
 

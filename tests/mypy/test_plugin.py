@@ -18,7 +18,7 @@ from jaxlint_mypy.hooks import Hooks
 from jaxlint_mypy.plugin import JaxlintPlugin
 from mypy import api
 
-from tests.mypy.run import ROOT, SMALL_CONFIG, environment, mypy
+from tests.mypy.run import ROOT, SMALL_CONFIG, environment, mypy, reports
 from tests.patience import PATIENCE
 
 sys.path.insert(0, str(ROOT / "plugins"))
@@ -159,6 +159,16 @@ def test_versions(folder: Path, version: str | None) -> None:
     rows = [int(row) for row in re.findall(r"^compared.py:(\d+): .*jaxlint-array-equality", output, re.MULTILINE)]
     assert rows == [11, 12, 13, 14, 16][: 5 if always_asks else 4]
     assert "before Python" not in output
+
+
+def test_copy_replace_gives_self(folder: Path) -> None:
+    """mypy itself says that `copy.replace(self, ...)` is of the class around it, and no `Self`."""
+    body = "    def go(self) -> Self:\n        return copy.replace(self, n=1)\n"
+    wrong = "    def bad(self) -> Self:\n        return copy.replace(self, m=1)\n"
+    start = "import copy\nfrom typing import Self\nfrom flax import struct\n"
+    (folder / "copied.py").write_text(f"{start}class S(struct.PyTreeNode):\n    n: int\n{body}{wrong}")
+    output = mypy(folder, "copied.py", "--python-version=3.13")
+    assert {report.row for report in reports(output) if report.kind == "error"} == {9}
 
 
 def test_did_you_mean(folder: Path) -> None:

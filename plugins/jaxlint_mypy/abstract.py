@@ -1,0 +1,139 @@
+"""`x: AbstractVar[T]` of equinox: no field of the class that says so, but of the subclasses that have instances.
+
+So `replace` and the constructor of a class that leaves it open take it: what they are asked of is a subclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy import nodes
+from mypy.checker import TypeChecker
+from mypy.nodes import AssignmentStmt, ClassDef, NameExpr, TypeInfo, Var
+from mypy.plugin import FunctionSigContext
+from mypy.plugins.dataclasses import replace_function_sig_callback
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    Type,
+    TypeVarType,
+    UnboundType,
+    UnionType,
+    get_proper_type,
+)
+
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import keywords_of_replace, type_again
+from jaxlint_mypy.parameters import ANY, Parameters, field_type
+
+
+def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
+    """`x: eqx.AbstractVar[T]` declares no field: mypy would make it a parameter, ahead of those of the subclass."""
+    if not cls.fields_known:
+        return
+    declared = {member.name for member in cls.members}
+    for statement in definition.defs.body:
+        target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
+        variable = target.node if isinstance(target, NameExpr) else None
+        if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
+            continue
+        if variable.is_classvar and _inherits_abstract(definition.info, variable.name):
+            variable.is_classvar = False  # mypy lets no class variable override what is none
+            statement.new_syntax = False  # what has none is no field to mypy's dataclasses
+        elif _says_abstract(statement) and not variable.is_classvar and variable.name not in declared:
+            statement.new_syntax = False
+            # it may be overridden by a property, and must be overridden by something
+            variable.is_property = variable.is_abstract_var = True
+
+
+def _says_abstract(statement: AssignmentStmt) -> bool:
+    """Whether an annotation is called like equinox's."""
+    written = statement.unanalyzed_type
+    return isinstance(written, UnboundType) and written.name.rpartition(".")[2] == "AbstractVar"
+
+
+def _inherits_abstract(info: TypeInfo, name: str) -> bool:
+    """Whether a class inherits an `AbstractVar` of that name."""
+    inherited = [base.names[name].node for base in info.mro[1:] if name in base.names and not base.is_protocol]
+    return bool(inherited) and isinstance(inherited[0], Var) and inherited[0].is_abstract_var
+
+
+def left_open(info: TypeInfo) -> list[str]:
+    """The names that are an `AbstractVar` of a class, which a subclass is to override."""
+    found: dict[str, bool] = {}
+    for base in info.mro:
+        for name, symbol in base.names.items():
+            node = symbol.node
+            is_abstract = isinstance(node, Var) and node.is_abstract_var and node.is_property and not base.is_protocol
+            found.setdefault(name, is_abstract)
+    return [name for name, is_abstract in found.items() if is_abstract]
+
+
+def with_open(parameters: Parameters, receiver: Instance) -> Parameters:
+    """The parameters of a constructor, and what the subclass that is made takes besides."""
+    names = left_open(receiver.type)
+    if not names:
+        return parameters
+    by_position = [one for one in parameters if one[1].is_positional()]
+    by_name = [one for one in parameters if not one[1].is_positional()]
+    added: Parameters = [(name, nodes.ARG_NAMED_OPT, field_type(receiver, name)) for name in names]
+    return [*by_position, ("others", nodes.ARG_STAR, ANY), *by_name, *added]
+
+
+def of_replace(ctx: FunctionSigContext) -> FunctionLike:
+    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses."""
+    signature = replace_function_sig_callback(ctx)
+    receivers = list(_receivers(signature.arg_types[0])) if signature.arg_types else []
+    taken = [_taken(receiver) for receiver in receivers]
+    names = dict.fromkeys(name for one in receivers for name in left_open(one.type))
+    for name in names:
+        if all(name in one for one in taken):
+            signature = _with_keyword(signature, name, taken[0][name] if len(taken) == 1 else ANY)
+    return signature
+
+
+def of_copy(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
+    """`copy.replace(x, ...)`: as `dataclasses.replace`, which gives back the `Self` or type variable that `x` is."""
+    checker = ctx.api
+    if not isinstance(checker, TypeChecker) or not ctx.args or len(ctx.args[0]) != 1:
+        return ctx.default_signature
+    receivers = list(_receivers(type_again(checker, ctx.args[0][0])))
+    if not receivers or not all(_is_copied_as_pytree(front, receiver.type) for receiver in receivers):
+        return ctx.default_signature
+    return of_replace(ctx._replace(args=[ctx.args[0], []]))
+
+
+def _is_copied_as_pytree(front: FrontEnd, info: TypeInfo) -> bool:
+    symbol, cls = info.get("__replace__"), front.class_of(info)
+    return symbol is not None and symbol.plugin_generated and cls is not None and cls.is_pytree
+
+
+def _receivers(typ: Type) -> Iterator[Instance]:
+    """The instances that something may be; nothing is told of what else it may be."""
+    proper = get_proper_type(typ)
+    if isinstance(proper, TypeVarType):
+        yield from _receivers(proper.upper_bound)
+    elif isinstance(proper, UnionType):
+        for item in proper.items:
+            yield from _receivers(item)
+    elif isinstance(proper, Instance):
+        yield proper
+
+
+def _taken(receiver: Instance) -> dict[str, Type]:
+    """What `replace` of an instance of a class or of its subclasses takes."""
+    names = [*keywords_of_replace(receiver.type), *left_open(receiver.type)]
+    return {name: field_type(receiver, name) for name in names}
+
+
+def _with_keyword(signature: CallableType, name: str, typ: Type) -> CallableType:
+    """A signature that takes a keyword of a type, whether it did before or not."""
+    known = zip(signature.arg_names, signature.arg_kinds, signature.arg_types, strict=True)
+    kept = [one for one in known if one[0] != name]
+    return signature.copy_modified(
+        arg_names=[*(text for text, _, _ in kept), name],
+        arg_kinds=[*(kind for _, kind, _ in kept), nodes.ARG_NAMED_OPT],
+        arg_types=[*(one for _, _, one in kept), typ],
+    )
