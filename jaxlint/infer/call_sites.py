@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.values import UnknownValue, Value, plain
+from jaxlint.infer.values import UnknownValue, Value, is_informative, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.outline import Function, Import
@@ -21,11 +21,13 @@ class CallSites:
         self._passed: dict[tuple[str, str], dict[str, set[Value]]] = {}
         #: The functions in which something unknown is passed on, by parameter; "" outside of functions.
         self._unknown: dict[tuple[str, str], dict[str, set[str]]] = {}
+        #: The functions to which something is passed that is known, and those that are read again with it.
         self._informed: set[str] = set()
+        self._told: set[str] = set()
 
     def start(self) -> None:
         """Forget the calls of the module before."""
-        self._passed, self._unknown, self._informed = {}, {}, set()
+        self._passed, self._unknown, self._informed, self._told = {}, {}, set(), set()
 
     def note(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
         """Note one call: what it passes for the parameters that have no annotation."""
@@ -37,6 +39,8 @@ class CallSites:
             else:
                 self._passed.setdefault(function.key, {}).setdefault(name, set()).add(value)
                 self._informed.add(function.declaration.qualname)
+                if is_informative(value):
+                    self._told.add(function.declaration.qualname)
 
     def agree(self, function: FunctionSymbol) -> bool:
         """Whether all calls pass the same for each parameter, as far as it can be seen."""
@@ -44,9 +48,18 @@ class CallSites:
         if any(len({_kind(v) for v in values}) > 1 for values in passed.values()):
             return False
         for name, callers in self._unknown.get(function.key, {}).items():
-            if name in passed and not callers <= self._informed:
+            if name in passed and not all(map(self._is_informed, callers)):
                 return False
         return not self._used_elsewhere(function)
+
+    def _is_informed(self, caller: str) -> bool:
+        """Whether a function is read again with what it is given: it, or one around it, from where it sees that."""
+        if caller in self._informed:
+            return True
+        while caller := caller.rpartition(".<locals>.")[0]:
+            if caller in self._told:
+                return True
+        return False
 
     def _used_elsewhere(self, function: FunctionSymbol) -> bool:
         """Whether another module that imports this one may call the function, or construct the class that it makes."""
