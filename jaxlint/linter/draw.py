@@ -232,6 +232,7 @@ class Drawer:
         return DrawnField(
             name=name,
             role=role.value,
+            kind="subtree" if held is not None and role is Role.LEAF else role.value,
             annotation=annotation,
             default=default,
             at=_place(owner.module, at),

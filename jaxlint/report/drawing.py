@@ -6,6 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+#: What the kinds of fields mean, in the order of a legend.
+MEANING = {
+    "leaf": "traced",
+    "subtree": "a pytree of its own",
+    "static": "part of the treedef",
+    "dropped": "no part of the pytree",
+    "unknown": "depends on what an instance sets it to, if it sets it",
+}
 #: How far classes are drawn inside of each other.
 DEPTH = 6
 _FROZEN = {True: "frozen", False: "mutable", None: "frozen or not: unknown"}
@@ -39,6 +47,8 @@ class DrawnField(msgspec.Struct, frozen=True):
     name: str
     #: "leaf", "static", "dropped" or "unknown".
     role: str
+    #: What it is called: "subtree" if it is a pytree class of its own, else its role.
+    kind: str
     annotation: str
     default: str
     at: Place

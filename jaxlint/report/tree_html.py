@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from jaxlint.report.drawing import DEPTH, Drawing
+from jaxlint.report.drawing import DEPTH, MEANING, Drawing
 
 _PAGE = Path(__file__).with_name("tree.html")
 
@@ -19,6 +19,7 @@ def write(drawing: Drawing, stream: TextIO) -> None:
     for key, cls in drawing.classes.items():
         data["classes"][key]["facts"] = "; ".join(cls.facts())
     data["depth"] = DEPTH
+    data["meaning"] = MEANING
     # whatever stands in a program must not end the element that holds it
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     stream.write(_PAGE.read_text(encoding="utf-8").replace("@DATA@", text))

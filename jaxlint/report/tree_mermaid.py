@@ -56,7 +56,7 @@ def _class(
 def _field(field: DrawnField) -> str:
     opening, closing = _SHAPES[field.role]
     codes = "".join(f"<br/>! {code}" for code in dict.fromkeys(f.code for f in field.findings))
-    return f'{opening}"{field.role} {_quoted(field.written)}{codes}"{closing}:::{field.role}'
+    return f'{opening}"{field.kind} {_quoted(field.written)}{codes}"{closing}:::{field.role}'
 
 
 def _quoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """`jaxlint tree` as an SVG picture: a box for each class, and in it those that its leaves hold.
 
-Leaves have a disc, static fields a square with a bar, so that no colour is needed to tell them apart. The colours
+Leaves have a disc, pytrees of their own a ring, static fields a square with a bar, so that no colour is needed to tell them apart. The colours
 follow the light or dark mode of whoever looks at it.
 """
 
@@ -11,14 +11,13 @@ from collections.abc import Iterable
 from typing import TextIO
 from xml.sax.saxutils import escape
 
-from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding
+from jaxlint.report.drawing import MEANING, Drawing, DrawnClass, DrawnField, DrawnFinding
 
 _CHARACTER = 7.3
 _ROW = 20
 _PAD = 12
 _MARK = 18
 _MOST_COLUMNS = 92
-_LEGEND = (("leaf", "leaf: traced"), ("static", "static: part of the treedef"), ("dropped", "no part of the pytree"))
 _STYLE = """
 svg { --ink: #1b1f24; --soft: #59636e; --page: #ffffff; --box: #f6f8fa; --line: #d1d9e0;
   --leaf: #1a7f4e; --static: #a15c00; --found: #c62828; }
@@ -31,6 +30,7 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mo
 .box { fill: var(--box); stroke: var(--line); }
 .page { fill: var(--page); }
 .leaf { fill: var(--leaf); }
+.subtree { fill: none; stroke: var(--leaf); stroke-width: 2; }
 .static { fill: none; stroke: var(--static); stroke-width: 2; }
 .dropped, .unknown { fill: none; stroke: var(--soft); stroke-width: 2; }
 """
@@ -42,8 +42,8 @@ def write(drawing: Drawing, stream: TextIO) -> None:
     for cls in drawing.drawn():
         picture.box(cls, (cls.key,), _PAD)
         picture.y += _PAD
-    roles = {field.role for cls in drawing.classes.values() for field in cls.fields}
-    picture.legend([(role, text) for role, text in _LEGEND if role in roles])
+    kinds = {field.kind for cls in drawing.classes.values() for field in cls.fields}
+    picture.legend([(kind, f"{kind}: {text}") for kind, text in MEANING.items() if kind in kinds])
     names = ", ".join(cls.name for cls in drawing.drawn())
     width, height = round(picture.width + _PAD), round(picture.y + _PAD)
     stream.write(
@@ -92,16 +92,19 @@ class _Picture:
         self._boxes[number] = (x, top, self.y, len(path) - 1)
 
     def legend(self, marks: Iterable[tuple[str, str]]) -> None:
-        """What the marks mean, in one row."""
+        """What the marks mean, in rows as wide as the picture."""
         x: float = _PAD
-        for role, text in marks:
-            self._mark(role, x)
+        for kind, text in marks:
+            width = _MARK + (len(text) + 3) * _CHARACTER
+            if x > _PAD and x + width > self.width + 3 * _CHARACTER:
+                x, self.y = _PAD, self.y + _ROW
+            self._mark(kind, x)
             self._text(x + _MARK, [("soft", text)])
-            x += _MARK + (len(text) + 3) * _CHARACTER
+            x += width
         self.y += _ROW
 
     def _field(self, field: DrawnField, path: tuple[str, ...], x: float) -> None:
-        self._mark(field.role, x)
+        self._mark(field.kind, x)
         rest = f": {field.annotation}" if field.annotation else ""
         rest += f" = {field.default}" if field.default else ""
         inherited = f"  from {field.owner}" if field.owner else ""
@@ -128,12 +131,13 @@ class _Picture:
         columns = sum(len(text) for _, text in pieces)
         self.width = max(self.width, x + columns * _CHARACTER + 2 * _PAD)
 
-    def _mark(self, role: str, x: float) -> None:
+    def _mark(self, kind: str, x: float) -> None:
         y = self.y + 10
         shape = {
             "leaf": f'<circle class="leaf" cx="{x + 5:g}" cy="{y:g}" r="5"/>',
+            "subtree": f'<circle class="subtree" cx="{x + 5:g}" cy="{y:g}" r="4"/>',
             "static": f'<path class="static" d="M{x:g} {y - 5:g}h10v10h-10zm0 5h10"/>',
-        }.get(role, f'<path class="{role}" d="M{x:g} {y - 5:g}l10 10m-10 0l10 -10"/>')
+        }.get(kind, f'<path class="{kind}" d="M{x:g} {y - 5:g}l10 10m-10 0l10 -10"/>')
         self._texts.append(shape)
 
 

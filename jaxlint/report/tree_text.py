@@ -45,7 +45,7 @@ def _fields(cls: DrawnClass, drawing: Drawing, path: tuple[str, ...]) -> Iterato
 
 def _field(field: DrawnField) -> str:
     inherited = f"  (from {field.owner}, {field.at})" if field.owner else ""
-    return f"{field.role:<{_WIDTH}}  {field.written}{inherited}"
+    return f"{field.kind:<{_WIDTH}}  {field.written}{inherited}"
 
 
 def _findings(findings: Iterable[DrawnFinding], path: str) -> Iterator[str]:

@@ -75,7 +75,7 @@ def test_fields_are_drawn_in_the_order_of_flattening(folder: Path) -> None:
         State  flax.struct.dataclass  main.py:9
           frozen; rebuilding calls the constructor; leaves in declaration order; copied with changes by .replace()
           ├─ leaf     x: jax.Array  (from Base, base.py:13)
-          ├─ leaf     log: Log
+          ├─ subtree  log: Log
           │  ├─ leaf     loss: jax.Array
           │  └─ leaf     step: int
           ├─ leaf     scale: float = float()

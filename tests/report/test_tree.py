@@ -54,10 +54,10 @@ def test_json_has_all_that_is_drawn(drawn: dict[str, str]) -> None:
     assert made["chosen"] == ["main.py::Log", "main.py::State"]
     state = made["classes"]["main.py::State"]
     assert (state["frozen"], state["rebuilt"]) == (True, "calls the constructor")
-    assert [(f["name"], f["role"], f["holds"]) for f in state["fields"]] == [
-        ("x", "leaf", ""),
-        ("log", "leaf", "main.py::Log"),
-        ("table", "static", ""),
+    assert [(f["name"], f["role"], f["kind"], f["holds"]) for f in state["fields"]] == [
+        ("x", "leaf", "leaf", ""),
+        ("log", "leaf", "subtree", "main.py::Log"),
+        ("table", "static", "static", ""),
     ]
     assert [finding["code"] for finding in state["fields"][2]["findings"]] == ["JAX201"]
     assert "sources" not in made
@@ -68,6 +68,7 @@ def test_mermaid_tells_roles_by_shape_too(drawn: dict[str, str]) -> None:
     assert lines[0] == "flowchart LR"
     assert any(line.endswith('(["leaf loss: jax.Array"]):::leaf') for line in lines)
     assert any('[["static table: jax.Array<br/>! JAX201"]]:::static' in line for line in lines)
+    assert any(line.endswith('(["subtree log: Log"]):::leaf') for line in lines)
     labels = re.findall(r'"([^"]*)"', drawn["mermaid"])
     assert labels and not any(set(label.replace("<br/>", "")) & set("<>&[](){}|") for label in labels)
 
@@ -77,7 +78,7 @@ def test_svg_holds_no_markup_of_the_program(drawn: dict[str, str]) -> None:
     texts = ["".join(one.itertext()) for one in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert 'tag = "</script><b>&"' in [text.replace(": str", "") for text in texts]
     assert [text for text in texts if text.startswith("! JAX201")]
-    assert texts[-1] == "static: part of the treedef"
+    assert texts[-3:] == ["leaf: traced", "subtree: a pytree of its own", "static: part of the treedef"]
     assert texts.count("loss: jax.Array") == 2, "the class of its own, and within `State`"
 
 

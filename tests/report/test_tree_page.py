@@ -67,6 +67,14 @@ def test_classes_are_drawn_nested_with_findings_on_their_fields(open_page: Open)
     assert state.locator("details[open] .class .name").all_inner_texts() == ["Log", "loss", "tag"]
     pinned = state.locator(".field.static", has_text="table").locator(".finding")
     assert pinned.inner_text().startswith("JAX201 field `table` of `State` is declared static and holds an array")
+    assert state.locator(".field.subtree > .role").all_inner_texts() == ["subtree"]
+    assert page.locator("#legend > span").all_inner_texts() == [
+        "leaf: traced",
+        "subtree: a pytree of its own",
+        "static: part of the treedef",
+    ]
+    facts = state.locator("details .class .facts").first.inner_text()
+    assert facts.startswith("main.py:"), "what holds of the class around it, too, is said once"
     assert "</script><b>&" in page.locator("main > .class").nth(0).inner_text()
     color = "e => getComputedStyle(e.querySelector('.role')).color"
     assert len({state.locator(f".field.{role}").first.evaluate(color) for role in ("leaf", "static")}) == 2
