@@ -1,7 +1,7 @@
 """`jaxlint tree` as an SVG picture: a box for each class, and in it those that its leaves hold.
 
-Leaves have a disc, pytrees of their own a ring, static fields a square with a bar, so that no colour is needed to tell them apart. The colours
-follow the light or dark mode of whoever looks at it.
+Leaves have a disc, pytrees of their own a ring, static fields a square with a bar, so that no colour is needed to tell
+them apart. The colours follow the light or dark mode of whoever looks at it.
 """
 
 from __future__ import annotations
