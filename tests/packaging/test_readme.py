@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import forked
 
@@ -81,3 +82,13 @@ def test_exit_codes(code: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("x = (\n")
     arguments = {"0": ["clean.py"], "1": ["broken.py"], "2": ["gone.py"]}[code]
     assert jaxlint(["check", *arguments], tmp_path).returncode == int(code)
+
+
+def test_what_ci_can_use_is_documented() -> None:
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    sections = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    assert [name for name in inputs if f"\n| `{name}` |" not in sections["GitHub"]] == []
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks if f"\n| `{hook['id']}` |" not in sections["pre-commit"]] == []
+    assert "--output-format gitlab" in sections["GitLab"]

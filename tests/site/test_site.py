@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,6 +23,7 @@ from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
 from tools.site.executed import frameworks, shown_of
 from tools.site.framework_page import model_of
+from tools.site.rule_pages import rule_page, spelled
 
 
 class Page(HTMLParser):
@@ -91,6 +93,33 @@ def test_an_error_that_many_rules_explain_names_the_one_that_is_about_it_first()
     found = {text.partition(" '")[0]: [rule.name for rule in rules] for text, rules in errors().items()}
     assert found["FrozenInstanceError: cannot assign to field"][0] == "frozen-assignment"
     assert found["TypeError: cannot inherit frozen dataclass from a non-frozen one"][0] == "frozen-inheritance"
+
+
+def test_an_error_can_be_read_alone() -> None:
+    fragments = [text for text in errors() if not re.match(r"\w+(?:Error|Exception|Warning): |[A-Z]", text)]
+    assert fragments == []
+
+
+def test_a_page_shows_what_is_wrong_and_how_to_write_it_before_all_else() -> None:
+    for rule in all_rules():
+        headings = re.findall("^## (.*)$", rule_page(rule, [], has_pictures=False), re.MULTILINE)
+        wanted = [one for one in ("What it does", "Example", "Use instead") if one in headings]
+        assert headings[: len(wanted)] == wanted, rule.name
+        assert {"Why is this bad?", "What it does"} <= {*headings}
+        assert len(headings) == len(set(headings))
+
+
+def test_every_framework_of_fixtures_has_a_name_to_read() -> None:
+    assert [name for name in FRAMEWORKS if spelled(name) == name] == []
+
+
+@pytest.mark.comparisons
+def test_results_of_a_search_name_their_rule(site: Path) -> None:
+    items = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
+    sections = [item for item in items if item["location"].startswith("rules/") and item["level"] > 1]
+    pages = [item for item in sections if re.search(r"\(JAX\d+\): ", item["title"])]
+    assert len(pages) > 5 * len(list(all_rules()))
+    assert [item["title"] for item in sections if item["title"] in ("What you will see", "Example")] == []
 
 
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if (ROOT / "fixtures" / rule.name).is_dir()])

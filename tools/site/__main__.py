@@ -14,6 +14,7 @@ from jaxlint.report.configuration import schema
 from tools.site.errors_page import errors_page
 from tools.site.framework_page import framework_page
 from tools.site.rule_pages import rule_pages
+from tools.site.search import name_results
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where `mkdocs.yml` says that what was written stands, and what is built, beside itself.
@@ -51,7 +52,10 @@ def linked(text: str, folder: Path) -> str:
 def build(root: Path) -> int:
     """Build the site of the folder that holds `mkdocs.yml`; every warning is an error."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
-    return subprocess.run(command, cwd=root, check=False).returncode
+    status = subprocess.run(command, cwd=root, check=False).returncode
+    if status == 0:
+        name_results(root / BUILT / "search.json")
+    return status
 
 
 def main() -> int:

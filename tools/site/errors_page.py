@@ -13,7 +13,11 @@ from jaxlint.rules.base import Rule
 from tools.site.executed import shown_of
 
 _RAISED = re.compile(r"^\w*(?:Error|Exception|Warning): \S.*$", re.MULTILINE)
-_INLINE = re.compile(r"`([^`]+)`")
+#: Code between as many backticks as it needs; what Python says may hold some.
+_INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+#: A text that can be read alone begins with the name of an error, or as a sentence does.
+_BEGINNING = re.compile(r"\w+(?:Error|Exception|Warning): |[A-Z]")
+_MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?:Error|Exception|Warning): )")
 #: What Python quotes is a name of the user's; the apostrophe of "can't" quotes nothing.
 _QUOTED = re.compile(r"(?<!\w)'[^']*'")
 #: Less than that says too little to find anything by.
@@ -35,8 +39,6 @@ def errors_page() -> str:
             "Paste what Python said, a whole traceback if you like; names of your own do not matter.",
             "",
             '<p><textarea id="pasted" rows="5" aria-label="The error"',
-            ' style="width: 100%; padding: 0.5em; border: 1px solid; font-family: monospace; color: inherit;',
-            ' background: transparent"',
             " placeholder=\"FrozenInstanceError: cannot assign to field 'params'\"></textarea></p>",
             "",
             '<p id="said" role="status"></p>',
@@ -67,9 +69,10 @@ def error_texts(rule: type[Rule]) -> Iterator[str]:
     shown = shown_of(rule.name)
     seen = [line for text in (shown.frameworks.values() if shown else ()) for line in _RAISED.findall(text)]
     section = rule.page().partition("## What you will see")[2].partition("\n## ")[0]
-    for code in _INLINE.findall(section):
-        text = " ".join(code.split()).removeprefix("dataclasses.")
-        if len(re.findall(r"[A-Za-z]{2,}", text)) > _FEWEST_WORDS and "(" not in text.partition(" ")[0]:
+    for _, code in _INLINE.findall(section):
+        text = _MODULE.sub("", " ".join(code.split()))
+        many = len(re.findall(r"[A-Za-z]{2,}", text)) > _FEWEST_WORDS
+        if many and _BEGINNING.match(text) and "(" not in text.partition(" ")[0]:
             seen.append(text)
     if rule.group != "tool":
         yield from (text[:_MOST_CHARACTERS] for text in seen)

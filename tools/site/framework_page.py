@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from jaxlint.pytrees.framework import Framework as Model
-from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks import FRAMEWORKS as MODELS
 from tests.oracle.frameworks import FRAMEWORKS, Framework
 from tools.site.executed import frameworks
 from tools.site.measured import Measured
+from tools.site.rule_pages import spelled
 
 _SUBCLASSES = {"one opaque leaf": "no pytree: one opaque leaf", "[1.0, 3.0]": "a pytree with the new field"}
 _SUBCLASSES |= {"[1.0]": "a pytree; the new annotation is no leaf"}
@@ -50,16 +50,20 @@ def framework_page() -> str:
             "  - toc",
             "---",
             "",
-            "# All frameworks in one table",
+            "# All frameworks: two tables",
             "",
             "A class with an array `x`, a static number `n` where there are static fields, and a `__post_init__` was",
             "declared, assigned to, rebuilt, replaced and inherited from in each framework:",
-            f"{versions.capitalize()}.",
+            f"{versions.capitalize()}. The first table is what was measured; the second is how fields are marked.",
+            "tjax and treex need other versions of Python and jax, so that they are in the second table alone.",
+            "",
+            "## What was measured",
             "",
             '<div class="wide" markdown>',
             "",
-            "| declared by | `a.x = ...` | rebuilding runs | an updated copy | a subclass without a decorator is |",
-            "|---|---|---|---|---|",
+            "| framework | declared by | `a.x = ...` | rebuilding runs | an updated copy"
+            " | a subclass without a decorator is |",
+            "|---|---|---|---|---|---|",
             *rows,
             "",
             "</div>",
@@ -70,8 +74,8 @@ def framework_page() -> str:
             "",
             "## Which fields are static",
             "",
-            "| framework | what marks a static field | leaves are in the order of | a subclass without a decorator |",
-            "|---|---|---|---|",
+            "| framework | what marks a static field | leaves are in the order of |",
+            "|---|---|---|",
             *(_modelled(model) for model in MODELS if model.is_pytree),
             "",
             "This table is the model that jaxlint checks with. `tests/pytrees/test_model_against_runtime.py` generates",
@@ -87,7 +91,8 @@ def _measured(framework: Framework, one: Measured) -> str:
     assigning = "allowed" if one.assigning == "None" else f"`{one.assigning}`"
     rebuilding = "`__post_init__`" if one.rebuilding == "post" else "no code of the class"
     subclass = _SUBCLASSES.get(one.subclass, f"`{one.subclass}`")
-    return f"| {declared} | {assigning} | {rebuilding} | {_replacing(framework)} | {subclass} |"
+    cells = (spelled(framework.id), declared, assigning, rebuilding, _replacing(framework), subclass)
+    return f"| {' | '.join(cells)} |"
 
 
 def _base(framework: Framework) -> str:
@@ -104,12 +109,7 @@ def _modelled(model: Model) -> str:
     static = f"`{model.static_spelling}`" if model.static_spelling else "no static fields"
     if model.static_spelling and not _is_code(model.static_spelling):
         static = model.static_spelling
-    subclass = {
-        Subclasses.AUTO: "is registered",
-        Subclasses.OPAQUE: "is no pytree",
-        Subclasses.FIELDS_IGNORED: "is registered; its annotations are no fields",
-    }
-    return f"| {model.title} | {static} | {model.leaf_order.value} | {subclass[model.subclasses]} |"
+    return f"| {model.title} | {static} | {model.leaf_order.value} |"
 
 
 def _is_code(text: str) -> bool:

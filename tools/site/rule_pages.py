@@ -32,6 +32,30 @@ GROUPS = {
     "frameworks": "Single frameworks",
     "tool": "Files and suppressions",
 }
+#: What stands before all else of a page: what is wrong, and how it is written instead.
+_FIRST = ("What it does", "Example", "Use instead")
+_NEXT = ("Why is this bad?", "What you will see")
+#: What else tells the classes of one library apart.
+_SPELLED = {
+    "register-dataclass-mutable": "register_dataclass (not frozen)",
+    "register-dataclass-fields": "register_dataclass (with data_fields)",
+    "simple-pytree-mutable": "simple_pytree.Pytree (mutable)",
+    "chex-frozen": "chex.dataclass (frozen)",
+    "flax-dataclass": "flax.struct.dataclass",
+    "flax-node": "flax.struct.PyTreeNode",
+    "train-state": "flax TrainState",
+    "register-dataclass": "register_dataclass",
+    "jax-dataclasses": "jax_dataclasses",
+    "chex": "chex.dataclass",
+    "equinox": "equinox.Module",
+    "simple-pytree": "simple_pytree.Pytree",
+    "penzai": "penzai.pz.Struct",
+    "nnx": "flax.nnx",
+    "mjx": "mujoco.mjx",
+    "namedtuple": "NamedTuple",
+    "tjax": "tjax.dataclass",
+    "treex": "treex.Module",
+}
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -70,12 +94,15 @@ def index_page() -> str:
 def rule_page(rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool) -> str:
     """The page of one rule."""
     parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
-    for heading, body in _sections(rule):
-        parts.append(f"## {heading}\n\n{body}")
+    sections = dict(_sections(rule))
+    parts += [f"## {heading}\n\n{sections.pop(heading)}" for heading in _FIRST if heading in sections]
+    if has_pictures:
+        parts.append(_pictures(rule))
+    for heading in [*_NEXT, *(other for other in sections if other not in _NEXT)]:
+        if heading in sections:
+            parts.append(f"## {heading}\n\n{sections[heading]}")
         if heading == "What you will see":
             parts += _seen(rule)
-        elif heading == "Use instead" and has_pictures:
-            parts.append(_pictures(rule))
     parts.append(_wild(rule, verdicts))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -109,13 +136,18 @@ def _seen(rule: type[Rule]) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in shown.versions.items())
     yield f"### Seen in each framework\n\nThe program below was run with {versions}."
     for text, frameworks in together.items():
-        yield f"{', '.join(frameworks)}:\n\n```text\n{text}\n```"
+        yield f"{', '.join(map(spelled, frameworks))}:\n\n```text\n{text}\n```"
     tabs = [_tab(framework, program) for framework, program in programs.items() if framework in shown.frameworks]
     yield '??? example "The program, as each framework spells it"\n\n' + textwrap.indent("\n\n".join(tabs), "    ")
 
 
+def spelled(framework: str) -> str:
+    """A framework of fixtures as somebody who uses it calls it."""
+    return _SPELLED[framework]
+
+
 def _tab(framework: str, program: Program) -> str:
-    return f'=== "{framework}"\n\n' + textwrap.indent(f"```python\n{program_text(program)}```", "    ")
+    return f'=== "{spelled(framework)}"\n\n' + textwrap.indent(f"```python\n{program_text(program)}```", "    ")
 
 
 def program_text(program: Program) -> str:
@@ -205,12 +237,10 @@ def _wild(rule: type[Rule], verdicts: Sequence[tuple[str, str]]) -> str:
     words = {
         "TRUE": "true",
         "DEBATABLE": "debatable (it happens, and harms nobody)",
-        "FALSE": "false",
+        "FALSE": "false when an earlier version reported them",
         "MISS": "missed",
     }
     said = [f"{counts[verdict]} {word}" for verdict, word in words.items() if counts.get(verdict)]
     places = len({source for source, _ in verdicts})
-    text = f"{len(verdicts)} places in {places} of the {looked} were judged by reading the code: {', '.join(said)}."
-    if counts.get("FALSE"):
-        text += " That counts what earlier versions of jaxlint reported, too."
-    return f"## In real code\n\n{text}"
+    where = f"{len(verdicts)} places in {places} of the {looked}"
+    return f"## In real code\n\n{where} were judged by reading the code, over all versions: {', '.join(said)}."
