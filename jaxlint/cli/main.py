@@ -186,7 +186,7 @@ def check(
     is_fixing = not (facts or shard or add_noqa or write_baseline is not None)
     if not is_fixing and (fixing.is_all or fixing.show or configuration.given("fix")):
         raise click.UsageError(
-            "--fix, --fix-only, --diff and --show-fixes need a check of all files that does nothing else."
+            "--fix, --fix-only, --diff and --show-fixes exclude --facts, --shard, --add-noqa and --write-baseline."
         )
 
     cache = None
@@ -230,6 +230,8 @@ def check(
         name_stdin(result, stdin)
     if shard is not None and not result.files:
         reporting = reporting._replace(quiet=True)  # that a part is empty is nothing to report
+    if strict_baseline and result.stale and not result.findings:
+        reporting = reporting._replace(quiet=True)  # not all checks have passed
     if write_baseline is not None:
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:

@@ -53,8 +53,19 @@ def _target(text: str, configuration: Configuration) -> Target:
     if not os.path.exists(path):
         found = package_path(path, configuration.settings(os.getcwd()))
         if found is None:
-            raise PathError(f"{path}: No such file or directory")
+            raise PathError(f"{path}: {_missing(path, configuration)}")
         path = found
     if class_name and os.path.isdir(path):
         raise PathError(f"{path}: is a folder; name a file for `{class_name}`")
     return Target(path, class_name or None)
+
+
+def _missing(name: str, configuration: Configuration) -> str:
+    """That there is neither a file nor, if it may be one, a package of that name, and where packages are looked for."""
+    from jaxlint.project.environment import in_use
+
+    if name.endswith((".py", ".pyi")) or not all(part.isidentifier() for part in name.split(".")):
+        return "No such file or directory"
+    environment = in_use(configuration.settings(os.getcwd()).python)
+    way_out = f"of {environment}" if environment else "(no environment is activated; `--python PATH` names one)"
+    return f"neither a file nor an installed package {way_out}"

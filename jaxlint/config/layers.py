@@ -275,7 +275,8 @@ def _parsed(text: str, shown: str) -> dict[str, Any]:
         place = re.match(r"line (\d+), column (\d+)", end)
         row, column = (place[1], place[2]) if place else _end(text)
         where = f"{shown}:{row}:{column}"
-        raise ConfigError(f"{where}: broken TOML: {message}") from error
+        quoted = """; write texts in quotes: `--config 'select = ["JAX4"]'`""" if shown == "--config" else ""
+        raise ConfigError(f"{where}: broken TOML: {message}{quoted}") from error
     except RecursionError as error:
         raise ConfigError(f"{shown}: is nested too deeply") from error
     return content

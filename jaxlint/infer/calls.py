@@ -61,7 +61,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import UPDATE_METHODS
+from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
 
@@ -146,15 +146,23 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             return function  # another class may come next
         return replace(function, receiver=own, inherited=True)
 
+    def _may_have_own_at(self, value: Value) -> bool:
+        """Whether something may be an instance of a visible class with an `at` of its own."""
+        place = self.notes.place
+        if place is None or self.notes.events is None or not isinstance(plain(value), UnknownValue):
+            return False
+        roots = {root for root, name in self.model.visible_updates.others if name == AT}
+        return bool(roots) and not roots.isdisjoint(self.model.roots_seen(place.module))
+
     def _note_method(
         self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment
     ) -> None:
         """Note what the call of a method does to its receiver."""
         self.notes.call_method(call, receiver)
         if arrays.is_at_update(name):
-            array = name.value.value.value  # type: ignore[union-attr]
-            if isinstance(plain(receiver), Indexed):
-                self.notes.update(call, array, plain(receiver).array, f"at.{name.attr}", (), Values(()))  # type: ignore[union-attr]
+            array, indexed = name.value.value.value, plain(receiver)  # type: ignore[union-attr]
+            if isinstance(indexed, Indexed) and not self._may_have_own_at(indexed.array):
+                self.notes.update(call, array, indexed.array, f"at.{name.attr}", (), Values(()))
         elif name.attr in MUTATING:
             self.mutate(call.at, name.value, receiver, name.attr, values.held[0] if len(values) == 1 else UNKNOWN, env)
         elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in UPDATE_METHODS:

@@ -152,6 +152,11 @@ def check_paths(
         fixed = settings or Settings()
         files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
         groups = [(fixed, files)]
+    for group, _ in groups:
+        if group.baseline is not None:
+            from jaxlint.suppression.baseline import read_baseline
+
+            read_baseline(group.baseline)  # whoever has misspelt its name hears of it before all is checked
     advance = _Progress(len(files), progress)
     result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
     collecting = gc.isenabled()

@@ -36,6 +36,8 @@ BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
 COPYING_NAMES = frozenset({"replace", "_replace"})
 #: Methods by whose name an update may be known where its receiver is not.
 UPDATE_METHODS = COPYING_NAMES | {"tree_replace", "apply_gradients"}
+#: The property of arrays whose items have methods that make a copy.
+AT = "at"
 #: The function that makes a selection of a tree, and the methods of selections that copy the tree with changes.
 SELECT = "penzai.pz.select"
 SELECTION_COPIES = frozenset(
@@ -230,7 +232,7 @@ def _is_original(expr: Expr, function: Function, name: str | None) -> bool:
 
 def see_updates(visible: VisibleUpdates, root: str, cls: PytreeClass, updating: UpdatingMethods) -> None:
     """Sort the methods of a class under a root."""
-    for name in UPDATE_METHODS:
+    for name in (*UPDATE_METHODS, AT):
         _see(visible, root, name, cls, updating)
 
 

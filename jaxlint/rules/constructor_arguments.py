@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -18,6 +18,9 @@ from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Call, Constant
 from jaxlint.syntax.spelling import nearest
+
+#: How many of the missing arguments are named.
+_MOST_NAMES = 6
 
 
 class _Wrong(msgspec.Struct, frozen=True):
@@ -236,6 +239,7 @@ def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by
     """What is wrong with a call that gives too little."""
     given = {argument.keyword for argument in call.args} | by_position
     is_generated = cls.custom_init() is None
+    missing = []
     for parameter in parameters:
         if parameter.kind not in ("positional", "keyword") or parameter.default is not None or parameter.name in given:
             continue
@@ -244,9 +248,18 @@ def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by
             continue
         if is_generated and cls.framework.is_stateful and field is not None and field.call is not None:
             continue
-        what = f"needs `{parameter.name}`, which is not given"
-        return _Wrong(call.func.at, what, "TypeError (missing a required argument)", f"pass `{parameter.name}=...`")
-    return None
+        missing.append(parameter.name)
+    if not missing:
+        return None
+    what = f"needs {_listed([f'`{name}`' for name in missing])}, which {'is' if len(missing) == 1 else 'are'} not given"
+    way_out = f"pass {_listed([f'`{name}=...`' for name in missing])}"
+    return _Wrong(call.func.at, what, "TypeError (missing a required argument)", way_out)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names in a sentence; of many, the first ones."""
+    shown = [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES + 1 else names
+    return " and ".join([part for part in (", ".join(shown[:-1]), shown[-1]) if part])
 
 
 def _may_be_left_out(field: Field, cls: PytreeClass) -> bool:

@@ -108,8 +108,9 @@ class DataFieldAsStatic(BodyRule):
 
     ## Frameworks
 
-    All. chex dataclasses and named tuples have no static fields: pass such a value as a static argument. What nnx and
-    mjx take for static by its type is not reported, nor what equinox's filtered transformations hold static.
+    All. chex dataclasses and named tuples have no static fields: pass such a value as a static argument of its own.
+    What nnx and mjx take for static by its type is not reported, nor what equinox's filtered transformations hold
+    static.
 
     ## Fix safety
 
@@ -349,10 +350,11 @@ def _is_shape(leaf: Leaf) -> bool:
 def _problem(
     at: object, use: Use, leaf: Leaf, function: Function, transform: str, through: str, *, changes: bool
 ) -> Problem:
+    instead, alone = INSTEAD.get(use.how), f"pass `{leaf.field.name}` as a static argument of its own"
     if changes:
-        way_out = INSTEAD.get(use.how, "pass it as a static value")
+        way_out = instead or alone
     else:
-        way_out = marking_help(leaf.field, leaf.cls) or "pass it as a static argument"
+        way_out = marking_help(leaf.field, leaf.cls) or (f"{instead}, or {alone}" if instead else alone)
     of = f"`{through}`, which `{function.name}` calls," if through else f"`{function.name}`"
     return Problem(
         at=at,

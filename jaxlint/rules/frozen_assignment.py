@@ -19,7 +19,7 @@ from jaxlint.rules.analyses.frozen import (
 )
 from jaxlint.rules.analyses.lookups import is_belied
 from jaxlint.rules.analyses.methods import is_left_over
-from jaxlint.rules.analyses.rebinding import rebinding, rebinding_help
+from jaxlint.rules.analyses.rebinding import is_left_to_class, rebinding, rebinding_help
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
 
@@ -174,6 +174,8 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     if name is None:
         return f"put a copy made with `{update_text(cls, None, attr)}` in its place"
     update = update_text(cls, name, attr)
+    if is_left_to_class(cls, attr):
+        return f"set `{attr}` in `__init__`, which makes it part of the pytree, and make a copy with `{update}`"
     if event.on_self:
         return f"return `{update}` and let the caller rebind it"
     if event.in_loop and _is_looped_over(name, event, evaluator):

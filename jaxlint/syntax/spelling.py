@@ -7,6 +7,8 @@ from collections.abc import Iterable
 #: Letters that are taken for digits, as in `JAX2O2`.
 _LOOK_ALIKES = str.maketrans("OoIl", "0011")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
+#: How much more alike than the names the words must be in which they differ: what is short is alike sooner.
+_LIKENESS_OF_REST = 1.2
 #: The letters whose names begin with a vowel, and how words begin whose first U is none.
 _SPOKEN_AS_VOWELS = "AEFHILMNORSX"
 _NO_VOWELS = ("uni", "us", "uti", "eu", "one")
@@ -25,6 +27,7 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     """The word among `known` that is most like `word`, from 0 (not at all) to 1; None if all are less like it.
 
     A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` cannot be told.
+    Of names made of several words, those that are not the same must be alike: `actuator_qid` is no `actuator_actadr`.
     """
     known = list(known)
     meant = word.translate(_LOOK_ALIKES)
@@ -34,7 +37,21 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 
     letters = word.translate(_NO_DIGITS)
     known = [name for name in known if name.translate(_NO_DIGITS) != letters]
-    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=likeness)), None)
+    for name in difflib.get_close_matches(word, known, n=3, cutoff=likeness):
+        own, other = _without_shared(word.split("_"), name.split("_"))
+        has_no_rest = not own or not other or own == word
+        if has_no_rest or difflib.SequenceMatcher(None, other, own).ratio() >= _LIKENESS_OF_REST * likeness:
+            return name
+    return None
+
+
+def _without_shared(words: list[str], others: list[str]) -> tuple[str, str]:
+    """Two names without the words that both begin or end with."""
+    while words and others and words[0] == others[0]:
+        words, others = words[1:], others[1:]
+    while words and others and words[-1] == others[-1]:
+        words, others = words[:-1], others[:-1]
+    return "_".join(words), "_".join(others)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

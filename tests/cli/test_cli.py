@@ -231,7 +231,11 @@ def test_options_reach_the_engine(run: Run, engine: Engine, tmp_path: Path) -> N
         (["rule", "JAX402"], "jaxlint: error: unknown rule `JAX402`; `jaxlint rule` lists all rules\n"),
         (["rule", "frost"], "jaxlint: error: unknown rule `frost`; `jaxlint rule` lists all rules\n"),
         (["tree", "gone.py::A"], "jaxlint: error: gone.py: No such file or directory\n"),
-        (["tree", "gone.package"], "jaxlint: error: gone.package: No such file or directory\n"),
+        (
+            ["tree", "gone.package", "--python", sys.prefix],
+            f"jaxlint: error: gone.package: neither a file nor an installed package of {sys.prefix}\n",
+        ),
+        (["tree", "gone/package"], "jaxlint: error: gone/package: No such file or directory\n"),
         (["tree", ".::A"], "jaxlint: error: .: is a folder; name a file for `A`\n"),
     ],
 )

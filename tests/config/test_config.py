@@ -388,7 +388,11 @@ def test_other_options(tmp_path: Path) -> None:
         ({"target-version": "2.7"}, [], '--target-version: must be like "3.11", not "2.7"'),
         ({"target-jax": "new"}, [], '--target-jax: must be like "0.4.35", not "new"'),
         ({}, ["slect = []"], "--config: unknown key `slect`; did you mean `select`?"),
-        ({}, ["select = "], "--config: broken TOML: Invalid value"),
+        (
+            {},
+            ["select = "],
+            """--config: broken TOML: Invalid value; write texts in quotes: `--config 'select = ["JAX4"]'`""",
+        ),
         ({}, ["preview = 3"], "--config: `preview` must be true or false"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxlint.syntax.spelling import did_you_mean, with_article
+from jaxlint.syntax.spelling import did_you_mean, nearest, with_article
 
 
 @pytest.mark.parametrize("name", ["Agent", "S", "MLP", "NPC", "Update", "Env"])
@@ -24,3 +24,24 @@ def test_letters_that_look_like_digits() -> None:
 @pytest.mark.parametrize("word", ["JAX9", "JAX509", "JAX203", "JAX5099"])
 def test_numbers_are_not_guessed(word: str) -> None:
     assert did_you_mean(word, ["JAX201", "JAX508"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("actuator_qid", "actuator_actadr"), ("actuator_types", "actuator_trntype"), ("obs_mean", "obs_std")],
+)
+def test_words_that_names_share_say_nothing(name: str, field: str) -> None:
+    assert nearest(name, [field]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("batch_stat", "batch_stats"),
+        ("num_bad", "num_bad_epochs"),
+        ("step_cnt", "step_count"),
+        ("max_step", "max_steps"),
+    ],
+)
+def test_words_that_are_alike(name: str, field: str) -> None:
+    assert nearest(name, ["min_steps", field]) == field

@@ -13,6 +13,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.returning import returning
@@ -221,4 +222,12 @@ def _is_updatable(cls: PytreeClass, attr: str) -> bool:
     if field is None or not cls.fields_known or cls.unknown_decorator:
         return False
     by_method = cls.framework.replace_method is not None
-    return by_method or cls.framework.copy_function == "equinox.tree_at" or cls.custom_init() is None
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and not is_left_to_class(cls, attr)
+    return by_method or by_leaf or cls.custom_init() is None
+
+
+def is_left_to_class(cls: PytreeClass, attr: str) -> bool:
+    """Whether `tree_at` may not find a field: no leaf is what only the class has as its default (equinox 0.13.8)."""
+    field = cls.field(attr)
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None
+    return by_leaf and field is not None and field.role is Role.UNKNOWN and field.default is not None
