@@ -79,6 +79,42 @@ def test_search_finds_a_rule_by_the_text_of_its_error(
     page.close()
 
 
+def test_the_first_result_is_the_rule_that_is_about_the_error(
+    chromium_browser: Any, address: str, wrong: list[str]
+) -> None:
+    page = opened(chromium_browser, address, wrong)
+    page.get_by_role("button", name="Search").first.click()
+    page.locator("input[aria-label=Search]").fill("FrozenInstanceError: cannot assign to field")
+    first = page.locator("[role=option]").first
+    first.wait_for()
+    assert "frozen-assignment (JAX401)" in first.inner_text()
+    page.close()
+
+
+def test_what_is_copied_runs(chromium_browser: Any, address: str, wrong: list[str]) -> None:
+    page = opened(chromium_browser, address, wrong)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}tutorials/recompiles/")
+    block = page.locator(".language-console", has_text="--unsafe-fixes").last
+    block.hover()
+    block.locator("button[data-md-type=copy]").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    wanted = ["jaxlint check --fix --unsafe-fixes train.py", "python train.py"]
+    assert [line for line in copied.splitlines() if line] == wanted
+    page.close()
+
+
+def test_a_printed_line_is_not_broken_on_a_phone(chromium_browser: Any, address: str, wrong: list[str]) -> None:
+    page = opened(chromium_browser, address, wrong, width=390)
+    page.goto(f"{address}tutorials/recompiles/")
+    spaces = page.locator(".language-console code").evaluate_all("all => all.map(e => getComputedStyle(e).whiteSpace)")
+    assert set(spaces) == {"pre"}
+    page.goto(f"{address}frameworks/")
+    cell = page.locator(".wide td").first
+    assert cell.evaluate("e => getComputedStyle(e).position") == "sticky"
+    page.close()
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "/home/me/train.py", line 12, in <module>
     class State:
