@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import TRAITS, Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, last_name
+from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -148,7 +149,7 @@ class CapturedState(BodyRule):
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
                 if written.may_be_called_again(one):
-                    yield from _stale(one, classes, code, evaluator)
+                    yield from _stale(one, written.helpers_of(one), classes, code, evaluator)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
                 yield from _without_parameter(one, classes, code)
 
@@ -185,7 +186,23 @@ class _Written:
     @cached_property
     def functions(self) -> dict[str, Body]:
         """The bodies of the functions inside, by their names."""
-        return {s.name: s.body for s in self._code.statements if isinstance(s, FunctionDefinition)}
+        return {name: defined.body for name, defined in self._defined.items()}
+
+    @cached_property
+    def _defined(self) -> dict[str, FunctionDefinition]:
+        return {s.name: s for s in self._code.statements if isinstance(s, FunctionDefinition)}
+
+    def helpers_of(self, one: _Inner) -> list[FunctionDefinition]:
+        """The functions beside a transformed one that it mentions, or those do: what they read, it reads."""
+        found: dict[str, FunctionDefinition] = {}
+        pending: list[tuple[Container[str], Body]] = [(one.params, one.body)] if len(self._defined) > 1 else []
+        while pending:
+            params, body = pending.pop()
+            for name in sorted(self._defined.keys() & names_read(body) - found.keys() - {one.function.name}):
+                if not is_own(name, params, body):
+                    found[name] = self._defined[name]
+                    pending.append((found[name].params, found[name].body))
+        return list(found.values())
 
     @cached_property
     def lambdas(self) -> dict[int, Body]:
@@ -292,10 +309,17 @@ def _asked_for_traits(expr: Expr) -> Expr | None:
 # -- compiled, and bound anew --------------------------------------------------------------------
 
 
-def _stale(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-    """The states that the compiled function reads, and that are bound anew between two calls of it."""
+def _stale(
+    one: _Inner,
+    helpers: Iterable[FunctionDefinition],
+    classes: dict[str, PytreeClass],
+    code: CodeRead,
+    evaluator: Evaluator,
+) -> Iterator[Problem]:
+    """The states that the compiled function or a helper reads, and that are bound anew between two calls of it."""
+    bodies = [(one.params, one.body), *((helper.params, helper.body) for helper in helpers)]
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        read = list(_leaves_read(one.params, one.body, name, cls))
+        read = [leaf for params, body in bodies for leaf in _leaves_read(params, body, name, cls)]
         rebinding = _rebinding_between(one, name, code.body) if read else None
         if rebinding is not None:
             changed = changed_fields(rebinding, cls, code, evaluator)
