@@ -42,7 +42,7 @@ from jaxlint.rules.analyses.traced_leaves import (
 )
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
@@ -142,13 +142,19 @@ class DataFieldAsStatic(BodyRule):
         return any((f.decorators or f.name in applied) and _may_ask(f, candidate) for f in candidate.functions)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at a transformed function, and at the methods of its arguments that it calls."""
+        """Look at a transformed function, and at the methods of its arguments that it calls.
+
+        An argument that is left out is no tracer: its default is what it is.
+        """
         function = code.function
         traced = traced_parameters(code)
         is_mapped = not traced  # then the instances that are mapped have values of their own
         traced = traced or mapped_parameters(code)
-        instances = {name: value for name, value in traced.items() if isinstance(plain(value), Instance)}
-        if function is None or not instances:
+        if function is None:
+            return
+        left_out = {p.name for p in function.parameters if p.default is not None and not is_none(p.default)}
+        instances = {n: v for n, v in traced.items() if isinstance(plain(v), Instance) and n not in left_out}
+        if not instances:
             return
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
             return
