@@ -260,7 +260,7 @@ def _is_base_constructor(expr: Expr) -> TypeGuard[Call]:
 
 def _fields_of_bases(cls: PytreeClass) -> set[str] | None:
     """The fields that the constructor of the bases sets; None if it may set others, those of the class among them."""
-    inherited = {field.name for field in cls.fields if field.owner != cls.symbol}
+    inherited = {field.name for base in cls.mro[1:] for field in base.fields}  # the class may declare one again
     for base in cls.mro[1:]:
         found = base.symbol.declaration.methods
         if "__post_init__" in found:
