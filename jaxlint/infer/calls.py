@@ -96,6 +96,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         #: The last call that made an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self.calling = CallingFunctions()
+        #: The functions of other modules whose calls are listened to.
+        self.watched: frozenset[Key] = frozenset()
         self._shared: dict[str, frozenset[str]] = {}
         self._open = {}
         self._stored: dict[Key, Mapping[str, str]] = {}
@@ -466,9 +468,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
             if parameter.kind in ("*", "**"):
                 bound |= passed.beyond(parameters)
-        place = self.notes.place
-        if bound and place is not None and self.notes.tells_calls and function.symbol.module is place.module:
-            self.note_call(function.symbol, bound, place.function)
+        self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
         bound = {name: value for name, value in bound.items() if is_informative(value)}

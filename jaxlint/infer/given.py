@@ -74,11 +74,15 @@ class GivenClasses:
             return around.qualname if around is not None and is_made else ""
         if not function.self_reads:
             return ""
-        key = (module.path, function.owner)
+        return "" if function.self_reads.isdisjoint(self.from_outside(function.owner, module)) else function.owner
+
+    def from_outside(self, owner: str, module: Module) -> frozenset[str]:
+        """The attributes of a class that hold what constructors are given for parameters without annotation."""
+        key, outline = (module.path, owner), module.outline
         if key not in self._from_outside:
-            inits = [outline.functions[name] for name in outline.classes[function.owner].methods.get("__init__", ())]
+            inits = [outline.functions[name] for name in outline.classes[owner].methods.get("__init__", ())]
             self._from_outside[key] = frozenset(attr for init in inits for attr in _attributes_given(init))
-        return "" if function.self_reads.isdisjoint(self._from_outside[key]) else function.owner
+        return self._from_outside[key]
 
     def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function is annotated to return an instance of a class of some kind, or several."""

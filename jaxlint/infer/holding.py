@@ -21,6 +21,7 @@ from jaxlint.infer.values import (
     plain,
 )
 from jaxlint.libraries.transforms import CONTEXT_MANAGER, TRANSFORMS, WRAPPERS, Returns
+from jaxlint.project.index import Key
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
@@ -43,6 +44,8 @@ class Holding:
     notes: Notes
     body_of: Callable[[FunctionSymbol], Body | None]
     note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
+    #: The functions of other modules whose calls are listened to.
+    watched: frozenset[Key]
     #: Whether the names of modules leave open, as annotations, what something is.
     _open: dict[tuple[str, str], bool]
 
@@ -57,15 +60,28 @@ class Holding:
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         raise NotImplementedError
 
+    def note_passed(self, function: FunctionSymbol, bound: dict[str, Value], unclear: Sequence[Parameter]) -> None:
+        """Note what a call passes to a function that is read; a star leaves unclear which parameters it fills."""
+        place, notes = self.notes.place, self.notes
+        if place is None or not notes.tells_calls:
+            return
+        if function.key in self.watched and not notes.expected:
+            self.note_call(function, {p.name: UNKNOWN for p in unclear} or bound, place.function)
+        elif bound and function.module is place.module:
+            self.note_call(function, bound, place.function)
+
     def held(self, cls: PytreeClass, call: Call, values: Values) -> tuple[tuple[str, Value], ...]:
         """What an ordinary class of the module being read is given for its attributes by a call."""
         place = self.notes.place
-        if cls.is_pytree or place is None or cls.module is not place.module or not call.args or call.has_star:
+        if cls.is_pytree or place is None or not call.args or call.has_star:
+            return ()
+        init = cls.custom_init() if self.watched or cls.module is place.module else None
+        is_watched = init is not None and (cls.module.path, init.qualname) in self.watched and not self.notes.expected
+        if cls.module is not place.module and not is_watched:
             return ()
         stored = self.stored_parameters(cls)
         given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
-        init = cls.custom_init()
-        if init is not None and self.notes.events is not None and self.notes.tells_calls:
+        if init is not None and (self.notes.events is not None or is_watched) and self.notes.tells_calls:
             self.note_call(FunctionSymbol(cls.module, init), given, place.function)
         return tuple((stored[name], value) for name, value in sorted(given.items()) if is_informative(value))
 

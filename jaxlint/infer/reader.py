@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -12,20 +13,24 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.declarations import Declarations
+from jaxlint.infer.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
 from jaxlint.infer.flow import UnitReader
+from jaxlint.infer.handling import handled, unknown_names
 from jaxlint.infer.named_classes import NamedClasses
+from jaxlint.infer.pieces import has_bare_parameters
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
-from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain
+from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, is_informative, plain
+from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.bodies import shows_body
-from jaxlint.symbols.outline import Function, Unit
+from jaxlint.symbols.outline import Function, Import, Unit
 from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.from_ast import to_body
@@ -36,6 +41,8 @@ _UNITS_STORED = 24
 #: How many functions of a unit are read by themselves, when they are asked for; for the next one all of it is read.
 _FEW_FUNCTIONS = 16
 _MAX_RETURN_DEPTH = 5
+#: Through how many modules it is asked who calls whom.
+_MOST_STEPS = 2
 
 
 class ModuleReader:
@@ -70,6 +77,10 @@ class ModuleReader:
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
+        self.elsewhere = CallsElsewhere(model, self._listener)
+        #: Reads the calls in other modules, once that is needed; how many readers listen for others.
+        self.listening: ModuleReader | None = None
+        self._steps = 0
         self.calls.note_called = lambda function, events: self._called.append((function, None, events))
         self._return_depth = 0
         #: The units (path, first row) that nest too deeply to be read.
@@ -112,6 +123,7 @@ class ModuleReader:
         env = Environment(module, "")
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
+        self._ask(self._handling(found, module), module)
         join_statements(found)
         return found + [events for _, events in self.called()]
 
@@ -156,6 +168,118 @@ class ModuleReader:
             for function, made_by, events in self._called
             if events and self.call_sites.agree(function) and (made_by is None or self.call_sites.agree(made_by))
         ]
+
+    # -- what other modules pass ---------------------------------------------------------------
+
+    def _handling(self, found: Sequence[Sequence[Event]], module: Module) -> list[Function]:
+        """The functions of a module that handle parameters of which nothing is known, and those that call them."""
+        index, functions = self.model.project_index, module.outline.functions
+        if module.path not in index.imports.importers or not (
+            module.path in index.seeing or self.triggers.may_be_given_pytrees(module)
+        ):
+            return []
+        read = [event for events in found for event in events if isinstance(event, CodeRead)]
+        outer = [f for f in functions.values() if "<locals>" not in f.scope]
+        bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
+        named = self.elsewhere.named(module) if bare and read else frozenset[str]()
+        called = {name for name, f in bare.items() if f.name in named}
+        if not called:
+            return []
+        inside = named.union(*(unit.calls for unit in module.outline.units))
+        handling: dict[str, Function] = {}
+        for code in read:
+            around = bare.get("" if code.function is None else code.function.qualname.partition(".<locals>")[0])
+            if (
+                around is None
+                or around.qualname in handling
+                or not (around.name in inside or around.qualname in called)
+            ):
+                continue
+            names = unknown_names(code, self.triggers.given)
+            if names and not names.isdisjoint(handled(code, index.updating_method_names.__contains__)):
+                handling[around.qualname] = around
+        if handling:
+            callers = self.calls.calling.names(module, frozenset(function.name for function in handling.values()))
+            handling |= {name: bare[name] for name in called if bare[name].name in callers}
+        return list(handling.values())
+
+    def _may_be_given(self, function: Function, module: Module) -> bool:
+        """Whether something of unknown class is given to a function, or to the constructor of its class."""
+        return has_bare_parameters(function) or bool(function.owner and self.triggers.given.maker(function, module))
+
+    def _ask(self, functions: Sequence[Function], module: Module) -> None:
+        """Read functions of the module with what other modules pass to them, and give to the constructors of `self`."""
+        symbols = {f.qualname: FunctionSymbol(module, f) for f in functions}
+        for function in functions:
+            for maker in self._makers(function, module):
+                symbols[maker.qualname] = FunctionSymbol(module, maker)
+        told = self.elsewhere.passed(symbols.values(), module) if symbols else {}
+        for function in functions if told else ():
+            symbol = symbols[function.qualname]
+            makers = [symbols[maker.qualname].key for maker in self._makers(function, module)]
+            receiver = self._given_receiver(function, module, [told[key] for key in makers if key in told])
+            passed = told.get(symbol.key, {})
+            if passed or holds_given(receiver):
+                self.call_sites.note(symbol, passed, None)
+                self.call_sites.asked.update((symbol.key, *makers))
+                notes = self.calls.notes
+                notes.events, notes.place = [], Place(module, subclasses=self.model.subclasses, applied=self._applied)
+                try:
+                    self.return_of(symbol, receiver, {n: v for n, v in passed.items() if is_informative(v)})
+                finally:
+                    notes.events = notes.place = None
+
+    def _makers(self, function: Function, module: Module) -> list[Function]:
+        """The constructors of the class of a method that reads what they are given."""
+        owner = self.triggers.given.maker(function, module) if function.owner is not None else ""
+        outline = module.outline
+        return [outline.functions[q] for q in outline.classes[owner].methods.get("__init__", ())] if owner else []
+
+    def _given_receiver(self, function: Function, module: Module, given: Sequence[dict[str, Value]]) -> Value | None:
+        """The `self` of a method, with what its constructor is given."""
+        if function.owner is None:
+            return None
+        owner = self.triggers.given.cls(function.owner, module)
+        receiver = self.evaluator.receiver(function, owner)
+        if len(given) == 1 and isinstance(receiver, Instance) and not owner.is_pytree:
+            stored = self.calls.stored_parameters(owner)
+            held = {stored[name]: value for name, value in given[0].items() if name in stored and is_informative(value)}
+            return replace(receiver, refilled=True, held=tuple(sorted(held.items())))
+        return receiver
+
+    def _listener(self) -> ModuleReader:
+        """Another reader, which reads the calls in other modules."""
+        if self.listening is None:
+            self.listening = ModuleReader(self.model)
+            self.listening._steps = self._steps + 1
+        self.listening.stored_units, self.listening.step = self.stored_units, self.step
+        return self.listening
+
+    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+        """What a module passes to functions of another one that it calls by some names."""
+        self._returns.clear()
+        scopes = module.outline.scopes.values()
+        bound = [(name, b) for scope in scopes for name, found in scope.bindings.items() for b in found]
+        names = {*names, *(name for name, b in bound if isinstance(b, Import) and b.name in names)}
+        try:
+            chosen = self.triggers.holding(_rows_naming(names, module.source), module)
+        except Unreadable:
+            return {}
+        if not chosen:
+            return {}
+        self.start(module, chosen)
+        self.calls.watched = frozenset(symbol.key for symbol in functions)
+        self.call_sites.start(self.calls.watched)
+        is_eventful = self.calls.deferral.is_eventful
+        self.calls.deferral.start(lambda name: name in names or is_eventful(name))
+        env = Environment(module, "")
+        for unit, rows in chosen:
+            self.read_unit(module, unit, rows, env)
+        self.unread.clear()
+        if self._steps < _MOST_STEPS:
+            callers = self.call_sites.uninformed()
+            self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
+        return {symbol.key: self.call_sites.told(symbol) for symbol in functions}
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
@@ -259,6 +383,12 @@ def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
         margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
         lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
     return "\n".join(lines) + "\n"
+
+
+def _rows_naming(names: Collection[str], source: Source) -> set[int]:
+    """The rows in which some names are written."""
+    written = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+    return {bisect_right(source.line_offsets, found.start()) for found in written.finditer(source.text)}
 
 
 def join_statements(found: list[list[Event]]) -> None:

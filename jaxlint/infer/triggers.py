@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from operator import attrgetter
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.applied import DONATIONS, Applied
 from jaxlint.infer.calling import CallingFunctions
 from jaxlint.infer.given import GivenClasses, assigned_in, is_pytree, may_take_no_items
+from jaxlint.infer.pieces import (
+    applying_pieces,
+    has_bare_parameters,
+    imports_jax,
+    is_made,
+    is_transformed,
+    pieces_of,
+    rebinds_self,
+    transformed_attributes,
+)
 from jaxlint.infer.renamed import UPDATES, fills_parameter, renamed_updates
 from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
@@ -37,10 +47,9 @@ from jaxlint.symbols.outline import (
     Assignment,
     Class,
     Function,
-    Import,
     Unit,
 )
-from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name
+from jaxlint.syntax.expressions import Call, last_name
 from jaxlint.syntax.statements import parts
 
 #: Updates that are noticed where their result is thrown away.
@@ -92,13 +101,13 @@ class Triggers:
         #: What the rules wait for.
         self.waiting = Waiting()
         self._reaching: dict[str, bool] = {}
+        self._given: dict[str, bool] = {}
         #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
         self._unregistered: frozenset[str] = frozenset()
 
     def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
         """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
-        units = module.outline.units
-        pieces = [piece for unit in units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+        pieces = pieces_of(module)
         called = frozenset().union(*(piece.calls for piece in pieces))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
         self._unregistered = frozenset(name for name in called if self.given.names_unregistered(name, module))
@@ -106,6 +115,17 @@ class Triggers:
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
         wanted |= self._transforming_others(pieces, module)
+        return self._with_callers(wanted, pieces, module)
+
+    def holding(self, rows: Collection[int], module: Module) -> list[tuple[Unit, Rows]]:
+        """The units of a module in which some rows are, and those that tell what the functions there are given."""
+        pieces = pieces_of(module)
+        wanted = {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
+        return self._with_callers(wanted, pieces, module)
+
+    def _with_callers(self, wanted: set[Place], pieces: list[Unit], module: Module) -> list[tuple[Unit, Rows]]:
+        """The units that hold some pieces, or those that tell what their functions are given, and the rows of them."""
+        units = module.outline.units
         wanted |= self._callers([piece for piece in pieces if place(piece) in wanted], pieces, module)
         chosen = [(unit, [place(p) for p in unit.pieces or (unit,) if place(p) in wanted]) for unit in units]
         # a script: what a statement does depends on the statements before it
@@ -126,7 +146,7 @@ class Triggers:
         )
         functions = [d for unit in units for d in self.declared(module, unit) if isinstance(d, Function)]
         own = {function.name for function in functions if has_bare_parameters(function)}
-        own |= {name for function in functions for name in _transformed_attributes(function)}
+        own |= {name for function in functions for name in transformed_attributes(function)}
         for function in functions:
             maker = self.given.maker(function, module)
             own |= {maker.rpartition(".")[2], function.name} if maker else set()
@@ -178,7 +198,7 @@ class Triggers:
     def _transformed(self, pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that declare functions which are transformed, and those that transform them."""
         every = self._reaches_function_framework(module)
-        applying = _applying(pieces, module)
+        applying = applying_pieces(pieces, module)
         found: set[Place] = set()
         for piece in pieces:
             changes = every or self._changes(piece, module)
@@ -229,13 +249,35 @@ class Triggers:
     # -- what a unit or a piece of one holds ----------------------------------------------------
 
     def _triggers(self, unit: Unit, module: Module) -> bool:
-        return self._triggers_anywhere(unit, module) or (
-            self._sees_pytrees(module) and self._triggers_with_pytrees(unit, module)
-        )
+        if self._triggers_anywhere(unit, module):
+            return True
+        if self._sees_pytrees(module):
+            return self._triggers_with_pytrees(unit, module)
+        return self.may_be_given_pytrees(module) and self._handles_parameters(unit, module)
 
     def _sees_pytrees(self, module: Module) -> bool:
         """Whether there may be an instance of a pytree class in a module."""
         return module.path in self.model.project_index.seeing or self._reaches_function_framework(module)
+
+    def may_be_given_pytrees(self, module: Module) -> bool:
+        """Whether another module that may have instances of pytree classes imports a module."""
+        index = self.model.project_index
+        if module.path not in self._given:
+            around = index.imports.importing(index.imports.importers.get(module.path, ()))
+            self._given[module.path] = not index.seeing.isdisjoint(around)
+        return self._given[module.path]
+
+    def _handles_parameters(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit may do something to instances that others pass to its functions."""
+        functions = self._functions(module, unit)
+        if not any(has_bare_parameters(f) or self.given.maker(f, module) for f in functions):
+            return False
+        handles = unit.stores or not unit.calls.isdisjoint(UPDATES)
+        return (
+            handles
+            or ("[]" in unit.methods and self._stores_in_field(unit))
+            or self.waiting.wants(Candidate(unit, functions, module, self.given, self.calling))
+        )
 
     def _triggers_anywhere(self, unit: Unit, module: Module) -> bool:
         """Whether a unit holds what may be found without any pytree class in sight."""
@@ -289,9 +331,9 @@ class Triggers:
 
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
         """Whether an item is assigned of an array."""
-        if unit.kind == "code" and any(_is_made(name, module) for name in unit.mutations):
+        if unit.kind == "code" and any(is_made(name, module) for name in unit.mutations):
             return True
-        if not unit.calls.isdisjoint(ARRAY_MAKERS) and _imports_jax(module):
+        if not unit.calls.isdisjoint(ARRAY_MAKERS) and imports_jax(module):
             return True
         for function in self._functions(module, unit):
             if self._holds_array(function, unit, module):
@@ -305,7 +347,7 @@ class Triggers:
 
     def _holds_array(self, function: Function, unit: Unit, module: Module) -> bool:
         """Whether a method changes what another one of its class assigns to an attribute: an array that it makes."""
-        if function.owner is None or not _imports_jax(module):
+        if function.owner is None or not imports_jax(module):
             return False
         return any(
             assignment.attr in unit.mutations
@@ -336,7 +378,7 @@ class Triggers:
                     return True
                 if cls.is_pytree and _binds_field(cls):
                     return True
-        return any(_rebinds_self(function, module) for function in functions)
+        return any(rebinds_self(function, module) for function in functions)
 
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
@@ -367,11 +409,11 @@ class Triggers:
         """Whether a variable of the module, or an attribute, is called that is given what a transformation returns."""
         bindings = module.outline.module_scope.bindings
         for name in unit.calls:
-            if any(isinstance(b, Assignment) and _is_transformed(b.value) for b in bindings.get(name, ())):
+            if any(isinstance(b, Assignment) and is_transformed(b.value) for b in bindings.get(name, ())):
                 return True
         for owner in {f.owner for f in functions if f.owner is not None}:
             for qualname in module.outline.classes[owner].methods.get("__init__", ()):
-                if not unit.calls.isdisjoint(_transformed_attributes(module.outline.functions[qualname])):
+                if not unit.calls.isdisjoint(transformed_attributes(module.outline.functions[qualname])):
                     return True
         return False
 
@@ -422,34 +464,6 @@ class Triggers:
         return False
 
 
-def _applying(pieces: list[Unit], module: Module) -> dict[str, set[Place]]:
-    """The pieces with calls that may apply transformations, by the functions and methods (`.f`) that they are given."""
-    applying = sorted(module.outline.applying, key=lambda one: one.call.at.row)
-    rows = [one.call.at.row for one in applying]
-    found: dict[str, set[Place]] = {}
-    for piece in pieces:
-        if piece.calls.isdisjoint(LAST_NAMES):
-            continue
-        calls = applying[bisect_left(rows, piece.first) : bisect_right(rows, piece.last)]
-        given = [argument.value for one in calls for argument in one.call.args]
-        methods = {f".{value.attr}" for value in given if isinstance(value, Attribute)}
-        for name in piece.references | methods if calls else ():
-            found.setdefault(name, set()).add(place(piece))
-    return found
-
-
-def _imports_jax(module: Module) -> bool:
-    """Whether a name of a module stands for jax or a part of it."""
-    bindings = module.outline.module_scope.bindings.values()
-    return any(isinstance(b, Import) and b.module.partition(".")[0] == "jax" for found in bindings for b in found)
-
-
-def _is_made(name: str, module: Module) -> bool:
-    """Whether a variable of the module is given what a call returns."""
-    bindings = module.outline.module_scope.bindings.get(name, ())
-    return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
-
-
 def _holds_static(applied: tuple[Applied, ...]) -> bool:
     """Whether some of the arguments are static, or donated."""
     return any(
@@ -459,30 +473,6 @@ def _holds_static(applied: tuple[Applied, ...]) -> bool:
         or not a.options.isdisjoint(DONATIONS)
         for a in applied
     )
-
-
-def _is_transformed(value: Expr | None) -> bool:
-    """Whether an expression is the call of what may be a transformation."""
-    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] in LAST_NAMES
-
-
-def _transformed_attributes(function: Function) -> set[str]:
-    """The attributes of `self` to which a method assigns what a transformation returns."""
-    return {a.attr for a in function.self_assignments if _is_transformed(a.value)}
-
-
-def has_bare_parameters(function: Function) -> bool:
-    """Whether a parameter other than `self` has no annotation."""
-    own = function.parameters[1:] if function.self_name is not None else function.parameters
-    hands_on = any(isinstance(value, Call) and value.has_star for value in function.return_values)
-    return any(p.annotation is None and (hands_on or p.kind[0] != "*") for p in own)
-
-
-def _rebinds_self(function: Function, module: Module) -> bool:
-    """Whether a method binds its first parameter again."""
-    name = function.self_name
-    scope = module.outline.scopes.get(f"{function.qualname}.<locals>")
-    return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1
 
 
 def _binds_field(cls: PytreeClass) -> bool:

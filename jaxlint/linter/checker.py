@@ -206,10 +206,15 @@ class Checker:
 
     def release(self) -> None:
         """Let go of all that was built, now: its parts know each other, and would wait for the garbage collector."""
-        reader, calls = self.reader, self.reader.calls
-        functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
-        for part in (*functions, calls, reader.evaluator, reader, *self.model.classes_built(), self.model):
-            vars(part).clear()
+        reader: ModuleReader | None = self.reader
+        while reader is not None:
+            calls, listening = reader.calls, reader.listening
+            functions = (calls.transformed.applications, calls.transformed, calls.higher_order, calls.known_functions)
+            for part in (*functions, calls, reader.elsewhere, reader.evaluator, reader):
+                vars(part).clear()
+            reader = listening
+        for built in (*self.model.classes_built(), self.model):
+            vars(built).clear()
 
     # -- one module -------------------------------------------------------------------------
 

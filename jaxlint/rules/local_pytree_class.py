@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
@@ -12,6 +11,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, dotted, without_call
+from jaxlint.syntax.paths import is_test_file
 
 #: Decorators below which a body does not run at every call, by canonical name.
 _TRACING = frozenset({"jax.jit", "jax.pmap", "equinox.filter_jit", "flax.nnx.jit", "jax_dataclasses.jit"})
@@ -101,7 +101,7 @@ class LocalPytreeClass(ClassRule):
         if _LOCAL not in declaration.scope or cls.registered is not True or scope is None:
             return
         functions = _around(declaration.scope, cls.module)
-        if declaration.name in scope.is_global or _is_test(cls.module) or not functions:
+        if declaration.name in scope.is_global or is_test_file(cls.module.path) or not functions:
             return
         if any(_runs_once(f, cls.module, evaluator) for f in functions) or _extends_argument(cls, functions):
             return
@@ -122,11 +122,6 @@ def _around(scope: str, module: Module) -> list[Function]:
     parts = scope.split(_LOCAL)
     names = [_LOCAL.join(parts[: i + 1]) for i in range(len(parts) - 1)]
     return [module.outline.functions[name] for name in names if name in module.outline.functions]
-
-
-def _is_test(module: Module) -> bool:
-    name = os.path.basename(module.path)
-    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
 
 
 def _extends_argument(cls: PytreeClass, functions: list[Function]) -> bool:

@@ -39,6 +39,12 @@ def ancestors(directory: str) -> Iterator[str]:
         directory = parent
 
 
+def is_test_file(path: str) -> bool:
+    """Whether a file is called like one of pytest's."""
+    name = os.path.basename(path)
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+
+
 def stamp(path: str) -> tuple[int, int]:
     """When a file was changed (in nanoseconds), and its size; zeros if there is none.
 

@@ -1,0 +1,190 @@
+"""What other modules pass to the functions of a module, for parameters without annotation."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    Choice,
+    ClassObject,
+    Container,
+    Instance,
+    Scalar,
+    Value,
+    is_informative,
+    joined,
+    plain,
+)
+from jaxlint.project.index import Key
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.symbols.outline import Import
+from jaxlint.syntax.paths import is_test_file
+from jaxlint.syntax.source import Unreadable
+
+#: Of how many modules the calls are read for one module.
+_MOST_HOMES = 8
+
+_TESTS = frozenset({"test", "tests", "testing"})
+#: Finds the name of what a `partial` is made of.
+_BOUND = re.compile(r"\bpartial\(\s*(?:\w+\.)*(\w+)")
+#: What the calls in a module pass for the parameters of a function; None where they do not agree, or nothing is known.
+Told = Mapping[str, "Value | None"]
+
+
+class Listener(Protocol):
+    """Reads the calls of functions of other modules (`infer.reader.ModuleReader`)."""
+
+    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+        """What a module passes to functions that it calls by some names."""
+
+
+class CallsElsewhere:
+    """Asks the modules that import a module what they pass to its functions."""
+
+    def __init__(self, model: PytreeModel, listener: Callable[[], Listener]) -> None:
+        self.model = model
+        self._listener = listener
+        self._named: dict[str, frozenset[str]] = {}
+        self._around: dict[str, Sequence[Module]] = {}
+
+    def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
+        """What all calls of functions of a module in other modules agree on, by function and parameter."""
+        wanted: dict[str, list[FunctionSymbol]] = {}
+        for symbol in functions:
+            for home in self._calling(symbol):
+                wanted.setdefault(home.path, []).append(symbol)
+        told: dict[Key, list[Told]] = {}
+        for home in self._homes(module):
+            here = wanted.get(home.path)
+            if here:
+                names = {called_as(symbol) for symbol in here}
+                for key, one in self._listener().listen(home, here, names).items():
+                    told.setdefault(key, []).append(one)
+        agreed = {key: _agreed(several) for key, several in told.items()}
+        return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
+
+    def named(self, module: Module) -> frozenset[str]:
+        """The names that the modules which may call functions of a module know of."""
+        return frozenset[str]().union(*map(self._names, self._homes(module)))
+
+    def _calling(self, symbol: FunctionSymbol) -> Sequence[Module]:
+        """The modules that may call a function; none if they are many, or if one puts something else in its place."""
+        name, module = called_as(symbol), symbol.module
+        owner = (symbol.declaration.owner or "").rpartition(".")[2]
+        found: list[Module] = []
+        for home in self._homes(module):
+            if any(path.rpartition(".")[2] == name for path in home.outline.attributes_set):
+                return []
+            if name in self._names(home) and (owner in self._names(home) if owner else _has(name, module, home)):
+                found.append(home)
+        return found if len(found) <= _MOST_HOMES else []
+
+    def _homes(self, module: Module) -> Sequence[Module]:
+        """The modules that may get functions of a module: those that import it, or a package that hands them on.
+
+        What tests pass is no evidence: they call with what is at hand.
+        """
+        if module.path not in self._around:
+            found: list[Module] = []
+            seen = {module.path}
+            pending = [module]
+            while pending:
+                current = pending.pop(0)
+                for other in self.model.importers(current):
+                    if other.path not in seen and not _is_test(other):
+                        seen.add(other.path)
+                        found.append(other)
+                        if other.is_package or other.outline.star_imports:
+                            pending.append(other)
+            self._around[module.path] = found
+        return self._around[module.path]
+
+    def _names(self, module: Module) -> frozenset[str]:
+        """The names that a module calls, imports, or gives to `partial` or what may be a transformation."""
+        if module.path not in self._named:
+            outline = module.outline
+            found = set[str]().union(*(unit.calls for unit in outline.units))
+            found.update(binding.name or "" for binding in _imports(module))
+            for one in outline.applying:
+                found.update(getattr(argument.value, "attr", "") for argument in one.call.args)
+            if "partial" in found:
+                with suppress(Unreadable):
+                    found.update(_BOUND.findall(module.source.text))
+            self._named[module.path] = frozenset(found)
+        return self._named[module.path]
+
+
+def called_as(symbol: FunctionSymbol) -> str:
+    """By which name a function is called; a constructor by that of its class."""
+    function = symbol.declaration
+    is_constructor = function.owner is not None and function.name == "__init__"
+    return (function.owner or "").rpartition(".")[2] if is_constructor else function.name
+
+
+def _has(name: str, module: Module, home: Module) -> bool:
+    """Whether a module has a function of another one by its name, or by that of its module or of a package."""
+    modules = frozenset(module.name.split("."))
+    return bool(home.outline.star_imports) or any(
+        binding.name == name or (binding.name or binding.module.rpartition(".")[2]) in modules
+        for binding in _imports(home)
+    )
+
+
+def _imports(module: Module) -> Iterator[Import]:
+    """What the imports in a module bind, in functions, too."""
+    for scope in module.outline.scopes.values():
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if type(binding) is Import:
+                    yield binding
+
+
+def _is_test(module: Module) -> bool:
+    """Whether a module is part of the tests of a project."""
+    folders = {*module.name.split(".")[:-1], os.path.basename(os.path.dirname(module.path))}
+    return is_test_file(module.path) or not folders.isdisjoint(_TESTS)
+
+
+def _agreed(several: list[Told]) -> dict[str, Value]:
+    """What is passed for each parameter, if all who pass something for it pass the same."""
+    names = dict.fromkeys(name for one in several for name in one)
+    found: dict[str, Value] = {}
+    for name in names:
+        values = [one[name] for one in several if name in one]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and len({kind_of(value) for value in known}) == 1:
+            found[name] = carried(joined(known))
+    return found
+
+
+def kind_of(value: Value) -> object:
+    """What two values must have in common to count as the same."""
+    cls = getattr(value, "cls", None)
+    return cls if cls is not None else type(value)
+
+
+def carried(value: Value) -> Value:
+    """What of a value holds in another module: functions with the variables around them are left behind."""
+    value = plain(value)
+    match value:
+        case Container(items=tuple(items)):
+            return Container(value.kind, tuple(map(carried, items)), UNKNOWN, value.keys, value.declared)
+        case Container(element=element):
+            return Container(value.kind, None, carried(element), value.keys, value.declared)
+        case Instance(held=held):
+            return replace(value, held=tuple((name, carried(one)) for name, one in held)) if held else value
+        case Choice(options=options):
+            return joined(list(map(carried, options)))
+        case ClassObject() | Array() | Scalar():
+            return value
+    return UNKNOWN
