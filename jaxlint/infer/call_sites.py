@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.elsewhere import called_as, kind_of
+from jaxlint.infer.elsewhere import are_alike, called_as
 from jaxlint.infer.values import UnknownValue, Value, is_informative, joined, plain
 from jaxlint.project.index import Key
 from jaxlint.project.resolution import FunctionSymbol
@@ -53,7 +53,7 @@ class CallSites:
     def agree(self, function: FunctionSymbol) -> bool:
         """Whether all calls pass the same for each parameter, as far as it can be seen."""
         passed = self._passed.get(function.key, {})
-        if any(len(set(map(kind_of, values))) > 1 for values in passed.values()):
+        if not all(map(are_alike, passed.values())):
             return False
         for name, callers in self._unknown.get(function.key, {}).items():
             if name in passed and not all(map(self._is_informed, callers)):
@@ -65,7 +65,7 @@ class CallSites:
         passed, unknown = self._passed.get(function.key, {}), self._unknown.get(function.key, {})
         told: dict[str, Value | None] = dict.fromkeys((*passed, *unknown))
         for name, values in passed.items():
-            if all(map(self._is_informed, unknown.get(name, ()))) and len(set(map(kind_of, values))) == 1:
+            if all(map(self._is_informed, unknown.get(name, ()))) and are_alike(values):
                 told[name] = joined(list(values))
         return told
 

@@ -153,8 +153,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         place = self.notes.place
         if place is None or self.notes.events is None or not isinstance(plain(value), UnknownValue):
             return False
-        roots = {root for root, name in self.model.visible_updates.others if name == AT}
-        return bool(roots) and not roots.isdisjoint(self.model.roots_seen(place.module))
+        return self.model.sees_other(place.module, AT)
 
     def _note_method(
         self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment

@@ -114,7 +114,7 @@ class CallsElsewhere:
         if module.path not in self._named:
             outline = module.outline
             found = set[str]().union(*(unit.calls for unit in outline.units))
-            found.update(binding.name or "" for binding in _imports(module))
+            found.update(binding.name or "" for _, binding in imports_in(module))
             for one in outline.applying:
                 found.update(getattr(argument.value, "attr", "") for argument in one.call.args)
             if "partial" in found:
@@ -136,17 +136,17 @@ def _has(name: str, module: Module, home: Module) -> bool:
     modules = frozenset(module.name.split("."))
     return bool(home.outline.star_imports) or any(
         binding.name == name or (binding.name or binding.module.rpartition(".")[2]) in modules
-        for binding in _imports(home)
+        for _, binding in imports_in(home)
     )
 
 
-def _imports(module: Module) -> Iterator[Import]:
-    """What the imports in a module bind, in functions, too."""
+def imports_in(module: Module) -> Iterator[tuple[str, Import]]:
+    """What the imports in a module bind, in functions, too, by which names."""
     for scope in module.outline.scopes.values():
-        for bindings in scope.bindings.values():
+        for name, bindings in scope.bindings.items():
             for binding in bindings:
                 if type(binding) is Import:
-                    yield binding
+                    yield name, binding
 
 
 def _is_test(module: Module) -> bool:
@@ -162,15 +162,15 @@ def _agreed(several: list[Told]) -> dict[str, Value]:
     for name in names:
         values = [one[name] for one in several if name in one]
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and len({kind_of(value) for value in known}) == 1:
+        if len(known) == len(values) and are_alike(known):
             found[name] = carried(joined(known))
     return found
 
 
-def kind_of(value: Value) -> object:
-    """What two values must have in common to count as the same."""
-    cls = getattr(value, "cls", None)
-    return cls if cls is not None else type(value)
+def are_alike(values: Iterable[Value]) -> bool:
+    """Whether some values count as the same: instances of one class, or values of one kind."""
+    kinds = {cls if (cls := getattr(value, "cls", None)) is not None else type(value) for value in values}
+    return len(kinds) == 1
 
 
 def carried(value: Value) -> Value:

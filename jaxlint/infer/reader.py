@@ -13,7 +13,7 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.declarations import Declarations
-from jaxlint.infer.elsewhere import CallsElsewhere, Told
+from jaxlint.infer.elsewhere import CallsElsewhere, Told, imports_in
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
@@ -30,7 +30,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.bodies import shows_body
-from jaxlint.symbols.outline import Function, Import, Unit
+from jaxlint.symbols.outline import Function, Unit
 from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText
 from jaxlint.syntax.from_ast import to_body
@@ -258,9 +258,7 @@ class ModuleReader:
     def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
         """What a module passes to functions of another one that it calls by some names."""
         self._returns.clear()
-        scopes = module.outline.scopes.values()
-        bound = [(name, b) for scope in scopes for name, found in scope.bindings.items() for b in found]
-        names = {*names, *(name for name, b in bound if isinstance(b, Import) and b.name in names)}
+        names = {*names, *(name for name, binding in imports_in(module) if binding.name in names)}
         try:
             chosen = self.triggers.holding(_rows_naming(names, module.source), module)
         except Unreadable:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jaxlint.linter.parallel import Workers
     from jaxlint.linter.shards import Shard
     from jaxlint.project.index import ProjectIndex, StoredIndex
+    from jaxlint.suppression.baseline import Entry
 
 
 def make_checker(project: Project, settings: Settings) -> Checker:
@@ -152,11 +153,13 @@ def check_paths(
         fixed = settings or Settings()
         files = discover(paths, lambda directory: fixed.exclude, force=force_exclude)
         groups = [(fixed, files)]
+    baselines: dict[str | None, list[Entry]] = {}
     for group, _ in groups:
-        if group.baseline is not None:
+        if group.baseline is not None and group.baseline not in baselines:
             from jaxlint.suppression.baseline import read_baseline
 
-            read_baseline(group.baseline)  # whoever has misspelt its name hears of it before all is checked
+            # whoever has misspelt its name hears of it before all is checked
+            baselines[group.baseline] = read_baseline(group.baseline)
     advance = _Progress(len(files), progress)
     result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
     collecting = gc.isenabled()
@@ -176,7 +179,8 @@ def check_paths(
                 if stored is not None:
                     stored.append(check)
                 found = check.findings(mine)
-                add_found(result, found, group, [module.path for module in mine], check.errors)
+                own_files = [module.path for module in mine]
+                add_found(result, found, group, own_files, check.errors, known=baselines.get(group.baseline))
     finally:
         if collecting:
             gc.enable()

@@ -11,7 +11,7 @@ from jaxlint.config.settings import EnabledRules, Settings, is_sure_enough
 from jaxlint.finding import Confidence, Finding
 
 if TYPE_CHECKING:
-    from jaxlint.suppression.baseline import Stale
+    from jaxlint.suppression.baseline import Entry, Stale
 
 
 class Result(msgspec.Struct):
@@ -36,21 +36,23 @@ def add_found(
     files: Sequence[str],
     errors: Sequence[str],
     lines: Callable[[str], Sequence[str]] | None = None,
+    known: Sequence[Entry] | None = None,
 ) -> None:
     """Add what was found in some of the files, and what failed: by comments, the baseline and confidence.
 
-    `lines` gives the lines of a file that are not those on disk.
+    `lines` gives the lines of a file that are not those on disk, `known` the entries of the baseline if it was read.
     """
     findings = ordered(found)
     result.suppressed += [f for f in findings if f.suppressed]
     findings = [f for f in findings if not f.suppressed]
     result.checked.append((settings, tuple(files)))
     if settings.baseline is not None:
-        from jaxlint.suppression.baseline import without_known
+        from jaxlint.suppression.baseline import read_baseline, without_known
         from jaxlint.suppression.fingerprint import file_lines
 
         checked = {} if errors else codes_checked([(settings, files)])
-        findings, stale = without_known(settings.baseline, findings, checked, lines or file_lines)
+        entries = read_baseline(settings.baseline) if known is None else known
+        findings, stale = without_known(settings.baseline, entries, findings, checked, lines or file_lines)
         result.stale += stale
     result.findings += [f for f in findings if is_sure_enough(f.confidence, settings)]
     result.errors += errors

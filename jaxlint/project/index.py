@@ -83,9 +83,9 @@ class VisibleUpdates(msgspec.Struct, array_like=True):
         copied = [fields for root in roots for fields in self.fields.get((root, method), ())]
         return any(names <= fields for fields in (*copied, extra) if fields)
 
-    def has_other(self, roots: Iterable[str], method: str) -> bool:
-        """Whether a class has a method of that name which may do something else."""
-        return any(self.others.get((root, method)) for root in roots)
+    def roots_of_others(self, method: str) -> set[str]:
+        """The roots below which a class has a method of that name which may do something else."""
+        return {root for root, name in self.others if name == method}
 
 
 class ProjectIndex(msgspec.Struct, array_like=True):

@@ -240,6 +240,11 @@ class PytreeModel:
         ]
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
+    def sees_other(self, module: Module, method: str) -> bool:
+        """Whether a class that a module may see has a method of that name which may do anything but an update."""
+        roots = self.visible_updates.roots_of_others(method)
+        return bool(roots) and not roots.isdisjoint(self.roots_seen(module))
+
     def importers(self, module: Module) -> list[Module]:
         """The modules that import a module. Raises `NotIndexedYet` while the project is being read."""
         graph = self.project_index.imports

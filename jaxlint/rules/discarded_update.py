@@ -251,7 +251,7 @@ def _is_named_tuple(update: Update, model: PytreeModel) -> bool:
     function = update.place.function
     if base is None or (function is not None and base == function.self_name):
         return False
-    return not model.visible_updates.has_other(model.roots_seen(update.place.module), update.function)
+    return not model.sees_other(update.place.module, update.function)
 
 
 def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
@@ -264,7 +264,7 @@ def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
     heads = {name.partition(".")[0] for level, name in update.place.module.outline.imported_modules if level == 0}
     if heads.isdisjoint(_STATES) or not heads.isdisjoint(_OTHERS):
         return False
-    return not model.visible_updates.has_other(model.roots_seen(update.place.module), update.function)
+    return not model.sees_other(update.place.module, update.function)
 
 
 def _train_state_fields(update: Update) -> frozenset[str]:

@@ -74,16 +74,16 @@ def read_baseline(path: str) -> list[Entry]:
 
 def without_known(
     path: str,
+    entries: Sequence[Entry],
     findings: Sequence[Finding],
     checked: Mapping[str, Collection[str]],
     lines: Callable[[str], Sequence[str]] = file_lines,
 ) -> tuple[list[Finding], list[Stale]]:
     """The findings that the baseline in `path` does not hold, and its entries that stand for nothing any more.
 
-    `checked` says for each file which rules ran in it: of all else nothing is known; `lines` gives the lines of
-    a file. Raises `BaselineError`.
+    `entries` are what was read of it, `checked` says for each file which rules ran in it: of all else nothing is
+    known; `lines` gives the lines of a file.
     """
-    entries = read_baseline(path)
     known = {entry.identity for entry in entries}
     base = os.path.dirname(path)
     found = identities(findings, lines, base)

@@ -11,9 +11,7 @@ from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.slots import Slot, changed_by, origin, slot_of
 from jaxlint.infer.usage import Changed
-from jaxlint.infer.values import (
-    FunctionValue,
-)
+from jaxlint.infer.values import FunctionValue
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.callees import Callee, callee_of
 from jaxlint.rules.analyses.purposes import Purpose, is_cache, made_from, purpose_of, removes
@@ -48,8 +46,10 @@ def changes_of(callee: Callee, evaluator: Evaluator, depth: int = 0) -> Iterator
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.scope or symbol.declaration.owner:
             continue
         inner = callee_of(FunctionValue(symbol), evaluator)
-        for change in changes_of(inner, evaluator, depth + 1) if inner is not None else ():
-            found = given_for(call, inner, change.slot) if inner is not None else None
+        if inner is None:
+            continue
+        for change in changes_of(inner, evaluator, depth + 1):
+            found = given_for(call, inner, change.slot)
             held = slot_of(found[0]) if found is not None else None
             place = origin(held.below(*found[1]), body, names) if found is not None and held is not None else None
             if place is not None and place.path:

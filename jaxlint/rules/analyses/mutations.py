@@ -138,8 +138,10 @@ class _Finder:
         What it returns may be the new value, unless nobody takes that.
         """
         callee = called_by(call, self.code, self.evaluator)
-        for change in changes_of(callee, self.evaluator) if callee is not None else ():
-            found = given_for(call, callee, change.slot) if callee is not None else None
+        if callee is None:
+            return
+        for change in changes_of(callee, self.evaluator):
+            found = given_for(call, callee, change.slot)
             if found is None or (change.is_used and not is_alone):
                 continue
             given, path = found

@@ -45,8 +45,6 @@ _MAX_DEPTH = 6
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
-
-
 #: What may hold an instance, or be one of two.
 _DISPLAYS = frozenset({Display, DictDisplay, Conditional})
 
