@@ -216,6 +216,25 @@ def test_layouts(before: str) -> None:
     assert fix_source(text, settings=Settings(select=("JAX401",)))[0] == after
 
 
+RECEIVERS = {
+    "s.replace(step=1)": "dataclasses.replace(s, step=1)",
+    "s.replace(step=1,\n        other=2)": "dataclasses.replace(s, step=1,\n        other=2)",
+    "s.replace(\n        step=1,  # é\n    )": "dataclasses.replace(\n        s,\n        step=1,  # é\n    )",
+    "s.replace(\n        step=1, other=2\n    )": "dataclasses.replace(\n        s, step=1, other=2\n    )",
+    "s.replace(  # a\n        # é\n        step=1\n    )": ""
+    "dataclasses.replace(  # a\n        s,\n        # é\n        step=1\n    )",
+}
+
+
+@pytest.mark.parametrize("before", RECEIVERS)
+def test_the_receiver_becomes_the_first_argument(before: str) -> None:
+    header = (
+        "import dataclasses\nimport equinox as eqx\n\n\nclass S(eqx.Module):\n    step: int\n    other: int = 0\n\n\n"
+    )
+    text, after = (header + f"def f(s: S):\n    return {part}\n" for part in (before, RECEIVERS[before]))
+    assert fix_source(text, settings=Settings(select=("JAX404",)))[0] == after
+
+
 UNWANTED = [
     "def f(state: State):\n    state.step = 1\n",
     "def f(state: State):\n    state.step = 1\n    print(state)\n",
