@@ -24,6 +24,7 @@ from mypy.types import (
 )
 
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.fields import taken_by_converters
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import keywords_of_replace, type_again
 from jaxlint_mypy.parameters import ANY, Parameters, field_type
@@ -83,9 +84,16 @@ def with_open(parameters: Parameters, receiver: Instance) -> Parameters:
 
 
 def of_replace(ctx: FunctionSigContext) -> FunctionLike:
-    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses."""
+    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses.
+
+    What is given goes through the constructor, and so through its converters: they say what a field may be given.
+    """
     signature = replace_function_sig_callback(ctx)
     receivers = list(_receivers(signature.arg_types[0])) if signature.arg_types else []
+    if len(receivers) == 1:
+        for name, typ in taken_by_converters(receivers[0]).items():
+            if name in signature.arg_names:
+                signature = _with_keyword(signature, name, typ)
     taken = [_taken(receiver) for receiver in receivers]
     names = dict.fromkeys(name for one in receivers for name in left_open(one.type))
     for name in names:
