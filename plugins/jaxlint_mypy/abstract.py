@@ -40,13 +40,14 @@ def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
         variable = target.node if isinstance(target, NameExpr) else None
         if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
             continue
-        if variable.is_classvar and _inherits_abstract(definition.info, variable.name):
-            variable.is_classvar = False  # mypy lets no class variable override what is none
+        if _says_abstract(statement) and variable.name not in declared:
+            variable.is_classvar = False  # `if TYPE_CHECKING: from typing import ClassVar as AbstractVar`
             statement.new_syntax = False  # what has none is no field to mypy's dataclasses
-        elif _says_abstract(statement) and not variable.is_classvar and variable.name not in declared:
-            statement.new_syntax = False
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+        elif variable.is_classvar and _inherits_abstract(definition.info, variable.name):
+            variable.is_classvar = False  # mypy lets no class variable override what is none
+            statement.new_syntax = False
 
 
 def _says_abstract(statement: AssignmentStmt) -> bool:

@@ -383,6 +383,30 @@ B(2.0, [1], "a")  # E: type
 C(2.0, s=jnp.zeros(1))
 C(2.0, s=2)  # E: type
 """,
+    "abstract_for_checkers": "# only: equinox"
+    + """
+if t.TYPE_CHECKING:
+    from typing import ClassVar as AbstractVar
+else:
+    from equinox import AbstractVar
+class Path(eqx.Module):
+    start: AbstractVar[float]
+    stop: AbstractVar[float]
+    def length(self) -> float:
+        return self.stop - self.start
+class Line(Path):
+    start: float
+    stop: float = 1.0
+class Unit(Path):
+    start: t.ClassVar[float] = 0.0
+    @property
+    def stop(self) -> float:
+        return 1.0
+print(Line(0.0).length(), Line(0.0, stop=2.0).length(), Unit().length())
+Path()  # E: abstract
+Line(0.0, end=2.0)  # E: unknown
+Unit(0.0)  # E: unknown
+""",
     "abstract_variable": "# only: equinox"
     + """
 class Abstract(eqx.Module):
