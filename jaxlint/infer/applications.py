@@ -15,6 +15,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL, Callee
 from jaxlint.symbols.outline import Applying, Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
 
 
@@ -69,6 +70,12 @@ class Applications:
         found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
         return tuple(replace(a.applied, at=function.at) for a in found)
 
+    def is_called_in_vain(self, applied: Applied, function: Function, module: Module) -> bool:
+        """Whether what a transformation makes of a function is called at once, with too little."""
+        called = [one for one in module.outline.applying if one.arguments is not None]
+        called = [one for one in called if one.call.at == place_of(applied.at)]
+        return any(_fails(function, applied.bound + (one.arguments or 0), applied.given) for one in called)
+
     def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
         call = applying.call
         callee = self.model.callees.of_call(call, module, applying.scope)
@@ -79,6 +86,8 @@ class Applications:
             target = self._target(given, applying, module)
             if target is not None:
                 function, bound, names = target
+                if applying.arguments is not None and _fails(function.declaration, bound + applying.arguments, names):
+                    continue
                 applied = self.transformed.from_callee(transform, callee, call.at)
                 applied = self.transformed.applied_to(function.declaration, function.module, applied, bound, names)
                 yield Application(function, module, applied, call.at.row)
@@ -125,3 +134,10 @@ def _functions(transform: Transform, call: Call) -> Iterator[Expr]:
             yield from given.items
         elif given is not None:
             yield given
+
+
+def _fails(function: Function, arguments: int, names: frozenset[str]) -> bool:
+    """Whether a function that is given so many arguments, and those names, lacks one: nothing of it is traced then."""
+    needed = [p.name for p in function.parameters if p.kind == "positional"][arguments:]
+    without = {p.name for p in function.parameters if p.default is None} - names
+    return not without.isdisjoint(needed)

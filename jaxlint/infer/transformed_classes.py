@@ -110,11 +110,11 @@ class TracedClasses:
                 pending += self._held_by(cls) if cls.is_pytree else ()
 
     def _held_by(self, cls: PytreeClass) -> Iterator[PytreeClass]:
-        """The classes of what the leaves of an instance certainly hold."""
+        """The classes of what the leaves of an instance certainly hold: nothing else may stand there."""
         for field in cls.fields:
             if field.role is Role.LEAF and field.annotation is not None:
                 held = self.evaluator.promises.field(field, cls)
-                if NONE not in options(held) and (
+                if all(isinstance(option, (Instance, Container)) for option in options(held)) and (
                     field.default is None or plain(self.evaluator.static(field.default)) != NONE
                 ):
                     yield from instances_in(held)

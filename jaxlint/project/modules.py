@@ -391,18 +391,25 @@ class Project:
             return None
         key = (importer.roots, name)
         if key not in self._found:
-            others = self.roots if len(self.roots) < 2 else self._nearest(top, importer)
-            self._found[key] = self._search(name.split("."), (*importer.roots, *others, *self.site_packages))
+            parts = name.split(".")
+            others = self.roots if len(self.roots) < 2 else self._nearest(parts, importer)
+            self._found[key] = self._search(parts, (*importer.roots, *others, *self.site_packages))
         return self._found[key]
 
-    def _nearest(self, top: str, importer: Module) -> list[str]:
-        """The roots of checked files that hold the package or module `top`: first those around the one that imports it.
+    def _nearest(self, parts: list[str], importer: Module) -> list[str]:
+        """The roots of checked files that hold what is imported: first those around the file that imports it.
 
-        Programs that lie side by side may each have a `src`. What runs in one of them finds its own.
+        Programs that lie side by side may each have a `src`. What runs in one of them finds its own. Of a file around
+        or beside them nobody knows in which it runs, if both have the module.
         """
+        top = parts[0]
         holding = [root for root in self.roots if self._listing(root) & {top, f"{top}.py", f"{top}.pyi"}]
         if len(holding) > 1 and importer.roots:
-            holding.sort(key=lambda root: _distance(root, importer.roots[0]))
+            distances = {root: _distance(root, importer.roots[0]) for root in holding}
+            holding.sort(key=distances.__getitem__)
+            near = [root for root in holding if distances[root] == distances[holding[0]]]
+            if len(near) > 1 and sum(self._search(parts, (root,)) is not None for root in near) > 1:
+                return []
         return holding
 
     def find_relative(self, level: int, name: str, importer: Module) -> Module | None:

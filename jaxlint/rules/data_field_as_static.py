@@ -182,11 +182,14 @@ def _may_ask(function: Function, candidate: Candidate) -> bool:
     return asking is not None and any(map(asking.search, rows))
 
 
+def _may_be_array(leaf: Leaf) -> bool:
+    """Whether a leaf may be an array."""
+    return any(isinstance(option, Array) for option in options(plain(leaf.value)))
+
+
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:
     """Whether a field has other values all the time, so that it is no static one: an array, or what updates set."""
-    if any(isinstance(option, Array) for option in options(plain(leaf.value))):
-        return True
-    return is_updated(leaf.field, leaf.cls, evaluator)
+    return _may_be_array(leaf) or is_updated(leaf.field, leaf.cls, evaluator)
 
 
 def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
@@ -241,7 +244,8 @@ class _Reader:
         for use in uses:
             leaf = leaves.leaf(use.expr)
             assert leaf is not None
-            yield use, leaf, use.at, ""
+            if not use.takes_arrays or not _may_be_array(leaf):
+                yield use, leaf, use.at, ""
         for use in StaticUses(lambda e: shape(e) is not None, kind_of, name_of, bound).of(body) if shapes else ():
             leaf = shape(use.expr)
             if leaf is not None and use.how == SHAPE:

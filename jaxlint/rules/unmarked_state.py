@@ -132,10 +132,12 @@ def _is_plain(expr: Expr) -> bool:
 
 
 def _summands(expr: Expr) -> tuple[Expr, ...]:
-    """The lists, or the tuples, that are put together to one, else the expression itself."""
+    """The lists, or the tuples, that are put together to one or repeated, else the expression itself."""
     match expr:
         case Binary(op="+", left=left, right=right):
             return (*_summands(left), *_summands(right))
+        case Binary(op="*", left=Display() as repeated) | Binary(op="*", right=Display() as repeated):
+            return (repeated,)
     return (expr,)
 
 

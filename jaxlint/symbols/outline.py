@@ -212,6 +212,8 @@ class Applying(msgspec.Struct, frozen=True, array_like=True, gc=False):
     self_name: str | None
     #: The variables of the lambdas and comprehensions around it.
     shadowed: tuple[str, ...] = ()
+    #: How many arguments what it makes is given at once, by position; None if that is not seen.
+    arguments: int | None = None
 
 
 class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):

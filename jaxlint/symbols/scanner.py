@@ -60,6 +60,8 @@ class Scanner:
         self.future_annotations = False
         self.imported: dict[tuple[int, str], None] = {}
         self.applying: list[Applying] = []
+        #: How many arguments are given, by position alone, to what a call makes: by the number of that call in memory.
+        self._given: dict[int, int] = {}
         self.transforms = set(context.transforms)
         self.modules = set(context.modules)
         self.taken = context.taken
@@ -334,8 +336,11 @@ class Scanner:
                 self._note_act()
         else:
             calls.add("")
-            if type(func) is ast.Call and any(last_name(a) in self.transforms for a in func.args[:1]):
-                self._note_applying(call)
+            if type(func) is ast.Call:
+                if any(last_name(a) in self.transforms for a in func.args[:1]):
+                    self._note_applying(call)
+                if not call.keywords and not any(type(a) is ast.Starred for a in call.args):
+                    self._given[id(func)] = len(call.args)
 
     def _scan_binding(self, node: ast.AST) -> None:
         """Scan a lambda or a comprehension, whose variables are its own."""
@@ -350,7 +355,8 @@ class Scanner:
         function = self.function
         self_name = function.self_name if function is not None else None
         owner = self.owner if self_name is not None else None
-        self.applying.append(Applying(from_ast(call), self.scope, owner, self_name, self.shadowed))  # type: ignore[arg-type]
+        given = self._given.get(id(call))
+        self.applying.append(Applying(from_ast(call), self.scope, owner, self_name, self.shadowed, given))  # type: ignore[arg-type]
 
     def _extend_all(self, value: ast.expr) -> None:
         """Add to `__all__`; what cannot be read makes it unknown."""

@@ -665,6 +665,15 @@ def test_of_packages_of_one_name_the_nearest_is_meant(tmp_path: Path) -> None:
     check(tmp_path, nested | {f"all/another/{path}": text for path, text in other.items()})
 
 
+def test_of_modules_of_one_name_beside_a_file_none_is_meant(tmp_path: Path) -> None:
+    """A file around two programs runs in one of them, and nobody knows in which; with one of them it is known."""
+    use = "from states import State" + textwrap.dedent(STEP)
+    plain = "class State:\n    x = 0\n"
+    both = {"torch/states.py": plain, "torch/run.py": "", "jaxed/states.py": STATE, "jaxed/run.py": ""}
+    check(tmp_path / "two", both | {"use.py": use.replace("# JAX401", "")})
+    check(tmp_path / "one", {"jaxed/states.py": STATE, "jaxed/run.py": "", "use.py": use})
+
+
 def test_stub_beside_nothing(tmp_path: Path) -> None:
     check(tmp_path, {"states.pyi": STATE, "use.py": "from states import State" + textwrap.dedent(STEP)})
 

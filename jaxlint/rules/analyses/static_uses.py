@@ -117,6 +117,8 @@ _NUMBERS = {
     "jax.random.split": (1, "num", KEYS),
     "jax.random.permutation": (1, "x", NUMBER),
 }
+#: Of these, what takes an array of more dimensions, too.
+_TAKING_ARRAYS = frozenset({"jax.random.permutation"})
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 _CONVERSIONS = frozenset({"int", "float", "bool"})
@@ -131,6 +133,8 @@ class Use(msgspec.Struct, frozen=True):
     expr: Expr
     how: str
     at: object
+    #: Whether an array may stand there as well, which is not asked for anything.
+    takes_arrays: bool = False
 
 
 #: Says whether an expression is a traced number, and whether something is a list, a tuple or a dict of Python.
@@ -260,11 +264,11 @@ class StaticUses:
         for child in children(expr):
             self._inside(child)
 
-    def _use(self, expr: Expr, how: str) -> bool:
+    def _use(self, expr: Expr, how: str, *, takes_arrays: bool = False) -> bool:
         """Note the use of an expression, if it is traced."""
         found = self._origins.of(expr)
         if found is not None:
-            self._found.append(Use(found, how, _place(found, expr)))
+            self._found.append(Use(found, how, _place(found, expr), takes_arrays))
         return found is not None
 
     def _call(self, call: Call) -> None:
@@ -282,7 +286,7 @@ class StaticUses:
             place, keyword, how = _NUMBERS[name]
             number = positional[place] if place < len(positional) else call.keyword(keyword)
             if number is not None and call.keyword("total_repeat_length") is None:
-                self._use(number, how)
+                self._use(number, how, takes_arrays=name in _TAKING_ARRAYS)
         elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
             index, keyword = _SHAPED[last]
             if (last in _RANDOM) is (module == "jax.random"):
