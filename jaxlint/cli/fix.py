@@ -93,20 +93,21 @@ def show(fixed: FixedFiles, fixing: Fixing, reporting: Reporting) -> None:
     if reporting.quiet:
         return
     if fixing.show:
-        _list_fixes(fixed)
+        _list_fixes(fixed, "Would fix" if fixing.diff else "Fixed")
     number = len(fixed.fixed)
+    what = count(number, "error") if number else "No errors"
+    more = f" ({fixed.more} more with `--unsafe-fixes`)" if fixed.more else ""
     if fixing.diff:
-        said = f"Would fix {count(number, 'error')}." if number else "No errors would be fixed."
-        click.echo(said, err=True)
-    elif fixing.only and number:
-        click.echo(f"Fixed {count(number, 'error')}.", err=True)
+        click.echo((f"Would fix {what}" if number else f"{what} would be fixed") + f"{more}.", err=True)
+    elif fixing.only and (number or more):
+        click.echo((f"Fixed {what}" if number else f"{what} fixed") + f"{more}.", err=True)
 
 
-def exit_code(fixed: FixedFiles, fixing: Fixing) -> int:
+def exit_code(fixed: FixedFiles, fixing: Fixing, *, exit_zero: bool) -> int:
     """How a run ends that only fixes, or shows what it would fix: 2 if jaxlint itself failed."""
     if fixed.result.errors:
         return 2
-    return int(bool(fixed.files) and (fixing.diff or fixing.exit_non_zero))
+    return int(bool(fixed.files) and (fixing.diff or fixing.exit_non_zero) and not exit_zero)
 
 
 def _difference(one: Fixed) -> list[str]:
@@ -126,11 +127,11 @@ def _lines(text: str) -> list[str]:
     return LINES.findall(text)
 
 
-def _list_fixes(fixed: FixedFiles) -> None:
-    """Say which rules were fixed in which file."""
+def _list_fixes(fixed: FixedFiles, done: str) -> None:
+    """Say which rules were fixed (or whatever was `done`) in which file."""
     if not fixed.files:
         return
-    click.echo(f"Fixed {count(len(fixed.fixed), 'error')}:", err=True)
+    click.echo(f"{done} {count(len(fixed.fixed), 'error')}:", err=True)
     for one in fixed.files:
         click.echo(f"- {shown_path(one.before.path)}:", err=True)
         for (code, name), number in Counter((f.code, f.name) for f in one.fixed).items():

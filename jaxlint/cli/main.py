@@ -162,6 +162,8 @@ def check(
         raise click.UsageError("--reason goes with --add-noqa.")
     if add_noqa and write_baseline is not None:
         raise click.UsageError("--add-noqa and --write-baseline exclude each other.")
+    if exit_zero and fixing.exit_non_zero:
+        raise click.UsageError("--exit-zero and --exit-non-zero-on-fix exclude each other.")
     quiet, started = reporting.quiet, time.monotonic()
     stdin = stdin_name(paths, stdin_filename)
     if only_files and stdin is not None:
@@ -225,7 +227,7 @@ def check(
         result = fixed.result
         fix.show(fixed, fixing, reporting)
         if fixing.is_all:
-            return fix.exit_code(fixed, fixing)
+            return fix.exit_code(fixed, fixing, exit_zero=exit_zero)
     if stdin is not None:
         name_stdin(result, stdin)
     if shard is not None and not result.files:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
+from jaxlint.cst.arguments import arranged, has_comments, has_lines, separator, without
 from jaxlint.cst.changes import AddItems, Annotate, CallFunction, EditCall, EditField, MoveField, MoveItem, NameArgument
 from jaxlint.cst.rewriting import (
     CannotChange,
@@ -36,34 +37,20 @@ def _with_keywords(call: cst.CSTNode, change: EditCall) -> cst.Call:
     return edited(call, {name: cst.parse_expression(value) for name, value in change.given}, change.without)
 
 
-def edited(call: cst.Call, given: Mapping[str, cst.BaseExpression], without: Sequence[str] = ()) -> cst.Call:
+def edited(call: cst.Call, given: Mapping[str, cst.BaseExpression], dropped: Sequence[str] = ()) -> cst.Call:
     """A call with some keyword arguments more, or with other values, and without others."""
     given = dict(given)
-    stored: list[cst.Arg] = []
-    for arg in call.args:
-        name = arg.keyword.value if arg.keyword is not None else ""
-        if name in given:
-            arg = arg.with_changes(value=given.pop(name))
-        if name not in without:
-            stored.append(arg)
-    last = call.args[-1] if call.args else None
-    if given and stored:
-        stored[-1] = stored[-1].with_changes(comma=_comma(call))
-    for name, value in given.items():
-        stored.append(keyword_argument(name, value))
-    if stored:
-        comma = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
-        after = last.whitespace_after_arg if last is not None else cst.SimpleWhitespace("")
-        stored[-1] = stored[-1].with_changes(comma=comma, whitespace_after_arg=after)
-    return call.with_changes(args=stored)
-
-
-def _comma(call: cst.Call) -> cst.Comma:
-    """How the arguments of a call are set apart."""
-    for arg in call.args[:-1]:
-        if isinstance(arg.comma, cst.Comma):
-            return arg.comma
-    return cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    named = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
+    stored = without(call.args, *(named[name] for name in dropped if name in named))
+    stored = [
+        arg.with_changes(value=given.pop(arg.keyword.value)) if arg.keyword and arg.keyword.value in given else arg
+        for arg in stored
+    ]
+    every = [*stored, *(keyword_argument(name, value) for name, value in given.items())]
+    start = call.whitespace_before_args
+    if not (every and call.args) and not has_comments(start):
+        start = cst.SimpleWhitespace("")
+    return call.with_changes(args=arranged(stored or call.args, every, start), whitespace_before_args=start)
 
 
 @rewriters.register
@@ -88,9 +75,16 @@ def _call_function(change: CallFunction, tree: Tree, locate: Locate) -> dict[cst
     def called(old: cst.CSTNode) -> New:
         assert isinstance(old, cst.Call)
         assert isinstance(old.func, cst.Attribute)
-        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if old.args else cst.MaybeSentinel.DEFAULT
-        receiver = cst.Arg(old.func.value, comma=comma)
-        return old.with_changes(func=cst.parse_expression(change.function), args=[receiver, *old.args])
+        start = old.whitespace_before_args
+        between: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ")
+        if isinstance(start, cst.ParenthesizedWhitespace):
+            between = separator(old.args, start)
+            if has_lines(start):  # which are about what is the first argument now
+                between = start.with_changes(first_line=cst.TrailingWhitespace())
+                start = start.with_changes(empty_lines=())
+        comma = cst.Comma(whitespace_after=between) if old.args else cst.MaybeSentinel.DEFAULT
+        args = [cst.Arg(old.func.value, comma=comma), *old.args]
+        return old.with_changes(func=cst.parse_expression(change.function), args=args, whitespace_before_args=start)
 
     return {call: called}
 

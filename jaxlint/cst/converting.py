@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from jaxlint.cst.arguments import without
 from jaxlint.cst.changes import DropMarker, DropOption, HoistMarker, MakeHashable, RenameFunction
 from jaxlint.cst.declaring import left_out
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, expression, found, rewriters
@@ -61,7 +62,7 @@ def _drop_option(change: DropOption, tree: Tree, locate: Locate) -> dict[cst.CST
         if left is not None:
             kept = [arg.with_changes(value=left) if arg is option else arg for arg in call.args]
             return old.with_changes(args=kept)
-        args = left_out(call.args, option)
+        args = without(call.args, option)
         if isinstance(next(tree.around(call)), cst.Decorator) and len(args) < 2:
             if not args:
                 return old.func

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import libcst as cst
 
+from jaxlint.cst.arguments import arranged, has_comments, without
 from jaxlint.cst.changes import Decorate, EditClass, MoveDecorator, Remove
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, keyword_argument, rewriters
 from jaxlint.cst.trees import Tree
 from jaxlint.syntax.expressions import Span
-
-_Listed = TypeVar("_Listed", cst.Arg, cst.Element, cst.DictElement)
-_COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 
 
 @rewriters.register
@@ -52,10 +49,10 @@ def _edit_class(change: EditClass, tree: Tree, locate: Locate) -> dict[cst.CSTNo
 
     def declared(old: cst.CSTNode) -> New:
         assert isinstance(old, cst.ClassDef)
-        last = next(reversed((*old.bases, *old.keywords)), None)
-        every = [*old.bases, *bases, *(k for k in old.keywords if _name(k) not in dict(change.given)), *keywords]
-        end = last.comma if last is not None else cst.MaybeSentinel.DEFAULT
-        every = [one.with_changes(comma=_between(one, old)) for one in every[:-1]] + [every[-1].with_changes(comma=end)]
+        stored = (k for k in old.keywords if _name(k) not in dict(change.given))
+        every = [*old.bases, *bases, *stored, *keywords]
+        start = old.lpar.whitespace_after if isinstance(old.lpar, cst.LeftParen) else cst.SimpleWhitespace("")
+        every = arranged((*old.bases, *old.keywords), every, start)
         count = len(old.bases) + len(bases)
         return old.with_changes(bases=every[:count], keywords=every[count:])
 
@@ -63,13 +60,6 @@ def _edit_class(change: EditClass, tree: Tree, locate: Locate) -> dict[cst.CSTNo
     if not isinstance(declaration, cst.ClassDef):
         raise CannotChange("it is no class")
     return {declaration: declared}
-
-
-def _between(one: cst.Arg, declaration: cst.ClassDef) -> cst.Comma:
-    """The comma behind a base or a keyword that is not the last one."""
-    if isinstance(one.comma, cst.Comma) and one is not (*declaration.bases, *declaration.keywords)[-1]:
-        return one.comma
-    return _COMMA
 
 
 def _name(argument: cst.Arg) -> str:
@@ -128,18 +118,15 @@ def _without_statement(statement: cst.Expr, tree: Tree) -> dict[cst.CSTNode, Rew
 def _without_item(listed: cst.Arg | cst.Element, tree: Tree) -> dict[cst.CSTNode, Rewriter]:
     """A call, a class or a display without one of its parts."""
     holder = next(tree.around(listed))
-    behind = listed.comma.whitespace_after if isinstance(listed.comma, cst.Comma) else None
-    if isinstance(behind, cst.ParenthesizedWhitespace) and any(line.comment for line in behind.empty_lines):
-        raise CannotChange("a comment of its own would be lost")
 
-    def without(old: cst.CSTNode) -> New:
+    def changed(old: cst.CSTNode) -> New:
         # what is inside is as it was: nothing else is rewritten there
         if isinstance(old, cst.Call) and isinstance(holder, cst.Call) and isinstance(listed, cst.Arg):
-            args = left_out(holder.args, listed)
+            args = without(holder.args, listed)
             is_decorator = isinstance(next(tree.around(holder)), cst.Decorator)
             return old.with_changes(args=args) if args or not is_decorator else old.func
         if isinstance(old, cst.ClassDef) and isinstance(holder, cst.ClassDef) and isinstance(listed, cst.Arg):
-            every = left_out((*holder.bases, *holder.keywords), listed)
+            every = without((*holder.bases, *holder.keywords), listed)
             count = len([one for one in holder.bases if one is not listed])
             none = cst.MaybeSentinel.DEFAULT
             brackets = {} if every else {"lpar": none, "rpar": none}
@@ -152,12 +139,18 @@ def _without_item(listed: cst.Arg | cst.Element, tree: Tree) -> dict[cst.CSTNode
             return old.with_changes(elements=elements)
         raise CannotChange("it stands in something else")
 
-    return {holder: without}
+    return {holder: changed}
 
 
-def left_out(items: Sequence[_Listed], item: _Listed) -> list[_Listed]:
-    """What is set apart by commas, without one."""
-    kept = [one for one in items if one is not item]
-    if kept and items[-1] is item:
-        kept[-1] = kept[-1].with_changes(comma=item.comma)
+def left_out(elements: Sequence[cst.Element], gone: cst.Element) -> list[cst.Element]:
+    """What stands in a display, without one."""
+    kept = [one for one in elements if one is not gone]
+    if _has_comments(gone) or (kept and elements[-1] is gone and _has_comments(kept[-1])):
+        raise CannotChange("a comment would be lost")
+    if kept and elements[-1] is gone:
+        kept[-1] = kept[-1].with_changes(comma=gone.comma)
     return kept
+
+
+def _has_comments(element: cst.Element) -> bool:
+    return isinstance(element.comma, cst.Comma) and has_comments(element.comma.whitespace_after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,17 +21,21 @@ from jaxlint.linter.result import Result
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source, Unreadable
 
+#: How a folder refuses a new file, or another one in the place of one that is mounted there.
+_NO_ROOM_BESIDE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV})
+
 
 class FixedFiles(msgspec.Struct):
     """What became of some files.
 
     `result` is what is found in them afterwards, `files` those in which something was fixed (with `write`, all of them
-    written), and `problems` says, one line each, what was not.
+    written), and `problems` says, one line each, what was not. So many `more` could be fixed with unsafe fixes.
     """
 
     result: Result
     files: list[Fixed] = []
     problems: list[str] = []
+    more: int = 0
 
     @property
     def fixed(self) -> list[Finding]:
@@ -76,6 +81,7 @@ def fix_found(
     fixed = FixedFiles(result)
     ways = {path: unsafe(own) for own, files in result.checked for path in files}
     wanted = {f.path for f in result.findings if _is_wanted(f, ways.get(f.path))}
+    fixed.more = sum(_is_unsafe(f, ways.get(f.path)) for f in result.findings)
     if not wanted or result.errors:
         fixed.problems += [f"nothing was fixed: {error}" for error in result.errors[:1] if wanted]
         return fixed
@@ -86,11 +92,17 @@ def fix_found(
         fixed.result = check()
     for one, is_other in zip(tried, changed, strict=True):
         _note_refused(one, fixed, is_after=write and is_other)
+    fixed.more = sum(_is_unsafe(f, ways.get(f.path)) for f in fixed.result.findings)
     return fixed
 
 
 def _is_wanted(finding: Finding, unsafe: bool | None) -> bool:
     return unsafe is not None and is_applicable(finding, unsafe=unsafe)
+
+
+def _is_unsafe(finding: Finding, unsafe: bool | None) -> bool:
+    """Whether a finding could be fixed if unsafe fixes were wanted."""
+    return unsafe is False and is_applicable(finding, unsafe=True) and not is_applicable(finding, unsafe=False)
 
 
 def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> bool:
@@ -129,7 +141,17 @@ def _write(one: Fixed) -> None:
     with suppress(FileNotFoundError), open(one.before.path, "rb") as file:
         if file.read() != one.before.raw:
             raise Unreadable("it has been changed in the meantime")
-    write_atomically(one.before.path, one.content)
+    content = one.content
+    try:
+        is_linked = os.stat(one.before.path).st_nlink > 1
+        if not is_linked:
+            return write_atomically(one.before.path, content)
+    except OSError as error:
+        if error.errno not in _NO_ROOM_BESIDE or not os.access(one.before.path, os.W_OK):
+            raise
+    with open(one.before.path, "r+b") as file:  # another name of it stays one; or no file can be made beside it
+        file.write(content)
+        file.truncate()
 
 
 def fix_content(
@@ -143,6 +165,7 @@ def fix_content(
     own = settings.settings(path) if isinstance(settings, Configuration) else settings or Settings()
     fixed = FixedFiles(check_content(raw, path, own))
     may = own.unsafe_fixes if unsafe is None else unsafe
+    fixed.more = sum(_is_unsafe(f, may) for f in fixed.result.findings)
     if fixed.result.errors or not any(is_applicable(f, unsafe=may) for f in fixed.result.findings):
         return None, fixed
     fixer = Fixer([(own, [path])], is_named=True)
@@ -153,6 +176,7 @@ def fix_content(
         fixed.result = check_content(one.content, path, own)
     if one is not None:
         _note_refused(one, fixed, is_after=is_other)
+    fixed.more = sum(_is_unsafe(f, may) for f in fixed.result.findings)
     return one, fixed
 
 

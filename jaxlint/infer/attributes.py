@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.bound_again import after, bindings_of, is_attribute, is_variable
 from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.interfaces import Calls
 from jaxlint.infer.promises import Promises
@@ -34,12 +38,8 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import UPDATE_METHODS
-from jaxlint.syntax.expressions import (
-    Attribute,
-    Call,
-    Expr,
-    children,
-)
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
 
 #: Methods of strings that return a list.
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})
@@ -58,12 +58,14 @@ class Attributes:
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         #: The attributes of things outside of the project.
         self._externals: dict[tuple[str, str], Value] = {}
+        #: What attributes hold that constructors were given, while it is asked what methods put there.
+        self._holding: dict[tuple[Instance, str], Value] = {}
 
     def _seen(self, placed: Placed) -> Value:
         raise NotImplementedError
 
-    def static(self, placed: Placed) -> Value:
-        """What an expression outside of functions evaluates to."""
+    def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
+        """What an expression of a class body, a default or a module variable evaluates to; or one with `variables`."""
         raise NotImplementedError
 
     def of_symbol(self, symbol: Symbol) -> Value:
@@ -188,13 +190,59 @@ class Attributes:
 
     def _held_attribute(self, receiver: Instance, attr: str) -> Value:
         """What an attribute is that holds what the constructor was given, unless methods put something else there."""
+        key = (receiver, attr)
+        if key in self._holding:  # what it is before it is bound again
+            return self._holding[key]
         value = next((held for name, held in receiver.held if name == attr), UNKNOWN)
-        for placed in receiver.cls.assigned.get(attr, ()):
-            if placed is None:
-                return UNKNOWN
-            if not (placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr)):
-                value = join(value, plain(self.static(placed)))
+        try:
+            for placed in receiver.cls.assigned.get(attr, ()):
+                if placed is None:
+                    return UNKNOWN
+                if placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr):
+                    continue
+                if isinstance(value, UnknownValue):
+                    break
+                self._holding[key] = value
+                value = self._bound_again(value, placed, attr, receiver)
+        finally:
+            self._holding.pop(key, None)
         return value
+
+    def _bound_again(self, before: Value, placed: Placed, attr: str, receiver: Instance | None = None) -> Value:
+        """What an attribute is that was something before, or is what a method assigns to it."""
+        resolve = partial(self.model.resolver.resolve, module=placed.module, scope=placed.scope)
+        return after(before, self._assigned(placed, receiver), placed.expr, partial(is_attribute, attr), resolve)
+
+    def _assigned(self, placed: Placed, receiver: Instance | None = None) -> Value:
+        """What a method assigns to an attribute."""
+        method = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+        own = {method.self_name: receiver} if method is not None and method.self_name and receiver is not None else {}
+        value = plain(self.static(placed, own))
+        if method is None or not isinstance(value, UnknownValue) or not isinstance(placed.expr, Name):
+            return value
+        return self._variable_of(method, placed.expr.id, placed, own)
+
+    def _variable_of(self, method: Function, name: str, placed: Placed, own: Mapping[str, Value]) -> Value:
+        """What a variable of a method is, whatever it is bound to."""
+        bindings = placed.module.outline.scopes[placed.scope].bindings.get(name, ())
+        if not bindings or any(not isinstance(one, Assignment) or one.guard == "parameter" for one in bindings):
+            return UNKNOWN
+        body = self.calls.body_of(FunctionSymbol(placed.module, method))
+        resolve = partial(self.model.resolver.resolve, module=placed.module, scope=placed.scope)
+        result: Value | None = None
+        for bound in () if body is None else bindings_of(name, body):
+            if bound is None:
+                return UNKNOWN
+            expr, index = bound
+            variables = {**own} if result is None else {**own, name: result}
+            value = plain(self.static(Placed(expr, placed.module, placed.scope), variables))
+            if index is not None:
+                items = value.items if isinstance(value, Container) else None
+                value = items[index] if items is not None and 0 <= index < len(items) else UNKNOWN
+            result = value if result is None else after(result, value, expr, partial(is_variable, name), resolve)
+            if isinstance(result, UnknownValue):
+                return UNKNOWN
+        return result or UNKNOWN
 
     def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
         """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
@@ -221,8 +269,7 @@ class Attributes:
         known_values.sort(key=lambda p: _mentions(p.expr, attr))
         result: Value = UNKNOWN
         for index, placed in enumerate(known_values):
-            value = plain(self.static(placed))
-            result = value if index == 0 else join(result, value)
+            result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
             self._attributes[key] = result
         return result
 

@@ -52,6 +52,7 @@ from jaxlint.infer.values import (
     of_jax,
     plain,
     traced,
+    worth_passing,
 )
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS
@@ -470,7 +471,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
-        bound = {name: value for name, value in bound.items() if is_informative(value)}
+        bound = worth_passing(bound)
         if declaration.returns is not None and not bound:
             if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN

@@ -16,6 +16,7 @@ from jaxlint.infer.values import (
     Choice,
     ClassObject,
     Container,
+    FunctionValue,
     Instance,
     Scalar,
     Value,
@@ -27,7 +28,7 @@ from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.symbols.outline import Import
+from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.paths import is_test_file
 from jaxlint.syntax.source import Unreadable
 
@@ -187,4 +188,6 @@ def carried(value: Value) -> Value:
             return joined(list(map(carried, options)))
         case ClassObject() | Array() | Scalar():
             return value
+        case FunctionValue(receiver=None, symbol=FunctionSymbol(declaration=Function(scope=""))):
+            return FunctionValue(value.symbol)
     return UNKNOWN

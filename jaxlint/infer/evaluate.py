@@ -25,6 +25,7 @@ from jaxlint.infer.values import (
     Symbolic,
     UnknownValue,
     Value,
+    as_instance,
     dict_of,
     element_of,
     join,
@@ -268,9 +269,18 @@ class Evaluator(Narrowing, Attributes):
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
         path = dotted(expr) if env.roots else None
         value = env.get(path) if path is not None else None
-        if value is not None:
-            return value
-        return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
+        if value is None:
+            return self.attribute_of(self.evaluate(expr.value, env), expr.attr)
+        return self._own_attribute(expr.value, expr.attr, env) if isinstance(value, UnknownValue) else value
+
+    def _own_attribute(self, held: Expr, attr: str, env: Environment) -> Value:
+        """What an attribute of `self` is to which a method just assigned what is not seen: what all of them assign."""
+        place = self.calls.notes.place
+        method = place.method if place is not None else None
+        if method is None or not isinstance(held, Name) or held.id != method.self_name:
+            return UNKNOWN
+        owner = as_instance(self.evaluate(held, env))
+        return UNKNOWN if owner is None or owner.cls.is_pytree else self.attribute_of(owner, attr)
 
     def _subscript(self, expr: Subscript, env: Environment) -> Value:
         value = plain(without_none(plain(self.evaluate(expr.value, env))))

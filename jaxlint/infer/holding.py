@@ -17,8 +17,8 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     element_of,
-    is_informative,
     plain,
+    worth_passing,
 )
 from jaxlint.libraries.transforms import CONTEXT_MANAGER, TRANSFORMS, WRAPPERS, Returns
 from jaxlint.project.index import Key
@@ -83,7 +83,7 @@ class Holding:
         given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
         if init is not None and (self.notes.events is not None or is_watched) and self.notes.tells_calls:
             self.note_call(FunctionSymbol(cls.module, init), given, place.function)
-        return tuple((stored[name], value) for name, value in sorted(given.items()) if is_informative(value))
+        return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))
 
     def entered(self, expr: Expr, env: Environment) -> Value:
         """What `with expr as target` gives to the target, as far as functions of the project tell."""

@@ -24,7 +24,7 @@ from jaxlint.infer.pieces import has_bare_parameters
 from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
-from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, is_informative, plain
+from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain, worth_passing
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -225,7 +225,7 @@ class ModuleReader:
                 notes = self.calls.notes
                 notes.events, notes.place = [], Place(module, subclasses=self.model.subclasses, applied=self._applied)
                 try:
-                    self.return_of(symbol, receiver, {n: v for n, v in passed.items() if is_informative(v)})
+                    self.return_of(symbol, receiver, worth_passing(passed))
                 finally:
                     notes.events = notes.place = None
 
@@ -243,8 +243,8 @@ class ModuleReader:
         receiver = self.evaluator.receiver(function, owner)
         if len(given) == 1 and isinstance(receiver, Instance) and not owner.is_pytree:
             stored = self.calls.stored_parameters(owner)
-            held = {stored[name]: value for name, value in given[0].items() if name in stored and is_informative(value)}
-            return replace(receiver, refilled=True, held=tuple(sorted(held.items())))
+            held = {stored[name]: value for name, value in given[0].items() if name in stored}
+            return replace(receiver, refilled=True, held=tuple(sorted(worth_passing(held).items())))
         return receiver
 
     def _listener(self) -> ModuleReader:

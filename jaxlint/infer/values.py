@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -412,3 +413,24 @@ def is_informative(value: Value) -> bool:
         case Choice(options=options):
             return any(is_informative(v) for v in options)
     return False
+
+
+def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
+    """What of the arguments of a call a function is read for, and the functions that are passed beside it.
+
+    What those return is of interest where they are given the instances: `train(state, step)`.
+    """
+    found = {name: value for name, value in passed.items() if is_informative(value)}
+    if found and len(found) < len(passed):
+        found |= {name: plain(value) for name, value in passed.items() if _is_function(plain(value))}
+    return found
+
+
+def _is_function(value: Value) -> bool:
+    """Whether a value is a function that has a name, or what `partial` makes of one."""
+    match value:
+        case Partial(function=function):
+            return _is_function(function)
+        case LocalFunctionValue(function=function):
+            return isinstance(function.node, FunctionDefinition)
+    return isinstance(value, FunctionValue)

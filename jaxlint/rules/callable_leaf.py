@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.transformed_classes import instances_in
@@ -32,6 +35,14 @@ _LAYERS = frozenset({"MLP", "Lambda"})
 #: What makes such layers, or looks at all leaves.
 _CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init", "map", "tree_map"}
 _MAX_DEPTH = 3
+#: What equinox has that does the same to the arrays of what it is given.
+_OF_EQUINOX = {
+    "jax.jit": "equinox.filter_jit",
+    "jax.grad": "equinox.filter_grad",
+    "jax.value_and_grad": "equinox.filter_value_and_grad",
+    "jax.checkpoint": "equinox.filter_checkpoint",
+    "optax.apply_updates": "equinox.apply_updates",
+}
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
 
@@ -85,7 +96,8 @@ class CallableLeaf(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The module is filtered for the optimizer, and a transformation becomes equinox's, if it has no options. The fix is
+    unsafe: what `optimizer.update` is given has to be filtered, too, and functions are compared when they are static.
 
     ## When not to use it
 
@@ -122,7 +134,8 @@ class CallableLeaf(BodyRule):
                 ]
                 held = _layer(event.value, evaluator)
                 if taken and held is not None:
-                    yield _problem(event.at, held, f"`{taken[0].transform.name}`", "use equinox's filtered one")
+                    name, fix = f"`{taken[0].transform.name}`", _filtered_ones(taken, event, evaluator)
+                    yield _problem(event.at, held, name, "use equinox's filtered one", fix)
         yield from _optimized(code, evaluator)
         for trees in computed_trees(code, evaluator):
             found = ((tree, held) for tree in trees if (held := _made_layer(tree, code, evaluator)) is not None)
@@ -212,10 +225,51 @@ def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         if not what and isinstance(call.func, Attribute) and call.func.attr == "init" and len(call.args) == 1:
             what, held_in = f"`{dotted(call.func) or 'init'}`", instances.passed_holder(call.func.value, given)
         if held_in is not None:
-            way_out = (
-                "use `eqx.apply_updates`" if "apply" in what else "give it `eqx.filter(model, eqx.is_inexact_array)`"
-            )
-            yield _problem(given.at, held_in, what, way_out)
+            if "apply" in what:
+                fix = _using("optax.apply_updates", call.func.at, code.place.module, evaluator)
+                yield _problem(given.at, held_in, what, "use `eqx.apply_updates`", fix)
+            else:
+                way_out, fix = "give it `eqx.filter(model, eqx.is_inexact_array)`", _of_arrays(given, code, evaluator)
+                yield _problem(given.at, held_in, what, way_out, fix)
+
+
+def _filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformations of equinox that do the same, where these have no options that they do not know."""
+    module = event.place.module
+    if event.function is None or event.module is not module:
+        return None
+    proposals = [
+        None
+        if one.bound or one.given or one.options - {"has_aux"}
+        else _using(one.transform.name, one.at, module, evaluator)
+        for one in taken
+    ]
+    if None in proposals:
+        return None
+    first, *others = made = [one for one in proposals if one is not None]
+    changes = tuple(dict.fromkeys(change for one in made for change in one.changes))
+    return Proposal(first.title if not others else "Use equinox's", Applicability.UNSAFE, changes, first.imports)
+
+
+def _using(name: str, at: object, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: what is called or applied there is equinox's, which does the same to arrays only."""
+    written = spelled(_OF_EQUINOX[name], module, evaluator.model.resolver) if name in _OF_EQUINOX else None
+    if written is None:
+        return None
+    change = RenameFunction(at, name.rpartition(".")[2], written[0])
+    return Proposal(f"Use `{written[0]}`", Applicability.UNSAFE, (change,), written[1])
+
+
+def _of_arrays(given: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: what the optimizer is given is what of the module are arrays."""
+    module, resolver = code.place.module, evaluator.model.resolver
+    names = [spelled(f"equinox.{name}", module, resolver, code.scope) for name in ("filter", "is_inexact_array")]
+    made = [written for written in names if written is not None]
+    if len(made) < len(names):
+        return None
+    (picked, imports), (is_array, _) = made
+    change = Rewrite(given.at, f"{picked}({{0}}, {is_array})", (given.at,))
+    return Proposal("Give it the arrays of the module", Applicability.UNSAFE, (change,), imports)
 
 
 class _Modules:
@@ -311,10 +365,11 @@ class _Modules:
         return given if isinstance(given, Instance) and all(row < s.at.lineno for s in bound) else None
 
 
-def _problem(at: object, held: str, function: str, way_out: str) -> Problem:
+def _problem(at: object, held: str, function: str, way_out: str, fix: Proposal | None = None) -> Problem:
     return Problem(
         at=at,
         message=f"{function} is given a module with functions as leaves, those of `{held}`: TypeError; {way_out}",
         reason="leaves are taken for arrays, and a function is none",
         help=way_out,
+        fix=fix,
     )

@@ -11,6 +11,7 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.factory import computing_once
 from jaxlint.rules.analyses.leaf_traits import Conversion
 from jaxlint.rules.analyses.traced import is_made_to_cross
 from jaxlint.rules.analyses.unflattening import past_constructor
@@ -98,7 +99,8 @@ class ConversionInInit(BodyRule):
     ## Fix safety
 
     `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
+    all that the constructor sets. `__post_init__` becomes a classmethod, `make`, which all that makes instances calls
+    then, if that is in the same module. The fix is unsafe: updated copies are not converted any more.
 
     ## When not to use it
 
@@ -160,6 +162,8 @@ def _problem(uses: list[Conversion], rebuilt: Rebuild, evaluator: Evaluator) -> 
             else f"write a classmethod that converts {leaves} and returns `cls(...)`"
         ),
         confidence=_confidence(use, rebuilt.cls, evaluator),
-        fix=past_constructor(rebuilt.cls) if custom else None,
+        fix=past_constructor(rebuilt.cls)
+        if custom
+        else computing_once(rebuilt.cls, rebuilt.function, evaluator, "Convert"),
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

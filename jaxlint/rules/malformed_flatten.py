@@ -300,6 +300,17 @@ def _ordered(flatten: Function, children: Sequence[str], expected: Sequence[str]
     return Proposal("Order the children", Applicability.UNSAFE, changes)
 
 
+def _given_in_order(flatten: Function, found: Mismatch) -> Proposal | None:
+    """The fix: the children are given in the order in which they are taken."""
+    places = sorted(found.sent)
+    returned = flatten.return_values[0] if len(flatten.return_values) == 1 else None
+    display = returned.items[0] if isinstance(returned, Display) and returned.items else None
+    if not isinstance(display, Display) or places != list(range(len(display.items))) or places != sorted(found.into):
+        return None
+    sent, into = ([names[place] for place in places] for names in (found.sent, found.into))
+    return _ordered(flatten, sent, into) if sorted(sent) == sorted(into) else None
+
+
 def _completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None:
     """The fix: what is left out becomes a child, behind the others, as the constructor takes them."""
     returned = flatten.return_values[0]
@@ -343,6 +354,7 @@ def _compared(
             f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
             " they are taken",
             f"write the children in the order {', '.join(f'`{found.into[i]}`' for i in sorted(found.into))}",
+            _given_in_order(flatten[1], found) if flatten[0] is cls else None,
         )
         return
     by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""

@@ -10,6 +10,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.factory import computing_once
 from jaxlint.rules.analyses.leaf_traits import Check
 from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_be_mapped
 from jaxlint.rules.analyses.unflattening import past_constructor
@@ -92,7 +93,8 @@ class ValidationInInit(BodyRule):
     ## Fix safety
 
     `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. The fix is unsafe. There is none for dataclasses.
+    all that the constructor sets. `__post_init__` becomes a classmethod, `make`, which all that makes instances calls
+    then, if that is in the same module. The fix is unsafe: updated copies are not checked any more.
 
     ## When not to use it
 
@@ -120,7 +122,7 @@ class ValidationInInit(BodyRule):
             return
         checks = [use for use in leaf_uses(code, rebuilt, evaluator) if isinstance(use, Check)]
         for first, leaves in _together(checks):
-            yield _problem(first, leaves, rebuilt, _confidence(first, rebuilt, evaluator))
+            yield _problem(first, leaves, rebuilt, _confidence(first, rebuilt, evaluator), evaluator)
 
 
 def _together(checks: list[Check]) -> Iterator[tuple[Check, list[str]]]:
@@ -154,7 +156,7 @@ def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidenc
     return Confidence.LOW
 
 
-def _problem(use: Check, leaves: list[str], rebuilt: Rebuild, confidence: Confidence) -> Problem:
+def _problem(use: Check, leaves: list[str], rebuilt: Rebuild, confidence: Confidence, evaluator: Evaluator) -> Problem:
     method, cls = rebuilt.function.name, rebuilt.cls.name
     outcome = _SOFT if use.soft else _OUTCOMES[use.what] if use.traced else _UNTRACED
     named = f"{'leaf' if len(leaves) == 1 else 'leaves'} {' and '.join(f'`{leaf}`' for leaf in leaves)}"
@@ -173,6 +175,8 @@ def _problem(use: Check, leaves: list[str], rebuilt: Rebuild, confidence: Confid
             else f"write a classmethod that checks `{use.field}` and returns `cls(...)`"
         ),
         confidence=confidence,
-        fix=past_constructor(rebuilt.cls) if custom else None,
+        fix=past_constructor(rebuilt.cls)
+        if custom
+        else computing_once(rebuilt.cls, rebuilt.function, evaluator, "Check"),
         subject=f"{rebuilt.cls.module.path}::{rebuilt.cls.symbol.declaration.qualname}.{use.field}",
     )

@@ -6,8 +6,9 @@ import logging
 import os
 import sys
 
+from jaxlint_lsp import features
 from jaxlint_lsp.lifetime import end_now
-from jaxlint_lsp.server import make_server
+from jaxlint_lsp.server import Server
 
 
 def run() -> None:
@@ -20,7 +21,9 @@ def run() -> None:
     sys.setswitchinterval(0.001)  # the event loop is to answer while something is worked out
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    server = make_server()
+    server = Server()
+    features.register(server)
+    server.worker.start()
     code = 1
     try:
         server.start_io(sys.stdin.buffer, output)

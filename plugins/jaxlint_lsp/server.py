@@ -301,13 +301,3 @@ class Server(LanguageServer):
 
 def _cache(folder: str) -> Cache | None:
     return None if os.environ.get("JAXLINT_NO_CACHE") else project_cache(folder)
-
-
-def make_server() -> Server:
-    """A server with all that it can do."""
-    from jaxlint_lsp import features
-
-    server = Server()
-    features.register(server)
-    server.worker.start()
-    return server

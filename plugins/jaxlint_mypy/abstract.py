@@ -24,6 +24,7 @@ from mypy.types import (
 )
 
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.fields import taken_by_converters
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import keywords_of_replace, type_again
 from jaxlint_mypy.parameters import ANY, Parameters, field_type
@@ -39,13 +40,14 @@ def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
         variable = target.node if isinstance(target, NameExpr) else None
         if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
             continue
-        if variable.is_classvar and _inherits_abstract(definition.info, variable.name):
-            variable.is_classvar = False  # mypy lets no class variable override what is none
+        if _says_abstract(statement) and variable.name not in declared:
+            variable.is_classvar = False  # `if TYPE_CHECKING: from typing import ClassVar as AbstractVar`
             statement.new_syntax = False  # what has none is no field to mypy's dataclasses
-        elif _says_abstract(statement) and not variable.is_classvar and variable.name not in declared:
-            statement.new_syntax = False
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+        elif variable.is_classvar and _inherits_abstract(definition.info, variable.name):
+            variable.is_classvar = False  # mypy lets no class variable override what is none
+            statement.new_syntax = False
 
 
 def _says_abstract(statement: AssignmentStmt) -> bool:
@@ -83,9 +85,16 @@ def with_open(parameters: Parameters, receiver: Instance) -> Parameters:
 
 
 def of_replace(ctx: FunctionSigContext) -> FunctionLike:
-    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses."""
+    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses.
+
+    What is given goes through the constructor, and so through its converters: they say what a field may be given.
+    """
     signature = replace_function_sig_callback(ctx)
     receivers = list(_receivers(signature.arg_types[0])) if signature.arg_types else []
+    if len(receivers) == 1:
+        for name, typ in taken_by_converters(receivers[0]).items():
+            if name in signature.arg_names:
+                signature = _with_keyword(signature, name, typ)
     taken = [_taken(receiver) for receiver in receivers]
     names = dict.fromkeys(name for one in receivers for name in left_open(one.type))
     for name in names:

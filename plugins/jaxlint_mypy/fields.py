@@ -5,6 +5,8 @@ from __future__ import annotations
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_type
+from mypy.expandtype import expand_type_by_instance
+from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import AssignmentStmt, CallExpr, ClassDef, Expression, TypeInfo
 from mypy.plugin import FunctionContext, FunctionSigContext, SemanticAnalyzerPluginInterface
 from mypy.plugins.common import deserialize_and_fixup_type
@@ -151,6 +153,18 @@ def converted(api: SemanticAnalyzerPluginInterface, info: TypeInfo) -> dict[str,
         for name, written in base.metadata.get(_METADATA, {}).get("converted", {}).items():
             found[name] = deserialize_and_fixup_type(written, api)
     return found
+
+
+def taken_by_converters(receiver: Instance) -> dict[str, Type]:
+    """What the constructor of an instance's class takes for the fields that have converters, when all is known."""
+    names = {name for base in receiver.type.mro for name in base.metadata.get(_METADATA, {}).get("converted", {})}
+    owner = receiver.type.get_containing_type_info("__init__") if names else None
+    made = get_proper_type(owner.names["__init__"].type) if owner is not None else None
+    if owner is None or not isinstance(made, CallableType):
+        return {}
+    at = map_instance_to_supertype(receiver, owner)
+    given = zip(made.arg_names, made.arg_types, strict=True)
+    return {name: expand_type_by_instance(typ, at) for name, typ in given if name is not None and name in names}
 
 
 def _taken(converter: Expression) -> Type:

@@ -77,10 +77,17 @@ _RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
 _COMPARING = {"__eq__": "==", "__ne__": "!="}
 #: Methods that hash what they are given: how they change the container, and how to say it.
 _HASHING = {
-    "builtins.dict.__setitem__": ("item", "to be a key of a dict"),
-    "builtins.dict.get": ("get", "to be a key of a dict"),
-    "builtins.dict.setdefault": ("setdefault", "to be a key of a dict"),
-    "builtins.dict.pop": ("pop", "to be a key of a dict"),
+    **{
+        f"{owner}.{method}": (how, "to be a key of a dict")
+        for owner in ("builtins.dict", "collections.defaultdict", "collections.OrderedDict")
+        for method, how in (
+            ("__setitem__", "item"),
+            ("__getitem__", "read"),
+            ("get", "get"),
+            ("setdefault", "setdefault"),
+            ("pop", "pop"),
+        )
+    },
     "builtins.set.add": ("add", "to be a member of a set"),
     "builtins.set.discard": ("discard", "to be a member of a set"),
     "builtins.set.remove": ("remove", "to be a member of a set"),

@@ -72,7 +72,9 @@ class MethodMaker:
         if cls.framework.converters:
             note_converters(api, info.defn)
             taken = converted(api, info)
-            is_open = cls.framework.abstract_fields and bool(left_open(info))
+            # mypy's dataclasses give no constructor to a class without fields, which would inherit an open one
+            opened = [info] if cls.fields else info.mro
+            is_open = cls.framework.abstract_fields and any(map(left_open, opened))
             if (taken or is_open) and cls.custom_init() is None:
                 self._put_constructor(api, info, cls, taken)
         elif has_unseen_base(info) and _is_made_unseen(cls):

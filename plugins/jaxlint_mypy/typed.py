@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mypy import nodes
 from mypy.nodes import ClassDef, Expression, TypeInfo
@@ -13,32 +13,40 @@ from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.promises import Promises
 from jaxlint.infer.values import UNKNOWN, Choice, Container, UnknownValue, Value, plain
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
 
-if TYPE_CHECKING:
-    from jaxlint_mypy.front import FrontEnd
+
+class Types(Protocol):
+    """What is asked of mypy (`front.FrontEnd`)."""
+
+    def info_of(self, module: Module, qualname: str) -> TypeInfo | None:
+        """mypy's class for one of a module of jaxlint's."""
+
+    def value(self, typ: Type | None, declared: bool = True) -> Value:
+        """The value of a type of mypy's."""
 
 
 class TypedAnnotations(AnnotationReader):
     """Reads annotations; what cannot be determined from the text is asked of mypy."""
 
-    def __init__(self, model: PytreeModel, front: FrontEnd) -> None:
+    def __init__(self, model: PytreeModel, types: Types) -> None:
         super().__init__(model)
-        self._front = front
+        self._types = types
 
     def read(self, placed: Placed, self_class: PytreeClass | None = None) -> Value:
         """The value that the annotation promises."""
         value = super().read(placed, self_class)
         if not _has_unknown(value):
             return value
-        typed = self._front.value(self._declared(placed))
+        typed = self._types.value(self._declared(placed))
         return value if isinstance(typed, UnknownValue) else typed
 
     def _declared(self, placed: Placed) -> Type | None:
         """mypy's type of the field that the annotation belongs to."""
         declaration = placed.module.outline.classes.get(placed.scope)
-        info = self._front.info_of(placed.module, placed.scope) if declaration is not None else None
+        info = self._types.info_of(placed.module, placed.scope) if declaration is not None else None
         if declaration is None or info is None:
             return None
         name = next((f.name for f in declaration.fields if f.annotation is placed.expr), None)
@@ -49,20 +57,20 @@ class TypedAnnotations(AnnotationReader):
 class TypedEvaluator(Evaluator):
     """Evaluates defaults; what cannot be determined from the text is asked of mypy."""
 
-    def __init__(self, model: PytreeModel, front: FrontEnd) -> None:
+    def __init__(self, model: PytreeModel, types: Types) -> None:
         super().__init__(model)
-        self.annotations = TypedAnnotations(model, front)
+        self.annotations = TypedAnnotations(model, types)
         self.promises = Promises(self.annotations, self._seen)
-        self._front = front
+        self._types = types
 
     def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
         """What an expression of a class body or a default evaluates to; or one with `variables`."""
         value = super().static(placed, variables)
         if not isinstance(value, UnknownValue):
             return value
-        info = self._front.info_of(placed.module, placed.scope)
+        info = self._types.info_of(placed.module, placed.scope)
         found = None if info is None else _expression_at(info, placed.expr.at)
-        return UNKNOWN if found is None else self._front.value(_type_of(found), declared=False)
+        return UNKNOWN if found is None else self._types.value(_type_of(found), declared=False)
 
 
 def _has_unknown(value: Value) -> bool:

@@ -165,6 +165,13 @@ class TypesOnly:
 
     def unhashable(self, typ: Type | None) -> str:
         """Why instances of a type have no hash, as a part of a sentence; empty if they have one."""
+        instance = instance_of(typ)
+        known = self.front.class_of(instance.type) if instance is not None else None
+        if known is not None and known.is_pytree and known.params is not None:
+            if all(is_hashable(one) is False for one in (known, *self.front.model.subclasses(known))):
+                return (
+                    f"asks for a hash; `{known.name}` is compared by value and not frozen, so it has none (TypeError)"
+                )
         found = self._holder(typ, "compare", "hash")
         if found is None:
             return ""
@@ -231,6 +238,8 @@ class TypesOnly:
         cls = self._written(checker, held.expr, held.name)
         if kind != "a list" or cls is None or not rule_enabled(MutatedStaticValue, self.front.settings):
             return
+        if _is_static(cls, held.name):
+            return  # that is JAX206
         self._tell(
             checker,
             ctx.context,
@@ -248,23 +257,25 @@ class TypesOnly:
         name = call.args[1]
         if not isinstance(name, nodes.StrExpr) or not rule_enabled(FrozenAssignment, self.front.settings):
             return
-        cls = self._written(checker, call.args[0], name.value)
-        if cls is not None:
-            self._tell(
-                checker,
-                call,
-                f"`object.__setattr__` writes to `{name.value}` of the frozen `{cls.name}` behind its back: under `jit`"
-                " the write is lost, and outside all who hold the instance see it; make a copy with `replace`",
-                codes.FROZEN_BYPASS,
-                _WRITES,
-            )
+        owner = call.args[0]
+        cls = self._written(checker, owner, name.value)
+        if cls is None or (_is_static(cls, name.value) and isinstance(owner, nodes.NameExpr) and owner.name == "self"):
+            return  # what a method works out once it may keep in a static field
+        self._tell(
+            checker,
+            call,
+            f"`object.__setattr__` writes to `{name.value}` of the frozen `{cls.name}` behind its back: under `jit`"
+            " the write is lost, and outside all who hold the instance see it; make a copy with `replace`",
+            codes.FROZEN_BYPASS,
+            _WRITES,
+        )
 
     def _written(self, checker: TypeChecker, owner: Expression, name: str) -> PytreeClass | None:
         """The frozen class of an instance that was not made just here, if `name` is one of its fields."""
         instance = as_instance(self.feeder.value(checker, owner))
         cls = instance.cls if instance is not None else None
         field = cls.field(name) if cls is not None else None
-        if cls is None or field is None or field.role is Role.STATIC or cls.frozen is not True or not cls.is_pytree:
+        if cls is None or field is None or cls.frozen is not True or not cls.is_pytree:
             return None
         functions, statements = self.feeder.code(checker)
         constructing = cls.framework.assignable_in | {"tree_unflatten"}
@@ -290,6 +301,11 @@ class TypesOnly:
         if self.front.readings.never_runs(module, span):
             return
         api.fail(text, at, code=code)
+
+
+def _is_static(cls: PytreeClass, name: str) -> bool:
+    field = cls.field(name)
+    return field is not None and field.role is Role.STATIC
 
 
 def _refused_by_init(cls: PytreeClass) -> str | None:

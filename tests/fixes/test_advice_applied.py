@@ -40,7 +40,7 @@ PROGRAMS = {program.id: program for program in cases.programs()}
 
 def found(program: Program, root: Path) -> list[Finding]:
     """What is found in a program."""
-    return check_paths([str(root / program.id)], settings_for(program.rule)).findings
+    return check_paths([str(root / program.id)], settings_for(program)).findings
 
 
 def written(one: Applied, folder: Path, files: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from jaxlint import fix_paths, fix_source
 from jaxlint.cli.main import main
 from jaxlint.config.settings import Settings
-from jaxlint.fixes import rounds
+from jaxlint.fixes import rounds, running
 from jaxlint.fixes.names import lost_names
 from jaxlint.fixes.rounds import Fixer
 
@@ -104,20 +104,30 @@ def test_configuration_decides(project: Path, capsys: pytest.CaptureFixture[str]
 
 def test_diff_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "--diff")
-    assert (code, err) == (1, "Would fix 1 error.\n")
+    assert (code, err) == (1, "Would fix 1 error (1 more with `--unsafe-fixes`).\n")
     assert out.splitlines()[:2] == ["--- a.py", "+++ a.py"]
     assert [line for line in out.splitlines()[2:] if line[0] in "+-"] == [
         "-    state.step = 1",
         "+    state = state.replace(step=1)",
     ]
     assert (project / "a.py").read_text() == TEXT
+    assert run(capsys, "--diff", "--exit-zero")[0] == 0
+    listed = "Would fix 2 errors:\n- a.py:\n    1 x JAX401 (frozen-assignment)\n    1 x JAX403 (discarded-update)\n"
+    assert run(capsys, "--diff", "--unsafe-fixes", "--show-fixes")[2] == listed + "Would fix 2 errors.\n"
+    assert (project / "a.py").read_text() == TEXT
     run(capsys, "--fix")
+    assert run(capsys, "--diff") == (0, "", "No errors would be fixed (1 more with `--unsafe-fixes`).\n")
+    run(capsys, "--fix", "--unsafe-fixes")
     assert run(capsys, "--diff") == (0, "", "No errors would be fixed.\n")
 
 
 def test_fix_only_reports_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "--fix-only") == (0, "", "Fixed 1 error.\n")
+    more = " (1 more with `--unsafe-fixes`).\n"
+    assert run(capsys, "--fix-only") == (0, "", f"Fixed 1 error{more}")
     assert (project / "a.py").read_text() == SAFE
+    assert run(capsys, "--fix-only") == (0, "", f"No errors fixed{more}")
+    assert run(capsys, "--fix-only", "-q") == (0, "", "")
+    assert run(capsys, "--fix-only", "--exit-zero", "--exit-non-zero-on-fix")[0] == 2
     assert run(capsys, "--fix-only", "--unsafe-fixes", "--exit-non-zero-on-fix") == (1, "", "Fixed 1 error.\n")
     assert (project / "a.py").read_text() == ALL
 
@@ -155,6 +165,31 @@ def test_a_file_that_cannot_be_written(project: Path, capsys: pytest.CaptureFixt
     assert (code, err) == (1, "jaxlint: warning: a.py: nothing was fixed: Permission denied\n")
     assert out.splitlines()[-2] == "Found 2 errors."
     assert (project / "a.py").read_text() == TEXT
+
+
+def test_another_name_of_a_file_stays_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.link(project / "a.py", project / "b.txt")
+    run(capsys, "--fix")
+    assert (project / "b.txt").read_text() == SAFE
+    assert (project / "a.py").samefile(project / "b.txt")
+    assert not [name for name in os.listdir(project) if name.startswith(".jaxlint-")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders there take every file")
+def test_a_folder_that_takes_no_new_file(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which it is asked for, so that a file is either the old one or the new one."""
+
+    def refuse(path: str, content: bytes) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(running, "write_atomically", refuse)
+    assert run(capsys, "--fix")[2] == ""
+    assert (project / "a.py").read_text() == SAFE
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "a.py: nothing was fixed: Permission denied" in run(capsys, "--fix", "--unsafe-fixes")[2]
+    assert (project / "a.py").read_text() == SAFE
 
 
 def test_a_file_that_changes_meanwhile(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,6 +249,25 @@ def test_layouts(before: str) -> None:
         HEADER + f"def f(state: State, a, b, c):\n{part}    return state\n" for part in (before, LAYOUTS[before])
     )
     assert fix_source(text, settings=Settings(select=("JAX401",)))[0] == after
+
+
+RECEIVERS = {
+    "s.replace(step=1)": "dataclasses.replace(s, step=1)",
+    "s.replace(step=1,\n        other=2)": "dataclasses.replace(s, step=1,\n        other=2)",
+    "s.replace(\n        step=1,  # é\n    )": "dataclasses.replace(\n        s,\n        step=1,  # é\n    )",
+    "s.replace(\n        step=1, other=2\n    )": "dataclasses.replace(\n        s, step=1, other=2\n    )",
+    "s.replace(  # a\n        # é\n        step=1\n    )": ""
+    "dataclasses.replace(  # a\n        s,\n        # é\n        step=1\n    )",
+}
+
+
+@pytest.mark.parametrize("before", RECEIVERS)
+def test_the_receiver_becomes_the_first_argument(before: str) -> None:
+    header = (
+        "import dataclasses\nimport equinox as eqx\n\n\nclass S(eqx.Module):\n    step: int\n    other: int = 0\n\n\n"
+    )
+    text, after = (header + f"def f(s: S):\n    return {part}\n" for part in (before, RECEIVERS[before]))
+    assert fix_source(text, settings=Settings(select=("JAX404",)))[0] == after
 
 
 UNWANTED = [

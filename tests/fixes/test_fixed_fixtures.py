@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Finding
+from jaxlint.finding import Confidence, Finding
 from jaxlint.fixes import rounds, running
 from jaxlint.fixes.running import FixedFiles, fix_found, fix_paths
 from jaxlint.linter.engine import check_paths
@@ -48,15 +48,17 @@ class Fixed(msgspec.Struct):
     problems: list[str]
 
 
-def settings_for(rule: str) -> Settings:
-    return Settings(select=linted_together(rule), target_versions=target_versions(here()))
+def settings_for(program: Program) -> Settings:
+    least = Confidence.LOW if program.confidence == "low" else Confidence.MEDIUM
+    select = linted_together(program.rule)
+    return Settings(select=select, min_confidence=least, target_versions=target_versions(here()))
 
 
-def fixed_programs(rule: str, some: list[Program], root: Path) -> list[Fixed]:
-    """Some programs of a rule, fixed; with what was found in them and is left."""
-    settings = settings_for(rule)
+def fixed_programs(some: list[Program], root: Path) -> list[Fixed]:
+    """Some programs, fixed; with what was found in them and is left."""
     out = []
     for program in some:
+        settings = settings_for(program)
         paths = [str(program.write(root))]
         check = partial(check_paths, paths, settings)
         result = check()
@@ -97,7 +99,7 @@ def programs(
     found = linted(some, kept)
     is_fixable = {id_ for id_, findings in found.items() if any(finding.fix is not None for finding in findings)}
     tried = [one for one in some if one.id in is_fixable and (is_thorough or one.environment == MAIN)]
-    return root, fixed_programs(request.param, tried, root)
+    return root, fixed_programs(tried, root)
 
 
 def text_of(root: Path, program: Program) -> str:
@@ -124,7 +126,7 @@ def test_a_second_fix_changes_nothing(programs: tuple[Path, list[Fixed]]) -> Non
     root, fixed = programs
     for one in [one for one in fixed if one.left]:
         before = text_of(root, one.program)
-        again: FixedFiles = fix_paths([str(root / one.program.id)], settings_for(one.program.rule), unsafe=True)
+        again: FixedFiles = fix_paths([str(root / one.program.id)], settings_for(one.program), unsafe=True)
         assert not again.fixed
         assert text_of(root, one.program) == before
 

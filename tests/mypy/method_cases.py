@@ -383,6 +383,30 @@ B(2.0, [1], "a")  # E: type
 C(2.0, s=jnp.zeros(1))
 C(2.0, s=2)  # E: type
 """,
+    "abstract_for_checkers": "# only: equinox"
+    + """
+if t.TYPE_CHECKING:
+    from typing import ClassVar as AbstractVar
+else:
+    from equinox import AbstractVar
+class Path(eqx.Module):
+    start: AbstractVar[float]
+    stop: AbstractVar[float]
+    def length(self) -> float:
+        return self.stop - self.start
+class Line(Path):
+    start: float
+    stop: float = 1.0
+class Unit(Path):
+    start: t.ClassVar[float] = 0.0
+    @property
+    def stop(self) -> float:
+        return 1.0
+print(Line(0.0).length(), Line(0.0, stop=2.0).length(), Unit().length())
+Path()  # E: abstract
+Line(0.0, end=2.0)  # E: unknown
+Unit(0.0)  # E: unknown
+""",
     "abstract_variable": "# only: equinox"
     + """
 class Abstract(eqx.Module):
@@ -439,6 +463,24 @@ def f(n: N, pair: t.Tuple[M, M], any_: t.Any) -> N:
     q.w = jnp.zeros(2)  # E: frozen
     same: M = eqx.tree_at(where=lambda t: t.w, pytree=n, replace=jnp.ones(2))
     return eqx.tree_at(lambda t: t.inner, n, same, is_leaf=lambda v: v is None)
+""",
+    "converter_of_replaced": "# only: equinox"
+    + """
+def pair(n: t.Union[int, t.Tuple[int, ...]]) -> t.Tuple[int, ...]:
+    return (n, n) if isinstance(n, int) else n
+@class A
+    x: jax.Array = eqx.field(converter=jnp.asarray)
+    kernel: t.Tuple[int, ...] = eqx.field(static=True, converter=pair, default=2)
+    n: int = 0
+class B(A):
+    y: jax.Array = eqx.field(converter=jnp.asarray, default=0.0)
+    def f(self) -> "B":
+        return dataclasses.replace(self, x=1.0, y=2)
+def f(a: A, b: B) -> None:
+    print(dataclasses.replace(a, x=1.0, kernel=3), dataclasses.replace(b, x=[1.0], kernel=(1, 2), n=2))
+    print(dataclasses.replace(a, kernel="a"))  # E: type
+    print(dataclasses.replace(a, n="a"))  # E: type
+    print(dataclasses.replace(b, z=1))  # E: unknown
 """,
     "converter_of_tuples": "# only: equinox"
     + """
@@ -519,6 +561,38 @@ def f(a: S, known: t.Set[S], named: t.Dict[S, int]) -> None:
     known.add(a)  # E: unhashable
     named[a] = 1  # E: unhashable
 """,
+    "hashed_when_read": "# only: flax node jdc jax equinox"
+    + _STATE
+    + """
+from collections import OrderedDict, defaultdict
+def f(a: S, named: t.Dict[S, int], later: "defaultdict[S, int]", ordered: "OrderedDict[S, int]") -> None:
+    print(named[a])  # E: unhashable
+    later[a] += 1  # E: unhashable
+    ordered[a] = 2  # E: unhashable
+    print(named[a])  # noqa: JAX508
+def g(a: S, by_n: t.Dict[int, S]) -> S:
+    return by_n[a.n]
+""",
+    "mutable_has_no_hash": "# only: chex"
+    + """
+@chex.dataclass
+class Layer:
+    n: int
+@chex.dataclass
+class Named:
+    n: int
+    def __hash__(self) -> int:
+        return self.n
+@chex.dataclass(eq=False, mappable_dataclass=False)
+class Same:
+    n: int
+def f(a: Layer, b: Named, c: Same, layers: t.List[Layer]) -> None:
+    hash(a)  # E: unhashable
+    print(hash(b), {c: 1})
+    print({layer: 1 for layer in layers})  # E: unhashable
+    print(set(layers))  # E: unhashable
+    print({layer.n: layer for layer in layers})
+""",
     "own_equality_ok": "# only: flax node jdc jax"
     + """
 @class S
@@ -547,6 +621,18 @@ def g(s: S, name: str) -> S:
     new = object.__new__(S)
     object.__setattr__(new, "n", 2)
     return new
+""",
+    "static_bypassed": "# only: flax node jdc jax"
+    + """
+@class S
+    x: jax.Array
+    name: static str = "a"
+    key: static str = ""
+    def keyed(self) -> str:
+        object.__setattr__(self, "key", self.name * 2)
+        return self.key
+def f(s: S) -> None:
+    object.__setattr__(s, "name", "b")  # E: bypass
 """,
     "leaf_list_grows": "# only: flax node jdc jax equinox"
     + """

@@ -6,6 +6,7 @@ from jaxlint.cst.changes import EditField, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Instance, plain
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.roles import field_function
 from jaxlint.syntax.expressions import Name
@@ -23,8 +24,10 @@ def made_anew(
     call = field.call
     if written is None or field.default is None or field.default.module is not cls.module or (call and call.positional):
         return advice, None
-    if (call is None and field.opaque) or not _keeps_meaning(field.default):
+    if not _keeps_meaning(field.default):
         return advice, None
+    if call is None and field.opaque and not isinstance(plain(evaluator.static(field.default)), Instance):
+        return advice, None  # a call may be a field function of one's own
     name, imports = ("", ()) if call is not None else written
     change = EditField(field.at, is_call=call is not None, function=name, factory=True)
     return advice, Proposal(f"Make a new `{field.name}` for each instance", applicability, (change,), imports)

@@ -1,4 +1,4 @@
-"""The fix of a `__post_init__` that computes fields: a classmethod does so, once."""
+"""The fix of a `__post_init__` that computes, converts or checks fields: a classmethod does so, once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from jaxlint.syntax.expressions import last_name
 _NAME = "make"
 
 
-def computing_once(cls: PytreeClass, function: Function, evaluator: Evaluator) -> Proposal | None:
+def computing_once(
+    cls: PytreeClass, function: Function, evaluator: Evaluator, verb: str = "Compute"
+) -> Proposal | None:
     """The fix, if the module has all that makes instances of the class, and nothing else does more of it."""
     found = cls.method("__post_init__")
     if found is None or found[1] is not function or function.owner != cls.symbol.declaration.qualname:
@@ -34,7 +36,7 @@ def computing_once(cls: PytreeClass, function: Function, evaluator: Evaluator) -
     fields = tuple(field.name for field in cls.members)
     changes: list[Change] = [MakeFactory(function.at, _NAME, fields, parameters, f'"{cls.name}"')]
     changes += [CallFactory(at, _NAME) for at in mentions(cls.name, cls.module)]
-    return Proposal(f"Compute in a classmethod, `{cls.name}.{_NAME}`", Applicability.UNSAFE, tuple(changes))
+    return Proposal(f"{verb} in a classmethod, `{cls.name}.{_NAME}`", Applicability.UNSAFE, tuple(changes))
 
 
 def _parameters(cls: PytreeClass) -> tuple[str, ...] | None:
