@@ -278,7 +278,7 @@ class AddItems(msgspec.Struct, frozen=True):
 
 
 class InsertLine(msgspec.Struct, frozen=True):
-    """The statement `code` goes in front of the line that `at` stands in, or behind it."""
+    """The statement `code` goes in front of the line that `at` stands in, or of the loop, or behind it."""
 
     at: object
     code: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.values import Instance
@@ -71,7 +72,8 @@ class ChexMapping(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix: `segment.to_tuple()` gives the values in the order of the fields.
+    `segment.to_tuple()` is unpacked, which gives the values in the order of the fields. The fix is unsafe: code may be
+    meant to read the names.
 
     ## When not to use it
 
@@ -116,22 +118,24 @@ class ChexMapping(BodyRule):
                 case Assign(targets=(Display(items=items),), value=value) if len(items) > 1:
                     found = is_mapping(value)
                     if found is not None:
-                        yield _problem(value.at, found, _UNPACKED, "`to_tuple()`")
+                        yield _problem(value.at, found, _UNPACKED, "`to_tuple()`", _as_tuple(value))
                 case For(target=Display(items=items) as target, iterable=iterable) if len(items) > 1:
                     found = is_mapping_at(iterable)
                     if found is not None:
-                        yield _problem(target.at, found, _UNPACKED, "`to_tuple()`")
+                        yield _problem(target.at, found, _UNPACKED, "`to_tuple()`", _as_tuples(iterable, found, code))
         for part in code.parts:
             for clause in part.clauses if isinstance(part, Comprehension) else ():
                 if isinstance(clause.target, Display) and len(clause.target.items) > 1:
                     found = is_mapping_at(clause.iterable)
                     if found is not None:
-                        yield _problem(clause.target.at, found, _UNPACKED, "`to_tuple()`")
+                        fix = _as_tuples(clause.iterable, found, code)
+                        yield _problem(clause.target.at, found, _UNPACKED, "`to_tuple()`", fix)
         for call in code.calls:
             for argument in call.args:
                 found = is_mapping(argument.value) if argument.star == "*" else None
                 if found is not None:
-                    yield _problem(argument.at, found, "`*` gives the names of the fields", "`to_tuple()`")
+                    what, fix = "`*` gives the names of the fields", _as_tuple(argument.value)
+                    yield _problem(argument.at, found, what, "`to_tuple()`", fix)
             if not call.args or last_name(call.func) not in _COMPARING:
                 continue
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
@@ -160,11 +164,29 @@ def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
     )
 
 
-def _problem(at: object, instance: Instance, what: str, instead: str) -> Problem:
+def _as_tuple(expr: Expr) -> Proposal:
+    """The fix: the values of an instance are unpacked."""
+    return _unpacking(Rewrite(expr.at, "{0}.to_tuple()", (expr.at,)))
+
+
+def _as_tuples(iterable: Expr, instance: Instance, code: CodeRead) -> Proposal | None:
+    """The fix: the values of one instance after the other are unpacked, whose class has a name here."""
+    cls, module = instance.cls, code.place.module
+    if cls.module is not module or cls.symbol.declaration.scope:
+        return None
+    return _unpacking(Rewrite(iterable.at, f"map({cls.name}.to_tuple, {{0}})", (iterable.at,)))
+
+
+def _unpacking(change: Rewrite) -> Proposal:
+    return Proposal("Unpack the values", Applicability.UNSAFE, (change,))
+
+
+def _problem(at: object, instance: Instance, what: str, instead: str, fix: Proposal | None = None) -> Problem:
     way_out = f"read the fields, or use {instead}"
     return Problem(
         at=at,
         message=f"`{instance.cls.name}` is a mapping of its fields: {what}, not the values; {way_out}",
         reason="iterating over a mapping yields its keys",
         help=way_out,
+        fix=fix,
     )

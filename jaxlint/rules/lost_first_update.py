@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Update, rests_on_annotation
@@ -15,6 +15,7 @@ from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.touched import Variables
 from jaxlint.rules.analyses.updates import array_copy, fields_set, is_copy
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -133,7 +134,7 @@ class LostFirstUpdate(BodyRule):
     ## Fix safety
 
     The later update starts from what was updated before. The fix is unsafe: code that ran without the first update runs
-    with it. There is none for updates in a loop.
+    with it. In a loop each turn starts from what the turn before has made, and the first one from the original.
 
     ## When not to use it
 
@@ -228,7 +229,20 @@ def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str], varia
                 continue
             is_read = made.name in variables.read and made.name not in names_read((loop,))
             if is_read and made.name not in variables.captured:
-                yield _problem(made, made)
+                yield msgspec.structs.replace(_problem(made, made), fix=_from_turn_to_turn(made, loop, code))
+
+
+def _from_turn_to_turn(made: _Made, loop: For, code: CodeRead) -> Proposal | None:
+    """The fix: each turn starts from what the last one has made, and the first one from the original."""
+    name, base = made.name, made.update.base
+    if name is None or base is None:
+        return None
+    before = (s for s in code.statements if place_of(s.at).row < place_of(loop.at).row)
+    given = [s.value for s in before if isinstance(s, Assign) and name in map(dotted, s.targets)]
+    changes: tuple[Change, ...] = (Rewrite(base.at, name),)
+    if not given or dotted(given[-1]) != made.base:
+        changes = (InsertLine(loop.iterable.at, f"{name} = {made.base}"), *changes)
+    return Proposal(f"Start from `{name}`", Applicability.UNSAFE, changes)
 
 
 def _differs(update: Update, bound: frozenset[str]) -> bool:

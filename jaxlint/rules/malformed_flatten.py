@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.lost_counts import lost_count
 from jaxlint.rules.analyses.registered_pairs import registered_pairs
 from jaxlint.rules.analyses.returned_pair import Flaw, flaw_of_pair
+from jaxlint.rules.analyses.unflattening import children_completed, children_in_order, children_ordered, completed
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -259,7 +260,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             f"`tree_flatten` of `{cls.name}` gives `{children[first]}` where the constructor takes `{expected[first]}`:"
             " each transformation exchanges them; give the children in the order of the constructor",
             f"write the children in the order {', '.join(f'`{name}`' for name in expected)}",
-            _ordered(flatten, children, expected),
+            children_ordered(flatten, cls.module, children, expected),
         )
         return
     aux = _aux_names(cls, flatten, behind)
@@ -281,47 +282,8 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
-            None if aux else _completed(flatten, [stored.get(p.name) for p in left]),
+            completed(cls) if aux else children_completed(flatten, [stored.get(p.name) for p in left]),
         )
-
-
-def _ordered(flatten: Function, children: Sequence[str], expected: Sequence[str]) -> Proposal | None:
-    """The fix: the children stand in the order of the constructor."""
-    returned = flatten.return_values[0]
-    display = returned.items[0] if isinstance(returned, Display) else None
-    if not isinstance(display, Display):
-        return None
-    items = dict(zip(children, display.items, strict=False))
-    changes = tuple(
-        Rewrite(items[there].at, "{0}", (items[wanted].at,))
-        for there, wanted in zip(children, expected, strict=False)
-        if there != wanted
-    )
-    return Proposal("Order the children", Applicability.UNSAFE, changes)
-
-
-def _given_in_order(flatten: Function, found: Mismatch) -> Proposal | None:
-    """The fix: the children are given in the order in which they are taken."""
-    places = sorted(found.sent)
-    returned = flatten.return_values[0] if len(flatten.return_values) == 1 else None
-    display = returned.items[0] if isinstance(returned, Display) and returned.items else None
-    if not isinstance(display, Display) or places != list(range(len(display.items))) or places != sorted(found.into):
-        return None
-    sent, into = ([names[place] for place in places] for names in (found.sent, found.into))
-    return _ordered(flatten, sent, into) if sorted(sent) == sorted(into) else None
-
-
-def _completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None:
-    """The fix: what is left out becomes a child, behind the others, as the constructor takes them."""
-    returned = flatten.return_values[0]
-    display = returned.items[0] if isinstance(returned, Display) else None
-    names = [name for name in left if name is not None]
-    if not isinstance(display, Display) or len(names) < len(left) or flatten.self_name is None:
-        return None
-    every = [*(f"{{{number}}}" for number in range(len(display.items))), *(f"{flatten.self_name}.{n}" for n in names)]
-    template = f"[{', '.join(every)}]" if display.kind == "list" else f"({', '.join(every)})"
-    change = Rewrite(display.at, template, tuple(item.at for item in display.items))
-    return Proposal("Give all attributes", Applicability.UNSAFE, (change,))
 
 
 def _compared(
@@ -354,7 +316,7 @@ def _compared(
             f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
             " they are taken",
             f"write the children in the order {', '.join(f'`{found.into[i]}`' for i in sorted(found.into))}",
-            _given_in_order(flatten[1], found) if flatten[0] is cls else None,
+            children_in_order(flatten[1], cls.module, found) if flatten[0] is cls else None,
         )
         return
     by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
@@ -368,6 +330,7 @@ def _uncounted(cls: PytreeClass, at: Span, name: str, method: str) -> Problem:
         f"`tree_flatten` of `{cls.name}` leaves `{name}` out, which `{method}` counts up: each transformation"
         " resets it; add it to the children or to the aux data",
         f"give `{name}`, too, and set it in `tree_unflatten`",
+        completed(cls, name),
     )
 
 
@@ -379,6 +342,7 @@ def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:
         at,
         f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data",
         f"give `{found.left}`, too, and set it in `tree_unflatten`",
+        completed(cls),
     )
 
 
