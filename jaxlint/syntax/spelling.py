@@ -27,7 +27,8 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     """The word among `known` that is most like `word`, from 0 (not at all) to 1; None if all are less like it.
 
     A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` cannot be told.
-    Of names made of several words, those that are not the same must be alike: `actuator_qid` is no `actuator_actadr`.
+    Of names made of several words, those that are not the same must be alike: `actuator_qid` is no `actuator_actadr`,
+    and `rope_theta` no `mrope_section`.
     """
     known = list(known)
     meant = word.translate(_LOOK_ALIKES)
@@ -39,10 +40,17 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     known = [name for name in known if name.translate(_NO_DIGITS) != letters]
     for name in difflib.get_close_matches(word, known, n=3, cutoff=likeness):
         own, other = _without_shared(word.split("_"), name.split("_"))
-        has_no_rest = not own or not other or own == word
-        if has_no_rest or difflib.SequenceMatcher(None, other, own).ratio() >= _LIKENESS_OF_REST * likeness:
+        pairs, least = [(other, own)], _LIKENESS_OF_REST * likeness
+        if own == word:
+            pairs, least = _paired(other.split("_"), own.split("_")), likeness / _LIKENESS_OF_REST
+        if not own or not other or all(difflib.SequenceMatcher(None, *pair).ratio() >= least for pair in pairs):
             return name
     return None
+
+
+def _paired(others: list[str], words: list[str]) -> list[tuple[str, str]]:
+    """The words of two names that share none, if both have as many, and more than one."""
+    return list(zip(others, words, strict=True)) if len(others) == len(words) > 1 else []
 
 
 def _without_shared(words: list[str], others: list[str]) -> tuple[str, str]:

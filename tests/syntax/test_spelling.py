@@ -28,7 +28,12 @@ def test_numbers_are_not_guessed(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    [("actuator_qid", "actuator_actadr"), ("actuator_types", "actuator_trntype"), ("obs_mean", "obs_std")],
+    [
+        ("actuator_qid", "actuator_actadr"),
+        ("actuator_types", "actuator_trntype"),
+        ("obs_mean", "obs_std"),
+        ("rope_theta", "mrope_section"),
+    ],
 )
 def test_words_that_names_share_say_nothing(name: str, field: str) -> None:
     assert nearest(name, [field]) is None
