@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -46,6 +46,7 @@ from jaxlint.infer.values import (
     as_instance,
     binds_receiver,
     holds_given,
+    is_function,
     is_informative,
     join,
     known_entries,
@@ -441,12 +442,17 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         """What a function without effects makes of numbers, and of the defaults of what it is not given."""
         declaration, module = function.symbol.declaration, function.symbol.module
         bound = {name: value for name, value in given.items() if isinstance(value, Scalar) or is_informative(value)}
-        given_names = {*passed.keywords, *(p.name for p in self._taking(function)[: len(passed.positional)])}
-        for parameter in declaration.parameters if not passed.has_star else ():
-            default, name = parameter.default, parameter.name
-            if isinstance(default, Constant) and name not in given_names and parameter.annotation is None:
+        for name, default in self._defaults(function, passed):
+            if isinstance(default, Constant):
                 bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))
         return self.return_of(function.symbol, function.receiver, bound)
+
+    def _defaults(self, function: FunctionValue, passed: Passed) -> Iterator[tuple[str, Expr]]:
+        """The defaults of the parameters without annotation that a call leaves out."""
+        given = {*passed.keywords, *(p.name for p in self._taking(function)[: len(passed.positional)])}
+        for parameter in function.symbol.declaration.parameters if not passed.has_star else ():
+            if parameter.default is not None and parameter.annotation is None and parameter.name not in given:
+                yield parameter.name, parameter.default
 
     def _taking(self, function: FunctionValue) -> list[Parameter]:
         """The parameters that take the positional arguments of a call."""
@@ -472,6 +478,10 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
         bound = worth_passing(bound)
+        for name, default in self._defaults(function, passed) if bound else ():
+            with self.notes.muted():
+                value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
+            bound |= {name: value} if is_function(value) else {}
         if declaration.returns is not None and not bound:
             if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN
@@ -480,8 +490,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
         receiver = plain(function.receiver) if function.receiver is not None else None
         return receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
-
-    # -- methods ----------------------------------------------------------------------------
 
 
 def _container(expr: Expr) -> Expr:

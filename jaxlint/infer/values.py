@@ -422,15 +422,15 @@ def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
     """
     found = {name: value for name, value in passed.items() if is_informative(value)}
     if found and len(found) < len(passed):
-        found |= {name: plain(value) for name, value in passed.items() if _is_function(plain(value))}
+        found |= {name: plain(value) for name, value in passed.items() if is_function(plain(value))}
     return found
 
 
-def _is_function(value: Value) -> bool:
+def is_function(value: Value) -> bool:
     """Whether a value is a function that has a name, or what `partial` makes of one."""
     match value:
         case Partial(function=function):
-            return _is_function(function)
+            return is_function(function)
         case LocalFunctionValue(function=function):
             return isinstance(function.node, FunctionDefinition)
     return isinstance(value, FunctionValue)
