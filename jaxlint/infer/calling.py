@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Collection
 
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function, Outline, Unit
 from jaxlint.syntax.expressions import Name, last_name, without_call
 
@@ -56,6 +58,11 @@ def _calling(outline: Outline, called: frozenset[str]) -> frozenset[str]:
     for _ in range(_MOST):
         found |= {name for name, own in calls if not own.isdisjoint(found)}
     return frozenset(found)
+
+
+def calls_one_of(names: Collection[str], symbol: FunctionSymbol) -> bool:
+    """Whether a function, or what stands in one piece of its module with it, calls something of one of the names."""
+    return not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(names)
 
 
 def piece_of(function: Function, outline: Outline) -> Unit:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
 from jaxlint.infer.belied import may_be_list, names_plain_class, takes_another
-from jaxlint.infer.calling import CallingFunctions
+from jaxlint.infer.calling import CallingFunctions, calls_one_of
 from jaxlint.infer.counting import is_swept
 from jaxlint.infer.deferral import Deferral, forget_passed
 from jaxlint.infer.deferred import Held, Values, known
@@ -48,6 +48,7 @@ from jaxlint.infer.values import (
     holds_given,
     is_function,
     is_informative,
+    is_larger_array,
     join,
     known_entries,
     of_jax,
@@ -226,15 +227,15 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             case FunctionValue():
                 self._train_state(func, call, values)
                 self._own_update(func, call, values)
-                result = self.returned(func, passed_by(call, values))
+                result = self.returned(func, passed_by(call, values, func.applied))
                 if isinstance(plain(result), UnknownValue) and func.symbol.full_name in GIVE_SAME and values:
                     result = plain(values[0])  # what an installed library is read to do is less than what is known
                 if func.receiver is None:
                     result = self._compiled(func, func.symbol.declaration, result, call, values)
                 return self.higher_order.returned(func, result, values)
-            case LocalFunctionValue(function=function):
-                tells = any(is_informative(v) for v in values) and not call.has_star
-                taken = passed_by(call, values).in_order(function.declaration.parameters) if tells else None
+            case LocalFunctionValue(function=function, applied=applied):
+                tells = any(is_informative(v) or is_larger_array(v) for v in values) and not call.has_star
+                taken = passed_by(call, values, applied).in_order(function.declaration.parameters) if tells else None
                 result = self.run(function, taken)
                 if isinstance(function.node, Lambda):
                     result = self._compiled(func, function.declaration, result, call, values)
@@ -477,11 +478,14 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
+        arrays = {name: value for name, value in bound.items() if is_larger_array(value)}
         bound = worth_passing(bound)
         for name, default in self._defaults(function, passed) if bound else ():
             with self.notes.muted():
                 value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
             bound |= {name: value} if is_function(value) else {}
+        if arrays and calls_one_of(self.model.project_index.pytree_class_names, function.symbol):
+            bound |= arrays  # one may go into a static field
         if declaration.returns is not None and not bound:
             if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from jaxlint.infer.applied import Applied
 from jaxlint.infer.deferred import Held, Values, known
-from jaxlint.infer.values import UNKNOWN, Container, Value, dict_of, known_entries, plain
+from jaxlint.infer.values import UNKNOWN, Container, Value, dict_of, known_entries, plain, slice_of
+from jaxlint.libraries.transforms import Kind
 from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import Call
 
@@ -41,7 +43,16 @@ class Passed(msgspec.Struct, frozen=True):
         return found
 
 
-def passed_by(call: Call, values: Values) -> Passed:
+def passed_by(call: Call, values: Values, applied: Sequence[Applied] = ()) -> Passed:
+    """What a call passes to a function after what is `applied` to it: `jax.vmap` passes rows of arrays."""
+    passed = _given_to(call, values)
+    if any(one.transform.kind is Kind.MAP for one in applied):
+        rows: dict[str, Held] = {name: slice_of(known(held)) for name, held in passed.keywords.items()}
+        return Passed([slice_of(value) for value in passed.positional], rows, passed.has_star)
+    return passed
+
+
+def _given_to(call: Call, values: Values) -> Passed:
     """The arguments of a call; what is unpacked counts where it is known item by item."""
     positional: list[Held] = []
     keywords: dict[str, Held] = {}

@@ -400,6 +400,12 @@ def holds_given(value: Value | None) -> TypeGuard[Instance]:
     return isinstance(value, Instance) and bool(value.held)
 
 
+def is_larger_array(value: Value) -> bool:
+    """Whether a value is an array that certainly does not hold exactly one element."""
+    value = plain(value)
+    return isinstance(value, Array) and value.single is False
+
+
 def is_informative(value: Value) -> bool:
     """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
     value = plain(value)
