@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
-from jaxlint.libraries.transforms import TRANSFORMS, Transform
+from jaxlint.libraries.transforms import TRANSFORMS, Kind, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -74,7 +74,8 @@ class Applications:
         """Whether what a transformation makes of a function is called at once, with too little."""
         called = [one for one in module.outline.applying if one.arguments is not None]
         called = [one for one in called if one.call.at == place_of(applied.at)]
-        return any(_fails(function, applied.bound + (one.arguments or 0), applied.given) for one in called)
+        counts = [applied.bound + (one.arguments or 0) for one in called]
+        return any(_fails(applied.transform, function, count, applied.given) for count in counts)
 
     def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
         call = applying.call
@@ -86,7 +87,8 @@ class Applications:
             target = self._target(given, applying, module)
             if target is not None:
                 function, bound, names = target
-                if applying.arguments is not None and _fails(function.declaration, bound + applying.arguments, names):
+                given_now = applying.arguments
+                if given_now is not None and _fails(transform, function.declaration, bound + given_now, names):
                     continue
                 applied = self.transformed.from_callee(transform, callee, call.at)
                 applied = self.transformed.applied_to(function.declaration, function.module, applied, bound, names)
@@ -136,8 +138,10 @@ def _functions(transform: Transform, call: Call) -> Iterator[Expr]:
             yield given
 
 
-def _fails(function: Function, arguments: int, names: frozenset[str]) -> bool:
+def _fails(transform: Transform, function: Function, arguments: int, names: frozenset[str]) -> bool:
     """Whether a function that is given so many arguments, and those names, lacks one: nothing of it is traced then."""
+    if transform.kind is Kind.KERNEL:
+        return False  # a kernel gets references to what it writes, too
     needed = [p.name for p in function.parameters if p.kind == "positional"][arguments:]
     without = {p.name for p in function.parameters if p.default is None} - names
     return not without.isdisjoint(needed)
