@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -442,29 +442,26 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
     def _computed(self, function: FunctionValue, given: dict[str, Value], passed: Passed) -> Value:
         """What a function without effects makes of numbers, and of the defaults of what it is not given."""
         declaration, module = function.symbol.declaration, function.symbol.module
-        bound = {name: value for name, value in given.items() if isinstance(value, Scalar) or is_informative(value)}
-        for name, default in self._defaults(function, passed):
+        told = [n for n, v in given.items() if isinstance(v, Scalar) or is_larger_array(v) or is_informative(v)]
+        bound = {name: given[name] for name in told}
+        for name, default in passed.left_out(self._after_receiver(function)):
             if isinstance(default, Constant):
                 bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))
         return self.return_of(function.symbol, function.receiver, bound)
 
-    def _defaults(self, function: FunctionValue, passed: Passed) -> Iterator[tuple[str, Expr]]:
-        """The defaults of the parameters without annotation that a call leaves out."""
-        given = {*passed.keywords, *(p.name for p in self._taking(function)[: len(passed.positional)])}
-        for parameter in function.symbol.declaration.parameters if not passed.has_star else ():
-            if parameter.default is not None and parameter.annotation is None and parameter.name not in given:
-                yield parameter.name, parameter.default
-
     def _taking(self, function: FunctionValue) -> list[Parameter]:
         """The parameters that take the positional arguments of a call."""
+        return [p for p in self._after_receiver(function) if p.kind == "positional"]
+
+    def _after_receiver(self, function: FunctionValue) -> Sequence[Parameter]:
+        """The parameters of a function without the one that is its receiver."""
         declaration = function.symbol.declaration
-        parameters = declaration.parameters[binds_receiver(declaration, function.receiver) :]
-        return [p for p in parameters if p.kind == "positional"]
+        return declaration.parameters[binds_receiver(declaration, function.receiver) :]
 
     def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
         """Read the body with what is passed for the parameters that have no annotation."""
         declaration = function.symbol.declaration
-        parameters = declaration.parameters[binds_receiver(declaration, function.receiver) :]
+        parameters = self._after_receiver(function)
         bound: dict[str, Value] = {}
         positional = self._taking(function)
         for index, parameter in enumerate(positional[: len(passed.positional)]):
@@ -480,7 +477,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             return self._computed(function, bound, passed)
         arrays = {name: value for name, value in bound.items() if is_larger_array(value)}
         bound = worth_passing(bound)
-        for name, default in self._defaults(function, passed) if bound else ():
+        for name, default in passed.left_out(parameters) if bound else ():
             with self.notes.muted():
                 value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
             bound |= {name: value} if is_function(value) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.values import UNKNOWN, Container, Value, dict_of, known_entries, plain, slice_of
 from jaxlint.libraries.transforms import Kind
 from jaxlint.symbols.outline import Parameter
-from jaxlint.syntax.expressions import Call
+from jaxlint.syntax.expressions import Call, Expr
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -41,6 +41,14 @@ class Passed(msgspec.Struct, frozen=True):
                 rest = {name: plain(known(held)) for name, held in self.keywords.items() if name not in names}
                 found[parameter.name] = dict_of(rest)
         return found
+
+    def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
+        """The defaults of those of some parameters without annotation that the call leaves out."""
+        positional = [p.name for p in parameters if p.kind == "positional"]
+        given = {*self.keywords, *positional[: len(self.positional)]}
+        for parameter in parameters if not self.has_star else ():
+            if parameter.default is not None and parameter.annotation is None and parameter.name not in given:
+                yield parameter.name, parameter.default
 
 
 def passed_by(call: Call, values: Values, applied: Sequence[Applied] = ()) -> Passed:
