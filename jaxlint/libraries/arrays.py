@@ -133,6 +133,8 @@ _FFT = frozenset(
 #: Functions that return a tuple of arrays.
 _TUPLES = frozenset("nonzero tril_indices triu_indices diag_indices".split())
 _LINEAR_ALGEBRA = frozenset("cholesky eigvals eigvalsh inv matrix_power pinv solve".split())
+#: Functions of linear algebra that return several arrays; not so with the argument of this name or at this place.
+_DECOMPOSITIONS = {"svd": ("compute_uv", 2), "qr": ("mode", 1), "eigh": ("", 99), "eig": ("", 99)}
 _RANGES = frozenset("""arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey""".split())
 #: Reductions of jax.numpy: one element unless an axis is given.
 _REDUCTIONS = frozenset(
@@ -180,7 +182,7 @@ _ARRAYS = {
     **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
 }
 #: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
-ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS) | _FFT | _LINEAR_ALGEBRA
+ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS) | _FFT | _LINEAR_ALGEBRA | frozenset(_DECOMPOSITIONS)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(
@@ -227,6 +229,10 @@ def indexed_library(name: str) -> str | None:
 def returned_container(name: str, call: Call) -> tuple[str, str] | None:
     """The kind of container with which the function returns several arrays, if it does, and their library."""
     head, _, last = name.rpartition(".")
+    if head in ("numpy.linalg", "jax.numpy.linalg") and last in _DECOMPOSITIONS:
+        option, position = _DECOMPOSITIONS[last]
+        is_plain = not call.has_star and call.keyword(option) is None and len(call.positional) <= position
+        return ("tuple", "jax" if head.startswith("jax") else "numpy") if is_plain else None
     library = {"numpy": "numpy", "jax.numpy": "jax"}.get(head)
     if library is None:
         return None
