@@ -146,6 +146,21 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
 #: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.
 LAST_NAMES = frozenset(name.rpartition(".")[2] for name in TRANSFORMS) - {"map"}
 
+#: Those that refuse what `staticmethod`, `classmethod` and `property` make of a function: they are given no function.
+REFUSING_WRAPPED = frozenset(
+    {
+        "jax.jit",
+        "jax.pmap",
+        "jax.vmap",
+        "jax.grad",
+        "jax.value_and_grad",
+        "jax.jacfwd",
+        "jax.jacrev",
+        "jax.jacobian",
+        "jax.hessian",
+    }
+)
+
 #: Makes a context manager of a generator function; what that yields is what `with ... as` binds.
 CONTEXT_MANAGER = "contextlib.contextmanager"
 #: Functions that return a function with the same return value.

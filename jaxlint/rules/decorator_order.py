@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from jaxlint.cst.changes import MoveDecorator, Proposal, Remove
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.libraries.transforms import REFUSING_WRAPPED
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registration import registration_clash
 from jaxlint.pytrees.remaking import Outcome, Remake, remakes
+from jaxlint.rules.analyses.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Expr
+
+#: What makes something else of a function than a function, by its full name.
+_WRAPPERS = {f"builtins.{name}": name for name in ("staticmethod", "classmethod", "property")}
 
 
 class DecoratorOrder(ClassRule):
@@ -19,18 +27,21 @@ class DecoratorOrder(ClassRule):
 
     Finds `@dataclass` where a framework makes the class a dataclass itself, `@dataclass` above
     `@register_dataclass`, which wants it below, and `@dataclass(slots=True)` above any decorator that registers the
-    class: it returns another class.
+    class (it returns another class); and methods on which `@jax.jit`, or another transformation, stands above
+    `@staticmethod`, `@classmethod` or `@property`.
 
     ## Why is this bad?
 
     The dataclass machinery runs twice. The second run finds the `__init__` of the first one and keeps it, freezes what
     is frozen already, or returns another class than the one that is registered. What comes of it depends on the order,
-    the framework and the options; at best it is nothing.
+    the framework and the options; at best it is nothing. What `@staticmethod` and its kind return is no function that
+    jax could transform.
 
     ## What you will see
 
-    `TypeError: register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass` or
-    `TypeError: Cannot overwrite attribute __setattr__ in class Body`, when the class is created;
+    `TypeError: register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass`,
+    `TypeError: Cannot overwrite attribute __setattr__ in class Body` or
+    `TypeError: staticmethod arguments are not supported`, when the class is created;
     `dataclasses.FrozenInstanceError: cannot assign to field 'mass'`, whenever an instance is made. Nothing where the
     result is no pytree any more (`slots=True`), or where `==` of an equinox module compares arrays as truth values.
 
@@ -64,12 +75,14 @@ class DecoratorOrder(ClassRule):
     flax.struct, jax_dataclasses, tjax, chex, mjx, equinox and penzai make dataclasses and need no `@dataclass`.
     `jax.tree_util.register_dataclass` needs one, below it. `register_pytree_node_class` and
     `register_pytree_with_keys_class` may have one on either side, but with `slots=True` it has to be below.
-    simple_pytree and nnx need one, too, and treex may have one: nothing is reported there.
+    simple_pytree and nnx need one, too, and treex may have one: nothing is reported there. The methods may be those of
+    any class.
 
     ## Fix safety
 
     The decorator goes, or goes below the other one. The fix is safe where the class or its instances could not be made
-    and the decorator has no options, and unsafe otherwise.
+    and the decorator has no options, and unsafe otherwise. There is none for a classmethod, whose class has to be
+    static, nor for a property of a class that is no pytree.
 
     ## When not to use it
 
@@ -85,13 +98,47 @@ class DecoratorOrder(ClassRule):
     name = "decorator-order"
     group = "declaring"
     since = "0.1.0"
+    all_classes = True
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at the standard `@dataclass` beside what a framework does."""
+        """Look at the standard `@dataclass` beside what a framework does, and at the decorators of methods."""
+        yield from _on_methods(cls, evaluator)
+        if not cls.is_pytree:
+            return
         clash = registration_clash(cls, evaluator.model.target)
         if not cls.unknown_decorator and clash is None:  # else JAX103 tells which one to remove
             for remake in remakes(cls, evaluator.model.target):
                 yield _problem(cls, remake)
+
+
+def _on_methods(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """The methods of which a transformation is given what is no function any more."""
+    resolver, callees = evaluator.model.resolver, evaluator.model.callees
+    for method in own_methods(cls):
+        for upper, lower in pairwise(method.decorators):
+            wrapper = _WRAPPERS.get(resolver.library_name(lower, cls.module, method.scope))
+            applied = None if wrapper is None else callees.of_decorator(upper, cls.module, method.scope)
+            if wrapper is not None and applied is not None and applied.name in REFUSING_WRAPPED:
+                yield _refused(cls, method, (upper, applied.name), (lower, wrapper))
+
+
+def _refused(cls: PytreeClass, method: Function, upper: tuple[Expr, str], lower: tuple[Expr, str]) -> Problem:
+    (at, transformation), (below, wrapper) = upper, lower
+    way_out = f"put it below `@{wrapper}`"
+    if wrapper == "classmethod":
+        way_out += ", with the class as a static argument"
+    can_move = wrapper == "staticmethod" or (wrapper == "property" and cls.is_pytree)
+    change = MoveDecorator(at.at, below.at)
+    return Problem(
+        at=at.at,
+        message=(
+            f"`{transformation}` stands above `@{wrapper}` on `{method.name}` of `{cls.name}`, and is given no"
+            f" function: the class cannot be created (TypeError); {way_out}"
+        ),
+        reason=f"what `{wrapper}` returns is turned into a function only when it is read from the class",
+        help=way_out,
+        fix=Proposal(f"Put it below `@{wrapper}`", Applicability.SAFE, (change,)) if can_move else None,
+    )
 
 
 def _problem(cls: PytreeClass, remake: Remake) -> Problem:
