@@ -38,6 +38,7 @@ class ClassBuilder(ClassMembers):
     def build(self) -> PytreeClass:
         """Read the declaration, then conclude what the class is."""
         self._read_bases()
+        self._read_hook()
         self._read_decorators()
         framework, registered = self._framework()
         is_dataclass = self._is_dataclass(framework)

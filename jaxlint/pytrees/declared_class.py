@@ -29,7 +29,7 @@ from jaxlint.pytrees.interpreted import TheClass
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, merge_mro, truth
 from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
-from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure
+from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure, registers_subclass
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.target import Target
 from jaxlint.symbols.outline import (
@@ -124,6 +124,20 @@ class DeclaredClass:
                     self.constructing_base |= may_construct(symbol.name)
             else:
                 self.unknown_base = True
+
+    def _read_hook(self) -> None:
+        """Note how the `__init_subclass__` of a base class registers the class."""
+        hook = "__init_subclass__"
+        base = next((c for c in ancestors_of(self.parents) if hook in c.symbol.declaration.methods), None)
+        if base is None or self.unknown_base or self.keywords:
+            return
+        function = base.module.outline.functions[base.symbol.declaration.methods[hook][-1]]
+        if function.decorators:
+            return
+        callee = registers_subclass(self.model.interpreter, FunctionSymbol(base.module, function), self._decorated())
+        if callee is not None:
+            at = self.declaration.name_at
+            self._apply(callee, Registration(PLAIN_CLASS, at, f"{base.name}.{hook}"))
 
     def _read_decorators(self) -> None:
         for decorator in reversed(self.declaration.decorators):

@@ -57,6 +57,7 @@ from jaxlint.syntax.statements import (
     Assign,
     Augment,
     Body,
+    ClassDefinition,
     Delete,
     Do,
     For,
@@ -104,9 +105,10 @@ class Interpreter:
     # -- functions --------------------------------------------------------------------------
 
     def closure_of(self, symbol: FunctionSymbol) -> Closure:
-        """A function of a module. Raises `Undecided` if its body cannot be read."""
+        """A function of a module, or what runs for each subclass. Raises `Undecided` if its body cannot be read."""
         module, function = symbol.module, symbol.declaration
-        if function.scope or function.is_async or function.is_generator:
+        scope = function.owner if function.name == "__init_subclass__" else ""
+        if function.scope != scope or function.is_async or function.is_generator:
             raise Undecided
         unit = next((u for u in module.outline.units if u.first <= function.at.row <= u.last), None)
         try:
@@ -116,7 +118,9 @@ class Interpreter:
         if unit is None:
             raise Undecided
         statements = read_statements("\n".join(lines[unit.first - 1 : unit.last]) + "\n", unit.first)
-        for statement in to_body(statements or ()):
+        body = to_body(statements or ())
+        methods = [s for one in body if function.owner and isinstance(one, ClassDefinition) for s in one.body]
+        for statement in methods or body:
             if isinstance(statement, FunctionDefinition) and statement.name == function.name:
                 if statement.at.lineno == function.at.row:
                     return self._closure(statement, function, module, {})

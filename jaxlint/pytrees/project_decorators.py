@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
@@ -150,6 +151,19 @@ def decorate_by_call(run: Interpreter, call: Call, module: Module, cls: TheClass
     except (Undecided, RecursionError):
         return None
     return _Reader(run, call, f"{dotted(call.func)}({cls.name})", module, "", cls).made()
+
+
+def registers_subclass(run: Interpreter, hook: FunctionSymbol, cls: TheClass) -> Callee | None:
+    """The decorator for classes with a `tree_flatten` that an `__init_subclass__` certainly applies, and no more."""
+    run.start()
+    try:
+        run.call(run.closure_of(hook), [cls], {})
+    except (Undecided, RecursionError):
+        return None
+    if len(cls.applied) != 1 or cls.escaped or cls.attributes or cls.applied[0].name not in _NODE_CLASSES:
+        return None
+    at = hook.declaration.at
+    return Callee(cls.applied[0].name, (Placed(Name(at, cls.name), hook.module, ""),), ())
 
 
 def _arguments(run: Interpreter, call: Call, module: Module) -> tuple[list[Value], dict[str, Value]]:
