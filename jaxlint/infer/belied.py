@@ -5,8 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from jaxlint.infer.evidence import contradicts
 from jaxlint.infer.values import Array, Container, Instance, UnknownValue, Value, plain
+from jaxlint.syntax.expressions import Comprehension, DictDisplay, Display, Expr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.project.resolution import FunctionSymbol
     from jaxlint.symbols.outline import Parameter
+
+#: The containers that code can write out, and that cannot be hashed.
+_DISPLAYED = frozenset({"list", "dict", "set"})
 
 
 def names_plain_class(declared: Value) -> bool:
@@ -31,6 +37,22 @@ def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
     row, units = function.declaration.at.row, function.module.outline.units
     unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
     return unit.first <= row <= unit.last and "append" in unit.calls
+
+
+def as_shown(declared: Value, function: FunctionSymbol) -> Value:
+    """The list, dict or set that is declared of a result; certainly one, where each `return` displays such a thing."""
+    if not isinstance(declared, Container) or not declared.declared or declared.kind not in _DISPLAYED:
+        return declared
+    shown = [_displayed(value) for value in function.declaration.return_values]
+    is_certain = bool(shown) and all(kind == declared.kind for kind in shown)
+    return replace(declared, declared=False) if is_certain else declared
+
+
+def _displayed(value: Expr) -> str:
+    """The kind of container that an expression writes out."""
+    if isinstance(value, DictDisplay):
+        return "dict"
+    return value.kind if isinstance(value, (Display, Comprehension)) else ""
 
 
 def takes_another(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
-from jaxlint.infer.belied import may_be_list, names_plain_class, takes_another
+from jaxlint.infer.belied import as_shown, may_be_list, names_plain_class, takes_another
 from jaxlint.infer.calling import CallingFunctions, calls_one_of
 from jaxlint.infer.counting import is_swept
 from jaxlint.infer.deferral import Deferral, forget_passed
@@ -427,7 +427,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 return self.same_as_given(function.symbol, self._taking(function), passed.positional)
             if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
-            return self._swept(value, function, passed) if isinstance(value, Scalar) else value
+            if isinstance(value, Scalar):
+                return self._swept(value, function, passed)
+            return as_shown(value, function.symbol) if receiver is None else value  # a method may be overridden
         return self._read_with(function, passed)
 
     def _swept(self, declared: Scalar, function: FunctionValue, passed: Passed) -> Value:
