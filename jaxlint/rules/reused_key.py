@@ -17,11 +17,18 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
-from jaxlint.rules.analyses.keys_drawn import KEY, NOT_USING, drawn_by_helper, is_given_by_others
+from jaxlint.rules.analyses.keys_drawn import (
+    KEY,
+    NOT_USING,
+    Drawn,
+    drawn_again,
+    drawn_by_helper,
+    is_given_by_others,
+)
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import FunctionDefinition, all_parts
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts
 
 #: Methods that run a flax module, which draws with each key that it is given.
 _RUNNING = frozenset({"apply_fn", "apply"})
@@ -34,7 +41,8 @@ class ReusedKey(NodeRule):
     ## What it does
 
     Finds functions that draw random numbers with the key of a state, themselves or by a function that they give the
-    state, or run its model with it, and return an updated copy of the state in which the key is still the same.
+    state, or run its model with it, and return an updated copy of the state in which the key is still the same; and
+    those that drop the next key that such a function returns, and call it with the same state again.
 
     ## Why is this bad?
 
@@ -107,6 +115,17 @@ class ReusedKey(NodeRule):
 
     everywhere = True
 
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at the keys that a function draws with twice, and at those that it does not renew."""
+        function = code.function
+        if function is not None and not function.name.startswith("test") and any(map(_is_underscored, code.statements)):
+            instances = LocalInstances.of(code, evaluator)
+            for call, state, drawn in drawn_again(code, instances, evaluator):
+                held = _key_of(Attribute(state.at, state, drawn.keys[0].attr), instances)
+                if held is not None:
+                    yield _drawn_again(call, held, drawn)
+        yield from super().check_body(code, evaluator)
+
     def can_match(self, code: CodeRead) -> bool:
         """Ask for an update of a variable whose class has a key."""
         if code.function is None:
@@ -127,6 +146,14 @@ class ReusedKey(NodeRule):
                 if held is not None and own and _comes_back(own, function):
                     if not _is_given_elsewhere(key, helper, code, evaluator):
                         yield _problem(key, held, dotted(call.func) or "this", by_helper=helper is not None)
+
+
+def _is_underscored(statement: Statement) -> bool:
+    """Whether a statement says that it drops the first thing that a call returns, or the last."""
+    match statement:
+        case Assign(targets=(Display(items=(Name() as first, *_, Name() as last)),), value=Call()):
+            return first.id.startswith("_") or last.id.startswith("_")
+    return False
 
 
 def _inside(code: CodeRead) -> list[Call]:
@@ -224,6 +251,21 @@ def _comes_back(updates: list[Replace], function: FunctionNode) -> bool:
             return False
     values = list(returned(body))
     return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
+
+
+def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
+    key = drawn.keys[0]
+    name, base = drawn.function.declaration.name, dotted(key.value)
+    way_out = f"keep what the first call returns of the next `{key.attr}`, and go on with that"
+    return Problem(
+        at=call.func.at,
+        message=(
+            f"`{name}` is called again for the same `{cls.name}`, for the call before it drops the next `{key.attr}`:"
+            f" both draw the same numbers; {way_out}"
+        ),
+        reason=f"`{base}` still has the key that the first call has used",
+        help=way_out,
+    )
 
 
 def _problem(key: Expr, cls: PytreeClass, function: str, *, by_helper: bool) -> Problem:

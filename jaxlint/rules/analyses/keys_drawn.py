@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -13,7 +13,16 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, Body, all_parts, assigned_names, reads
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    all_parts,
+    assigned_names,
+    blocks,
+    bound_names,
+    own_parts,
+    reads,
+)
 
 KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
 #: Functions of `jax.random` that make keys of other things, or of a key and a number.
@@ -25,6 +34,8 @@ class Drawn(msgspec.Struct, frozen=True):
 
     keys: tuple[Attribute, ...]
     function: FunctionSymbol
+    #: Whether it returns the next key, alone or in a copy of the state, and the caller drops that.
+    drops_next: bool = False
 
 
 def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evaluator: Evaluator) -> Drawn | None:
@@ -49,13 +60,53 @@ def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evalu
     values = [v.items if isinstance(v, Display) else (v,) for v in function.declaration.return_values]
     if any(len(items) != len(names) for items in values):
         return None
+    drops_next = False
     for position, name in enumerate(names):
         is_next = any(_may_be_next(items[position], parameter, keys) for items in values)
+        drops_next |= is_next
         if not isinstance(name, Name) or (is_next and not _is_dropped(name.id, code.body)):
             return None
     if not any(isinstance(part, Name) for part in names):
         return None
-    return Drawn(tuple(Attribute(call.func.at, Name(call.func.at, base), key.attr) for key in keys), function)
+    held = tuple(Attribute(call.func.at, Name(call.func.at, base), key.attr) for key in keys)
+    return Drawn(held, function, drops_next)
+
+
+def drawn_again(code: CodeRead, instances: LocalInstances, evaluator: Evaluator) -> Iterator[tuple[Call, Name, Drawn]]:
+    """The calls that draw with the key of a state once more, for the one before has dropped the next key.
+
+    With each the variable that holds the state, in the call before.
+    """
+    for block in (code.body, *(block for statement in code.statements for block in blocks(statement))):
+        for index, statement in enumerate(block):
+            if not isinstance(statement, Assign) or not isinstance(call := statement.value, Call):
+                continue
+            first = drawn_by_helper(call, code, instances, evaluator)
+            if first is None or not first.drops_next:
+                continue
+            held = _given(call, dotted(first.keys[0].value))
+            again = None if held is None else _again(block[index + 1 :], call, held.id)
+            if held is not None and again is not None:
+                yield again, held, first
+
+
+def _again(following: Body, call: Call, base: str) -> Call | None:
+    """The next call of the same function that is given the same state, if nothing else is bound to its variable."""
+    for statement in following:
+        if any(blocks(statement)):
+            return None
+        for part in own_parts(statement):
+            if isinstance(part, Call) and dotted(part.func) == dotted(call.func) and _given(part, base) is not None:
+                return part
+        if base in bound_names(statement):
+            return None
+    return None
+
+
+def _given(call: Call, name: str | None) -> Name | None:
+    """Where a call is given a variable, or is that of a method of what the variable holds."""
+    of = (call.func.value,) if isinstance(call.func, Attribute) else ()
+    return next((one for one in (*of, *call.positional) if isinstance(one, Name) and one.id == name), None)
 
 
 def _called(
