@@ -53,7 +53,7 @@ ANYWHERE = "*"
 
 
 #: Methods that change a container and return something of it.
-_GIVING = frozenset({"pop", "popitem", "popleft", "setdefault"})
+GIVING = frozenset({"pop", "popitem", "popleft", "setdefault"})
 
 
 MAX_ROUNDS = 4
@@ -117,7 +117,7 @@ def changed_by(statement: Statement) -> Iterator[tuple[object, Slot]]:
             targets = (target,)
         case Do(value=Call(func=Attribute(value=held, attr=method)) as call) if method in MUTATING:
             yield from _of_method(call, held)
-        case Return(value=Call(func=Attribute(value=held, attr=method)) as call) if method in MUTATING - _GIVING:
+        case Return(value=Call(func=Attribute(value=held, attr=method)) as call) if method in MUTATING - GIVING:
             yield from _of_method(call, held)
     for target in targets:
         for part in parts(target) if isinstance(target, Display) else (target,):

@@ -10,7 +10,7 @@ import msgspec
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, MutateField, Replace
-from jaxlint.infer.slots import Slot, changed_by
+from jaxlint.infer.slots import ANY_ITEM, GIVING, Slot, changed_by, slot_of
 from jaxlint.infer.values import Array, Container, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -19,8 +19,8 @@ from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign, Body, all_parts, parts, target_names
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
+from jaxlint.syntax.statements import Assign, Body, Statement, all_parts, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -112,7 +112,7 @@ class AliasedContainer(BodyRule):
         changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
         if not changes:
             return
-        slots = {id(at): slot for s in code.statements for at, slot in changed_by(s)}
+        slots = {id(at): slot for s in code.statements for at, slot in (*changed_by(s), *_taken_out(s))}
         copies = _copies(code, evaluator)
         for event in changes:
             slot = slots.get(id(event.at))
@@ -126,6 +126,18 @@ class AliasedContainer(BodyRule):
             caller = _reading_caller(copied.original, event.field, code, evaluator)
             if caller is not None:
                 yield _problem(event, slot.root, copied.original, f" by `{caller}`")
+
+
+def _taken_out(statement: Statement) -> Iterator[tuple[object, Slot]]:
+    """The containers of which a statement takes something out, and keeps it: `card = state.hand.pop()`.
+
+    Two variables are given what the `pop` of flax's `FrozenDict` returns, which changes nothing.
+    """
+    match statement:
+        case Assign(targets=(Name(),), value=Call(func=Attribute(value=held, attr=method)) as call):
+            slot = slot_of(held) if method in GIVING else None
+            if slot is not None:
+                yield call.at, slot.below(ANY_ITEM)
 
 
 def _is_changed(held: Value, how: str) -> bool:
