@@ -218,6 +218,8 @@ class Tracer(Expressions):
 
     def _uncertain(self, node: For | While, frame: Frame) -> None:
         """What may run, or several times: what it assigns is not known, but for the items of a loop in their turns."""
+        if frame.depth == 0 and isinstance(node, For):
+            self._first_turn(node, frame.branch())
         self._forget((node,), frame)
         for block in blocks(node):
             branch = frame.branch()
@@ -225,6 +227,13 @@ class Tracer(Expressions):
                 self.bind(node.target, self._item_in_turn(node.iterable, branch), branch)
             self.execute(block, branch)
         self._forget((node,), frame)
+
+    def _first_turn(self, node: For, frame: Frame) -> None:
+        """What the first turn of a loop does to what was there before, as far as nothing in it is decided."""
+        self.bind(node.target, self._item_in_turn(node.iterable, frame), frame)
+        for statement in node.body:
+            if any(blocks(statement)) or not self._statement(statement, frame):
+                break
 
     def _item_in_turn(self, iterable: Expr, frame: Frame) -> Form:
         """What a loop binds its target to, whichever turn it is."""
