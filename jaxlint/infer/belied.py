@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from jaxlint.infer.evidence import contradicts
-from jaxlint.infer.values import Array, Container, Instance, UnknownValue, Value, plain
+from jaxlint.infer.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
 from jaxlint.syntax.expressions import Comprehension, DictDisplay, Display, Expr
 
 if TYPE_CHECKING:
@@ -39,11 +39,16 @@ def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
     return unit.first <= row <= unit.last and "append" in unit.calls
 
 
-def as_shown(declared: Value, function: FunctionSymbol) -> Value:
-    """The list, dict or set that is declared of a result; certainly one, where each `return` displays such a thing."""
+def as_shown(declared: Value, function: FunctionValue) -> Value:
+    """The list, dict or set that is declared of a result; certainly one, where each `return` displays such a thing.
+
+    A method may be another one in a subclass.
+    """
     if not isinstance(declared, Container) or not declared.declared or declared.kind not in _DISPLAYED:
         return declared
-    shown = [_displayed(value) for value in function.declaration.return_values]
+    if function.receiver is not None:
+        return declared
+    shown = [_displayed(value) for value in function.symbol.declaration.return_values]
     is_certain = bool(shown) and all(kind == declared.kind for kind in shown)
     return replace(declared, declared=False) if is_certain else declared
 

@@ -427,9 +427,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 return self.same_as_given(function.symbol, self._taking(function), passed.positional)
             if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
-            if isinstance(value, Scalar):
-                return self._swept(value, function, passed)
-            return as_shown(value, function.symbol) if receiver is None else value  # a method may be overridden
+            return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
         return self._read_with(function, passed)
 
     def _swept(self, declared: Scalar, function: FunctionValue, passed: Passed) -> Value:
