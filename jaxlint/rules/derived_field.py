@@ -12,15 +12,11 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.derived_once import BEGINNING, CONVERSIONS, derived_once
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, all_parts, parts
-
-#: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
-_CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
-#: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
-_BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
 
 
 class DerivedField(EventRule):
@@ -78,7 +74,7 @@ class DerivedField(EventRule):
     ## Frameworks
 
     All. Where an update calls the constructor, a leaf that this computes is computed again; one that a classmethod has
-    computed is not.
+    computed is not, nor one that `__post_init__` computes where it is None.
 
     ## Fix safety
 
@@ -116,7 +112,12 @@ class DerivedField(EventRule):
         replaced = _replaced(event)
         if not replaced:
             return
-        for derived, (source, is_always) in _derived(cls, event, evaluator).items():
+        found = dict(_derived(cls, event, evaluator))
+        for once, sources in derived_once(cls, evaluator):
+            changed = sources & replaced
+            if changed and _is_leaf(cls, once):
+                found[once] = (min(changed), True)
+        for derived, (source, is_always) in found.items():
             if source in replaced and derived not in replaced and not _is_updated_too(derived, event, evaluator):
                 way_out = f"compute `{derived}` again, or make it a property"
                 yield Problem(
@@ -210,7 +211,7 @@ def _sources(value: Expr, kept: Mapping[str, str], own: str | None) -> set[str]:
     """The one attribute of which a value is computed, if it is computed of one."""
     if not isinstance(value, (Call, Binary)):
         return set()
-    if isinstance(value, Call) and last_name(value.func) in _CONVERSIONS | _BEGINNING:
+    if isinstance(value, Call) and last_name(value.func) in CONVERSIONS | BEGINNING:
         return set()
     found: set[str] = set()
     for part in parts(value):

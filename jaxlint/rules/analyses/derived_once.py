@@ -1,0 +1,92 @@
+"""Fields that a `__post_init__` computes where they are None, so that each copy keeps what the first instance had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, dotted, is_none, last_name
+from jaxlint.syntax.statements import Assign, Body, Do, If, parts
+
+#: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
+CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
+#: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
+BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
+#: Traits of an array that stay the same when its values change.
+_TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
+
+
+def derived_once(cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, frozenset[str]]]:
+    """The fields that are computed of other ones where they are None, each with those others.
+
+    Whoever gives the field a value anywhere else may let it go its own way.
+    """
+    found = cls.method("__post_init__")
+    if found is None or found[1].self_name is None:
+        return
+    owner, function = found
+    own = function.self_name or ""
+    for statement in evaluator.calls.body_of(FunctionSymbol(owner.module, function)) or ():
+        if not isinstance(statement, If) or statement.orelse or len(statement.branches) != 1:
+            continue
+        test, body = statement.branches[0]
+        field = _asked(test, own)
+        value = None if field is None else _given(field, own, body)
+        if field is None or not isinstance(value, (Call, Binary)):
+            continue
+        if isinstance(value, Call) and last_name(value.func) in CONVERSIONS | BEGINNING:
+            continue
+        sources = _sources(value, own)
+        if sources and not _is_given(field, cls, evaluator):
+            yield field, sources
+
+
+def _asked(test: Expr, own: str) -> str | None:
+    """The field for which `self.field is None` asks."""
+    match test:
+        case Compare(left=Attribute(value=held, attr=attr), ops=("is",), comparators=(other,)):
+            return attr if dotted(held) == own and is_none(other) else None
+    return None
+
+
+def _given(field: str, own: str, body: Body) -> Expr | None:
+    """What a field is given by the one statement of a block, whether the class is frozen or not."""
+    match body:
+        case (Assign(targets=(Attribute(attr=attr) as target,), value=value),):
+            return value if dotted(target) == f"{own}.{attr}" and attr == field else None
+        case (Do(value=Call(func=func, args=args)),) if len(args) == 3 and dotted(func) == "object.__setattr__":
+            held, name, value = (argument.value for argument in args)
+            named = isinstance(name, Constant) and name.value == field
+            return value if named and dotted(held) == own else None
+    return None
+
+
+def _sources(value: Expr, own: str) -> frozenset[str]:
+    """The fields of whose values something is computed; none if it may only be as large as one of them."""
+    read = [part for part in parts(value) if isinstance(part, Attribute)]
+    traits = {id(part.value) for part in read if part.attr in _TRAITS}
+    fields = [part for part in read if dotted(part.value) == own]
+    if any(id(part) in traits for part in fields):
+        return frozenset()
+    return frozenset(part.attr for part in fields)
+
+
+def _is_given(field: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a call or an assignment anywhere gives the field a value: `chol=...`."""
+    gives = re.compile(rf"(?<![\w.]){re.escape(field)}\s*=(?!=)|\.{re.escape(field)}\s*=(?!=)")
+    home = cls.module
+    return any(_gives(gives, module, cls) for module in (home, *evaluator.model.importers(home)))
+
+
+def _gives(gives: re.Pattern[str], module: Module, cls: PytreeClass) -> bool:
+    """Whether a module matches outside of the class itself."""
+    text = module.source.text
+    if module is not cls.module:
+        return gives.search(text) is not None
+    at = cls.symbol.declaration.at
+    start, end = module.source.offset(at.row, 0), module.source.offset(at.end_row, 0)
+    return any(not start <= match.start() < end for match in gives.finditer(text))
