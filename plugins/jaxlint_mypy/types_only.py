@@ -259,8 +259,11 @@ class TypesOnly:
             return
         owner = call.args[0]
         cls = self._written(checker, owner, name.value)
-        if cls is None or (_is_static(cls, name.value) and isinstance(owner, nodes.NameExpr) and owner.name == "self"):
-            return  # what a method works out once it may keep in a static field
+        if cls is None:
+            return
+        is_own = isinstance(owner, nodes.NameExpr) and owner.name == "self"
+        if _is_static(cls, name.value) and (is_own or cls.leaves == ()):
+            return  # a method may keep there what it works out once, and what has no leaf is a record of the host
         self._tell(
             checker,
             call,
