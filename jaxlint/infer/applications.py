@@ -72,10 +72,9 @@ class Applications:
 
     def is_called_in_vain(self, applied: Applied, function: Function, module: Module) -> bool:
         """Whether what a transformation makes of a function is called at once, with too little."""
-        called = [one for one in module.outline.applying if one.arguments is not None]
-        called = [one for one in called if one.call.at == place_of(applied.at)]
-        counts = [applied.bound + (one.arguments or 0) for one in called]
-        return any(_fails(applied.transform, function, count, applied.given) for count in counts)
+        at = place_of(applied.at)
+        counts = [one.arguments for one in module.outline.applying if one.arguments is not None and one.call.at == at]
+        return any(_fails(applied.transform, function, applied.bound + count, applied.given) for count in counts)
 
     def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
         call = applying.call

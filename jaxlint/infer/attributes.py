@@ -210,8 +210,8 @@ class Attributes:
 
     def _bound_again(self, before: Value, placed: Placed, attr: str, receiver: Instance | None = None) -> Value:
         """What an attribute is that was something before, or is what a method assigns to it."""
-        resolve = partial(self.model.resolver.resolve, module=placed.module, scope=placed.scope)
-        return after(before, self._assigned(placed, receiver), placed.expr, partial(is_attribute, attr), resolve)
+        given, resolver = self._assigned(placed, receiver), self.model.resolver
+        return after(before, given, placed, partial(is_attribute, attr), resolver)
 
     def _assigned(self, placed: Placed, receiver: Instance | None = None) -> Value:
         """What a method assigns to an attribute."""
@@ -228,18 +228,19 @@ class Attributes:
         if not bindings or any(not isinstance(one, Assignment) or one.guard == "parameter" for one in bindings):
             return UNKNOWN
         body = self.calls.body_of(FunctionSymbol(placed.module, method))
-        resolve = partial(self.model.resolver.resolve, module=placed.module, scope=placed.scope)
+        is_it = partial(is_variable, name)
         result: Value | None = None
         for bound in () if body is None else bindings_of(name, body):
             if bound is None:
                 return UNKNOWN
             expr, index = bound
             variables = {**own} if result is None else {**own, name: result}
-            value = plain(self.static(Placed(expr, placed.module, placed.scope), variables))
+            here = Placed(expr, placed.module, placed.scope)
+            value = plain(self.static(here, variables))
             if index is not None:
                 items = value.items if isinstance(value, Container) else None
                 value = items[index] if items is not None and 0 <= index < len(items) else UNKNOWN
-            result = value if result is None else after(result, value, expr, partial(is_variable, name), resolve)
+            result = value if result is None else after(result, value, here, is_it, self.model.resolver)
             if isinstance(result, UnknownValue):
                 return UNKNOWN
         return result or UNKNOWN

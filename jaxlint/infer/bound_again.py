@@ -8,16 +8,14 @@ from msgspec.structs import replace
 
 from jaxlint.infer.contents import contents_of
 from jaxlint.infer.values import UnknownValue, Value, as_instance, join, plain
-from jaxlint.project.resolution import ClassSymbol, External, Symbol
+from jaxlint.project.resolution import ClassSymbol, External, Resolver
+from jaxlint.pytrees.model import Placed
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Other, Subscript, last_name
 from jaxlint.syntax.statements import Annotate, Assign, Body, bound_names
 
-#: Tells what a name stands for.
-Resolve = Callable[[Expr], Symbol]
 
-
-def after(before: Value, given: Value, expr: Expr, is_it: Callable[[Expr], bool], resolve: Resolve) -> Value:
-    """What something is that was `before`, or is now what `expr` evaluates to: `given`.
+def after(before: Value, given: Value, placed: Placed, is_it: Callable[[Expr], bool], resolver: Resolver) -> Value:
+    """What something is that was `before`, or is now what an expression evaluates to: `given`.
 
     `self.state, loss = self.step(self.state, batch)` leaves an instance what it is, for all that is known: a step that
     is not seen returns the state that it is given.
@@ -26,23 +24,22 @@ def after(before: Value, given: Value, expr: Expr, is_it: Callable[[Expr], bool]
     if not isinstance(given, UnknownValue):
         return join(before, given)
     instance = as_instance(before)
-    if instance is None or not instance.cls.is_pytree or not _is_handed_on(expr, is_it, resolve):
+    if instance is None or not instance.cls.is_pytree or not _is_handed_on(placed, is_it, resolver):
         return given
     return replace(instance, exact=False, refilled=True, declared=True)
 
 
-def _is_handed_on(expr: Expr, is_it: Callable[[Expr], bool], resolve: Resolve) -> bool:
+def _is_handed_on(placed: Placed, is_it: Callable[[Expr], bool], resolver: Resolver) -> bool:
     """Whether an expression is what a function of the user's returns that is given something, or an item of that."""
-    match expr:
-        case Subscript(value=value, index=Constant(kind="int")):
-            return _is_handed_on(value, is_it, resolve)
-        case Other(kind="Await", parts=(value,)):
-            return _is_handed_on(value, is_it, resolve)
+    match placed.expr:
+        case Subscript(value=value, index=Constant(kind="int")) | Other(kind="Await", parts=(value,)):
+            return _is_handed_on(Placed(value, placed.module, placed.scope), is_it, resolver)
         case Call(func=Name() | Attribute() as func, args=args):
             if not any(is_it(argument.value) and not argument.star for argument in args):
                 return False
             is_class = last_name(func)[:1].isupper()
-            return not is_class and not isinstance(resolve(func), (ClassSymbol, External))
+            symbol = resolver.resolve(func, placed.module, placed.scope)
+            return not is_class and not isinstance(symbol, (ClassSymbol, External))
     return False
 
 

@@ -463,7 +463,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         declaration = function.symbol.declaration
         parameters = self._after_receiver(function)
         bound: dict[str, Value] = {}
-        positional = self._taking(function)
+        positional = [p for p in parameters if p.kind == "positional"]
         for index, parameter in enumerate(positional[: len(passed.positional)]):
             if parameter.annotation is None or self.says_nothing(parameter, function.symbol):
                 bound[parameter.name] = plain(passed.positional[index])
@@ -475,14 +475,14 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
-        arrays = {name: value for name, value in bound.items() if is_larger_array(value)}
+        larger = {name: value for name, value in bound.items() if is_larger_array(value)}
         bound = worth_passing(bound)
         for name, default in passed.left_out(parameters) if bound else ():
             with self.notes.muted():
                 value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
             bound |= {name: value} if is_function(value) else {}
-        if arrays and calls_one_of(self.model.project_index.pytree_class_names, function.symbol):
-            bound |= arrays  # one may go into a static field
+        if larger and calls_one_of(self.model.project_index.pytree_class_names, function.symbol):
+            bound |= larger  # one may go into a static field
         if declaration.returns is not None and not bound:
             if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN

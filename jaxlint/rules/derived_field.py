@@ -12,10 +12,10 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.derived_once import BEGINNING, CONVERSIONS, derived_once
+from jaxlint.rules.analyses.derived_once import TRAITS, derived_once, is_computation
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Lambda, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, all_parts, parts
 
 
@@ -113,9 +113,8 @@ class DerivedField(EventRule):
         if not replaced:
             return
         found = dict(_derived(cls, event, evaluator))
-        for once, sources in derived_once(cls, evaluator):
-            changed = sources & replaced
-            if changed and _is_leaf(cls, once):
+        for once, changed in derived_once(cls, replaced, evaluator):
+            if _is_leaf(cls, once):
                 found[once] = (min(changed), True)
         for derived, (source, is_always) in found.items():
             if source in replaced and derived not in replaced and not _is_updated_too(derived, event, evaluator):
@@ -209,9 +208,7 @@ def _constructed(call: Call) -> Iterator[tuple[str, str]]:
 
 def _sources(value: Expr, kept: Mapping[str, str], own: str | None) -> set[str]:
     """The one attribute of which a value is computed, if it is computed of one."""
-    if not isinstance(value, (Call, Binary)):
-        return set()
-    if isinstance(value, Call) and last_name(value.func) in CONVERSIONS | BEGINNING:
+    if not is_computation(value):
         return set()
     found: set[str] = set()
     for part in parts(value):
@@ -219,8 +216,6 @@ def _sources(value: Expr, kept: Mapping[str, str], own: str | None) -> set[str]:
             found.add(kept[part.id])
         elif isinstance(part, Attribute) and own is not None and dotted(part.value) == own:
             found.add(part.attr)
-    inside = {
-        id(p.value) for p in parts(value) if isinstance(p, Attribute) and p.attr in ("shape", "dtype", "ndim", "size")
-    }
+    inside = {id(p.value) for p in parts(value) if isinstance(p, Attribute) and p.attr in TRAITS}
     named = {id(p) for p in parts(value) if isinstance(p, Name) and p.id in kept}
     return set() if len(found) != 1 or named & inside else found

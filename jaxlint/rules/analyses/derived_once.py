@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
@@ -13,15 +13,17 @@ from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constan
 from jaxlint.syntax.statements import Assign, Body, Do, If, parts
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
-CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
+_CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
 #: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
-BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
+_BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
 #: Traits of an array that stay the same when its values change.
-_TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
+TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
 
 
-def derived_once(cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, frozenset[str]]]:
-    """The fields that are computed of other ones where they are None, each with those others.
+def derived_once(
+    cls: PytreeClass, replaced: Collection[str], evaluator: Evaluator
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """The fields that are computed of some that are `replaced` where they are None, each with those.
 
     Whoever gives the field a value anywhere else may let it go its own way.
     """
@@ -36,13 +38,18 @@ def derived_once(cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, 
         test, body = statement.branches[0]
         field = _asked(test, own)
         value = None if field is None else _given(field, own, body)
-        if field is None or not isinstance(value, (Call, Binary)):
+        if field is None or value is None or not is_computation(value):
             continue
-        if isinstance(value, Call) and last_name(value.func) in CONVERSIONS | BEGINNING:
-            continue
-        sources = _sources(value, own)
-        if sources and not _is_given(field, cls, evaluator):
-            yield field, sources
+        changed = _sources(value, own).intersection(replaced)
+        if changed and field not in replaced and not _is_given(field, cls, evaluator):
+            yield field, changed
+
+
+def is_computation(value: Expr) -> bool:
+    """Whether a value is worked out, and is not just another form of something or the beginning of something else."""
+    if isinstance(value, Call):
+        return last_name(value.func) not in _CONVERSIONS | _BEGINNING
+    return isinstance(value, Binary)
 
 
 def _asked(test: Expr, own: str) -> str | None:
@@ -68,7 +75,7 @@ def _given(field: str, own: str, body: Body) -> Expr | None:
 def _sources(value: Expr, own: str) -> frozenset[str]:
     """The fields of whose values something is computed; none if it may only be as large as one of them."""
     read = [part for part in parts(value) if isinstance(part, Attribute)]
-    traits = {id(part.value) for part in read if part.attr in _TRAITS}
+    traits = {id(part.value) for part in read if part.attr in TRAITS}
     fields = [part for part in read if dotted(part.value) == own]
     if any(id(part) in traits for part in fields):
         return frozenset()

@@ -109,9 +109,7 @@ def children_completed(flatten: Function, left: Sequence[str | None]) -> Proposa
     names = [name for name in left if name is not None]
     if not isinstance(display, Display) or len(names) < len(left) or flatten.self_name is None:
         return None
-    every = [*(f"{{{number}}}" for number in range(len(display.items))), *(f"{flatten.self_name}.{n}" for n in names)]
-    template = f"[{', '.join(every)}]" if display.kind == "list" else f"({', '.join(every)})"
-    change = Rewrite(display.at, template, tuple(item.at for item in display.items))
+    change = _extended(display, [f"{flatten.self_name}.{name}" for name in names])
     return Proposal("Give all attributes", Applicability.UNSAFE, (change,))
 
 
