@@ -18,8 +18,8 @@ from jaxlint.libraries.transforms import LAST_NAMES, Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
-from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.functions_held import lists_function
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.functions_held import is_function, lists_function
 from jaxlint.rules.analyses.leaf_arithmetic import computed_trees
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.makers import makers
@@ -187,13 +187,23 @@ def _holder(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
         held = plain(held.element)
     if not isinstance(held, Instance) or held.cls.framework is not EQUINOX or depth > _MAX_DEPTH:
         return None
-    leaves = [f for f in held.cls.fields if f.role is Role.LEAF and f.annotation is not None and not f.has_default]
+    leaves = [f for f in held.cls.fields if f.role is Role.LEAF and f.annotation is not None]
     for field in leaves:
-        is_function = evaluator.promises.non_array(field) == "a function"
-        if is_function and (depth == 0 or _is_given_function(field.name, held.cls, evaluator)):
+        if evaluator.promises.non_array(field) == "a function" and (
+            _defaults_to_function(field, held.cls, evaluator)
+            if field.has_default
+            else depth == 0 or _is_given_function(field.name, held.cls, evaluator)
+        ):
             return held.cls.name
+    leaves = [field for field in leaves if not field.has_default]
     inner = (_holder(evaluator.promises.field(f, held.cls), evaluator, depth + 1) for f in leaves if not f.is_converted)
     return next((name for name in inner if name is not None), None)
+
+
+def _defaults_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the default of a field is a function, and no method puts anything else in its place."""
+    placed = [field.default, *cls.assigned.get(field.name, ())]
+    return all(one is not None and is_function(evaluator.static(one)) for one in placed)
 
 
 def _is_given_function(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
