@@ -18,6 +18,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
+from jaxlint.rules.analyses.renewed import renewed_by
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -152,7 +153,7 @@ class DiscardedUpdate(EventRule, BodyRule):
     events = (Discard,)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look for `jax.tree.map` whose result nobody takes: it makes a new tree."""
+        """Look for what makes a new tree, too: `jax.tree.map`, and compiled functions that return what they change."""
         for statement in code.statements:
             match statement:
                 case Do(value=Call(args=(_, tree, *_)) as call) if (
@@ -163,6 +164,10 @@ class DiscardedUpdate(EventRule, BodyRule):
                     if name in TREE_MAPS and not compares:
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
+                case Do(value=Call(args=(_, *_)) as call):
+                    renewed = renewed_by(call, code, evaluator)
+                    if renewed is not None:
+                        yield from self.check_event(Discard(call.at, code.place, renewed, True), evaluator)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one update whose result nobody takes."""

@@ -1,0 +1,72 @@
+"""Calls of compiled functions that change what they are given, and return it: jax gives them a copy of it."""
+
+from __future__ import annotations
+
+from jaxlint.infer.applied import rebuilt_parameters
+from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.events import CodeRead, Replace
+from jaxlint.infer.slots import slot_of
+from jaxlint.infer.values import Instance, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
+from jaxlint.syntax.statements import Assign, Augment, Body, Return, bound_names, walk
+
+
+def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | None:
+    """The update that a call is, if its function is compiled, sets attributes of an instance and returns that.
+
+    Outside of compiled code, the caller's own instance would be changed.
+    """
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
+    if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.decorators or symbol.declaration.owner:
+        return None
+    function, module = symbol.declaration, symbol.module
+    transformed = evaluator.calls.transformed
+    if call.has_star or function.is_generator or function.is_async or transformed.is_wrapped(function, module):
+        return None
+    rebuilt = rebuilt_parameters(function, transformed.decorating(function, module))
+    given = {name: expr for name, expr in _given(call, function).items() if name in rebuilt}
+    body = evaluator.calls.body_of(symbol) if given else None
+    if body is None:
+        return None
+    for name, expr in given.items():
+        if not (_changes(name, body) and _returns(name, body)):
+            continue
+        instance = plain(LocalInstances.of(code, evaluator).value(expr))
+        if isinstance(instance, Instance) and _is_copied(instance.cls):
+            beside = any(isinstance(value, Display) for value in function.return_values)
+            return Replace(call.at, code.place, call, expr, instance, function.name, (), False, False, beside=beside)
+    return None
+
+
+def _is_copied(cls: PytreeClass) -> bool:
+    """Whether an instance can be changed, and what compiled code is given is another one."""
+    return cls.is_pytree and cls.frozen is False and not cls.framework.is_stateful
+
+
+def _given(call: Call, function: Function) -> dict[str, Expr]:
+    return call.given_to([p.name for p in function.parameters if p.kind == "positional"])
+
+
+def _changes(name: str, body: Body) -> bool:
+    """Whether an attribute of a parameter is set, which is bound nowhere else."""
+    statements = list(walk(body))
+    if any(name in bound_names(s) for s in statements):
+        return False
+    targets = [
+        target
+        for s in statements
+        for target in (s.targets if isinstance(s, Assign) else (s.target,) if isinstance(s, Augment) else ())
+    ]
+    slots = [slot_of(target) for target in targets if isinstance(target, Attribute)]
+    return any(slot is not None and slot.root == name for slot in slots)
+
+
+def _returns(name: str, body: Body) -> bool:
+    """Whether a parameter is all that is returned, or the first or last item of a tuple."""
+    returned = [s.value for s in walk(body, nested=False) if isinstance(s, Return)]
+    ends = [(v.items[0], v.items[-1]) if isinstance(v, Display) and v.items else (v,) for v in returned]
+    return bool(ends) and all(any(isinstance(v, Name) and v.id == name for v in some) for some in ends)
