@@ -202,8 +202,8 @@ class Hooks:
         if canonical in BY_DECORATOR:
             framework = BY_DECORATOR[canonical]
             return framework.is_pytree and framework.makes_dataclass and canonical != "dataclasses.dataclass"
-        if canonical in self.front.settings.extra_decorators:
-            return True
+        if canonical in self.front.settings.extra_decorators or canonical == "functools.partial":
+            return True  # what it was given is seen at each class
         found = self._plugin.lookup_fully_qualified(fullname)
         if found is None or found.node is None:
             return last in _DECORATORS
