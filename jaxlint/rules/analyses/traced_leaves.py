@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeGuard
 
 import msgspec
@@ -24,7 +24,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
-    Binary,
     Call,
     Conditional,
     Constant,
@@ -33,7 +32,6 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     Subscript,
-    Unary,
     dotted,
     is_none,
     last_name,
@@ -215,7 +213,7 @@ class TracedLeaves:
         inside = self._inside(expr, depth)
         if inside is None or not isinstance(inside[1], Display):
             return []
-        found = [inside[0]._operand(item, depth + 1) for item in inside[1].items]
+        found = [inside[0]._source(item, depth + 1) for item in inside[1].items]
         return [leaf for leaf in found if leaf is not None]
 
     def _traced(self, expr: Expr, depth: int) -> Traced | None:
@@ -289,9 +287,9 @@ class TracedLeaves:
         return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
 
     def _computed(self, expr: Expr, depth: int) -> Leaf | None:
-        """The leaf that a property, or a method without arguments, returns or computes a number from."""
+        """The leaf that a property, or a method without arguments, returns or computes what it returns from."""
         inside = self._inside(expr, depth)
-        return None if inside is None else inside[0]._operand(inside[1], depth + 1)
+        return None if inside is None else inside[0]._source(inside[1], depth + 1)
 
     def _inside(self, expr: Expr, depth: int) -> tuple[TracedLeaves, Expr] | None:
         """What a property, or a method without arguments, of a traced instance does nothing but return."""
@@ -308,17 +306,20 @@ class TracedLeaves:
         match [s for s in body if not (isinstance(s, Do) and isinstance(s.value, Constant))]:
             case [Return(value=returned)] if returned is not None:
                 given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
-                return TracedLeaves(given, body, self._evaluator, replaced), returned
+                resolver = self._evaluator.model.resolver
+                name_of = partial(
+                    resolver.library_name, module=symbol.module, scope=f"{symbol.declaration.qualname}.<locals>"
+                )
+                return TracedLeaves(given, body, self._evaluator, replaced, name_of), returned
         return None
 
-    def _operand(self, expr: Expr, depth: int) -> Leaf | None:
-        """The first leaf that an expression is computed from with operators."""
-        match expr:
-            case Binary(left=left, right=right):
-                return self._operand(left, depth) or self._operand(right, depth)
-            case Unary(op="-" | "+" | "~", operand=operand):
-                return self._operand(operand, depth)
-        return self._leaf(expr, depth)
+    def _source(self, expr: Expr, depth: int) -> Leaf | None:
+        """The leaf that an expression is, or the first one that it is computed from."""
+        leaf = self._leaf(expr, depth)
+        if leaf is not None or self._name_of is None:
+            return leaf
+        source = Origins(self.is_number, self._name_of, self._aliases).of(expr)
+        return None if source is None else self._leaf(source, depth)
 
 
 def _is_pytree(value: Value) -> TypeGuard[Instance]:
